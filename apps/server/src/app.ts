@@ -175,7 +175,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
   const read = { ...reads, rowMemory, ...rememberRides(http, options) };
   bindContract(http, partnerContract, {
-    stations: { ...stationRoutes(read, cursorCipher, caches.stationPages), ...stationSumRoutes({ ...read, clock }) },
+    stations: {
+      ...stationRoutes({ ...read, clock }, cursorCipher, caches.stationPages),
+      ...stationSumRoutes({ ...read, clock }),
+    },
     ...systemRoutes(read, cursorCipher),
     alerts: alertRoutes({ ...read, clock }, cursorCipher),
     rides: rideRoutes(read, cursorCipher),

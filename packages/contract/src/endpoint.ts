@@ -15,6 +15,8 @@ export interface EndpointMetadata {
    * `console`; `none`: no key at all.
    */
   readonly scope: Scope | "any" | "operator" | "console" | "none";
+  /** Scopes that parameters of the query need beside `scope`, by their names. */
+  readonly parameterScopes?: Readonly<Record<string, Scope>>;
   /** The accepted callers, for endpoints of the console. */
   readonly console?: ConsoleNeeds;
   /** It answers over plain HTTP from anywhere: probes call it, and its data are public. */
@@ -87,11 +89,13 @@ export function listEndpoint<
     readonly answer: List;
     /** The list's errors in addition to the usual ones. */
     readonly errors?: Errors;
+    readonly parameterScopes?: EndpointMetadata["parameterScopes"];
   },
 ) {
-  const { scope, summary, description, query, answer } = list;
+  const { scope, summary, description, query, answer, parameterScopes } = list;
   const responses = { 200: answer, ...errors, ...(list.errors as Errors) };
-  return { method: "GET", path, summary, description, metadata: needs(scope), query, responses } as const;
+  const metadata = needs(scope, parameterScopes && { parameterScopes });
+  return { method: "GET", path, summary, description, metadata, query, responses } as const;
 }
 
 /** One resource by the id in its path. */

@@ -49,6 +49,11 @@ export const errorCatalogue = {
     meaning: "The cursor or checkpoint is empty, damaged, not ours, or belongs to another list or other filters.",
     action: "Copy `next_cursor` or `checkpoint` unchanged, with the same filters, or begin again without.",
   },
+  outside_history: {
+    status: 400,
+    meaning: "The instant lies before the history that is kept, or in the future.",
+    action: "Ask for an instant between the one that the message names and now.",
+  },
   page_out_of_range: {
     status: 400,
     meaning: "The page lies beyond the last one.",

@@ -69,6 +69,8 @@ export const errorMessages = {
     notUtf8: "The parameter {name} is not valid percent-encoded UTF-8.",
     repeatedHeader: "The request has the header {name} more than once. Send it once.",
     changesByPage: "changes_since is walked by cursor: leave page out.",
+    atAndFollowing:
+      "With at the list is that of one instant, whose changes cannot be followed: leave {name} out, or leave at out.",
     changesAndUpdatedSince: "changes_since and updated_since exclude each other: give one of them.",
     pageAndCursor: "page and cursor exclude each other: give one of them.",
     keyInUrl:
@@ -107,6 +109,10 @@ export const errorMessages = {
     tooManyDays: "from and to span {days} days; at most {limit} are given at once.",
     alertRegions: "region_ids names regions that there are not: {ids}. Leave them out, or name them first.",
   },
+  outside_history: {
+    before: "at={at} lies before the history that is kept. It begins at {begins}.",
+    future: "at={at} lies in the future: it is {now} now. Leave at out for the present.",
+  },
   invalid_cursor: {
     empty: "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
     foreign:
@@ -126,6 +132,7 @@ export const errorMessages = {
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
+    stationAt: "No station with this id was known at {at}.",
     check: "This check has found nothing, or it is another system's.",
     system: "There is no such system.",
     request:

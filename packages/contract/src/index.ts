@@ -31,6 +31,8 @@ export {
   wordsIn,
 } from "./gbfs/types.ts";
 export * from "./health.ts";
+export * from "./history.ts";
+export * from "./history-words.ts";
 export * from "./idempotency.ts";
 export * from "./limits.ts";
 export * from "./me.ts";

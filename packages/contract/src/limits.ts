@@ -42,6 +42,9 @@ export const USAGE_RETENTION_DAYS = 400;
 /** Days for which it is kept how stations were: 13 months, so that a month can be compared with that of the year before. */
 export const HISTORY_RETENTION_DAYS = 397;
 
+/** Most steps of a station's history: a month of quarters of an hour. */
+export const MAX_HISTORY_STEPS = 3000;
+
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
 

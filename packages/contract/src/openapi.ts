@@ -192,7 +192,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
   const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
   const { deprecated } = metadata;
   const notice = deprecated && describeDeprecation(deprecated);
-  const texts = [notice, operation.description, itemErrors(metadata), needs(scope)];
+  const texts = [notice, operation.description, itemErrors(metadata), needs(scope, metadata.parameterScopes)];
   return {
     ...operation,
     ...(metadata.itemErrors.length > 0 && { "x-item-errors": metadata.itemErrors }),
@@ -215,7 +215,7 @@ function itemErrors({ itemErrors: codes }: Metadata): string | undefined {
   return `A single item may fail with ${codes.map((code) => `\`${code}\``).join(", ")}; the others are done.`;
 }
 
-function needs(scope: string): string {
+function needs(scope: string, parameterScopes: Metadata["parameterScopes"]): string {
   switch (scope) {
     case "none":
       return "Needs no key.";
@@ -224,7 +224,11 @@ function needs(scope: string): string {
     case "operator":
       return "Needs an operator key, which has the scope `operator`.";
     default:
-      return `Needs a key with the scope \`${scope}\`.`;
+      return [
+        `Needs a key with the scope \`${scope}\``,
+        ...Object.entries(parameterScopes).map(([name, other]) => `; with \`${name}\` the scope \`${other}\` too`),
+        ".",
+      ].join("");
   }
 }
 

@@ -5,12 +5,13 @@ import { errors, followingErrors, getEndpoint, listEndpoint, needs, noQuery } fr
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
 import { health } from "./health.ts";
+import { stationHistoryEndpoints } from "./history.ts";
 import { ALERT_RETENTION_DAYS, EVENT_RETENTION_DAYS } from "./limits.ts";
 import { me } from "./me.ts";
 import { reservationEndpoints } from "./partner-reservations.ts";
 import { regionList, regionListQuery } from "./regions.ts";
 import { ride, rideList, rideListQuery } from "./rides.ts";
-import { station, stationList, stationListQuery } from "./stations.ts";
+import { stationAt, stationList, stationListQuery, stationQuery } from "./stations.ts";
 import { flowEndpoints, stationSumEndpoints, systemSumEndpoints } from "./sums.ts";
 import { vehicleTypeList, vehicleTypeListQuery } from "./vehicle-types.ts";
 
@@ -27,9 +28,15 @@ export const partnerContract = c.router(
         query: stationListQuery,
         answer: stationList,
         errors: followingErrors,
+        parameterScopes: { at: "history:read" },
       }),
-      get: getEndpoint("/v1/stations/:id", "stations:read", station, { summary: "One station" }),
       ...stationSumEndpoints,
+      get: {
+        ...getEndpoint("/v1/stations/:id", "stations:read", stationAt, { summary: "One station" }),
+        metadata: needs("stations:read", { parameterScopes: { at: "history:read" } }),
+        query: stationQuery,
+      },
+      ...stationHistoryEndpoints,
     },
     vehicleTypes: {
       list: listEndpoint("/v1/vehicle_types", {

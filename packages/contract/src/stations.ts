@@ -40,10 +40,30 @@ export const station = namedObject(
 );
 export type Station = z.infer<typeof station>;
 
-export const stationList = followedListOf(station, { title: "StationList", description: "One page of stations." });
+/** A station in an answer, at present or at an instant. */
+export const stationAt = namedObject("StationAt", "A station as it is, or with `at` as it was.", {
+  ...station.shape,
+  as_of: timestamp.optional().describe("With `at` alone: the instant at which the station was so"),
+});
+export type StationAt = z.infer<typeof stationAt>;
+
+export const stationList = followedListOf(stationAt, { title: "StationList", description: "One page of stations." });
+
+/** The instant that a station is asked for. The contract names the scope that it needs. */
+const atParam = instantParam
+  .optional()
+  .describe(
+    "How stations were at this instant: their counters, status and flags, while names, positions and capacities are today's. " +
+      "`last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too; RFC 3339 with " +
+      "`Z` or an offset, the `+` of which is written as `%2B`",
+  );
+
+/** The query of one station. */
+export const stationQuery = z.object({ at: atParam }).strict();
 
 /** Filters of the station list, beside paging. */
 export const stationFilters = {
+  at: atParam,
   status: z.enum(stationStatus.options, givenOnce()).optional().describe("Only stations in this state"),
   region_id: identifierParam.optional().describe("Only stations of this region"),
   bbox: boundingBoxParam

@@ -280,7 +280,7 @@ test.each([
 test("a message names the location, down to the field, and the rule", () => {
   const contract = presentContract("partners");
   const breaks = breaksOf(contract, (copy) => {
-    const { name } = nodeAt(copy, ["components", "schemas", "Station", "properties"]) as Record<string, Node>;
+    const { name } = nodeAt(copy, ["components", "schemas", "StationAt", "properties"]) as Record<string, Node>;
     name!["type"] = ["string", "null"];
   });
   expect(breaks).toContain("GET /v1/stations/{id}, answer 200, .name: it may be null from now on");

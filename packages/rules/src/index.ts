@@ -12,3 +12,4 @@ export * from "./ride.ts";
 export * from "./service-error.ts";
 export * from "./station.ts";
 export * from "./sums.ts";
+export * from "./station-history.ts";

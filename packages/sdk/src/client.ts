@@ -45,7 +45,7 @@ import { routes } from "./routes.generated.ts";
  */
 export class BikeShare {
   // Only declared, as the constructor sets them: a class field would repeat each name in the bundle.
-  /** Where bikes are rented and returned, by id, and what is usual there. Scopes `stations:read` and `history:read`. */
+  /** Where bikes are rented and returned, by id, how they were and what is usual there. Scopes `stations:read` and `history:read`. */
   declare readonly stations: Stations;
   /** The vehicle types that stations, bikes and rides refer to by id. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;

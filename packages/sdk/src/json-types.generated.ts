@@ -383,6 +383,94 @@ export interface StationForecast {
   } | null;
 }
 
+/** A station as it is, or with `at` as it was. */
+export interface StationAt {
+  /** The operator's own station id: stable, never reused */
+  id: string;
+  name: string;
+  short_name: string | null;
+  /** WGS 84 degrees */
+  lat: number;
+  /** WGS 84 degrees */
+  lon: number;
+  address: string | null;
+  /** One of `/v1/regions` */
+  region_id: string | null;
+  /** Docks in all, as published; not the sum of the counts */
+  capacity: number | null;
+  /** A marked area without docks */
+  is_virtual_station: boolean;
+  is_installed: boolean;
+  is_renting: boolean;
+  is_returning: boolean;
+  /** Bikes that can be rented or reserved now */
+  num_bikes_available: number;
+  /** Bikes held by reservations */
+  num_bikes_reserved: number;
+  num_bikes_disabled: number | null;
+  /** As published; never derived from capacity */
+  num_docks_available: number | null;
+  num_docks_disabled: number | null;
+  /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+  vehicle_types_available: Array<{
+    vehicle_type_id: string;
+    count: number;
+  }>;
+  /** `planned` → `online` ⇄ `offline` → `removed` */
+  status: Open<StationStatus>;
+  /** Why the station is offline */
+  offline_reason: Open<OfflineReason> | null;
+  /** When the station itself last reported */
+  last_reported: string | null;
+  /** When this object last changed */
+  updated_at: string;
+  /** With `at` alone: the instant at which the station was so */
+  as_of?: string;
+}
+
+/** The lengths of a step of a station's history. */
+export type HistoryStepLength = "PT5M" | "PT10M" | "PT15M" | "PT20M" | "PT30M" | "PT1H" | "PT2H" | "PT3H" | "PT4H" | "PT6H" | "PT8H" | "PT12H" | "P1D";
+
+/** How a station was during one step of time. */
+export interface HistoryStep {
+  /** RFC 3339 instant in UTC, to the millisecond */
+  from: string;
+  /** The end, with which the next step begins */
+  to: string;
+  /** Minutes of which it is known how the station was: fewer than the step has where it did not exist yet, and in the step that is not over */
+  minutes: number;
+  /** `num_bikes_available`; null: not known */
+  bikes: {
+    /** By the time that it lasted, to 3 decimals */
+    mean: number;
+    min: number;
+    max: number;
+  } | null;
+  /** `num_docks_available`; null: not known, or not published */
+  docks: {
+    /** By the time that it lasted, to 3 decimals */
+    mean: number;
+    min: number;
+    max: number;
+  } | null;
+  /** Minutes online without a bike to rent */
+  minutes_empty: number;
+  /** Minutes online without a free dock */
+  minutes_full: number;
+  /** Minutes not online */
+  minutes_offline: number;
+}
+
+/** How a station was over time. */
+export interface StationHistory {
+  station_id: string;
+  step: Open<HistoryStepLength>;
+  /** The system's time zone, in which days begin and end */
+  time_zone: string;
+  /** Every step, oldest first */
+  data: HistoryStep[];
+}
+
 /** What the service knows of the key that asks. */
 export interface Me {
   key_id: string;
@@ -417,7 +505,7 @@ export interface Health {
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */
-export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "outside_history" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
 
 /** The body of every error: exactly these two fields. */
 export interface ErrorBody {
@@ -448,6 +536,8 @@ export interface StationListQuery {
   limit?: number | undefined;
   /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
   cursor?: string | undefined;
+  /** How stations were at this instant: their counters, status and flags, while names, positions and capacities are today's. `last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too; RFC 3339 with `Z` or an offset, the `+` of which is written as `%2B` */
+  at?: string | undefined;
   /** Only stations in this state */
   status?: StationStatus | undefined;
   /** Only stations of this region */
@@ -458,6 +548,20 @@ export interface StationListQuery {
   updated_since?: string | undefined;
   /** Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost` */
   changes_since?: string | undefined;
+}
+
+export interface StationQuery {
+  /** How stations were at this instant: their counters, status and flags, while names, positions and capacities are today's. `last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too; RFC 3339 with `Z` or an offset, the `+` of which is written as `%2B` */
+  at?: string | undefined;
+}
+
+export interface StationHistoryQuery {
+  /** Rounded down to a whole step; a day before `to`, when left out */
+  from?: string | undefined;
+  /** Rounded up to a whole step; now, when left out or later */
+  to?: string | undefined;
+  /** The length of a step. Steps are laid from midnight of the system's time zone on, so a day has whole steps; when the clocks change, it has 23 or 25 hours, and the last of its long steps is shorter or another one follows */
+  step?: HistoryStepLength | undefined;
 }
 
 export interface RideListQuery {

@@ -16,8 +16,10 @@ import type {
   ReservationExtension,
   ReservationListQuery,
   ReservationRequest,
-  Station,
+  StationAt,
   StationForecast,
+  StationHistory,
+  StationHistoryQuery,
   StationListQuery,
   StationTypical,
   SummaryQuery,
@@ -105,7 +107,14 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
 }
 
 /** Where bikes are rented and returned. Scope `stations:read`; what is usual and expected there: `history:read`. */
-export interface Stations extends FollowedResource<Station, StationListQuery> {
+export interface Stations extends FollowedResource<StationAt, StationListQuery> {
+  /** A station as it was at an instant (RFC 3339). Throws `NotFoundError` when it was not known then. */
+  getAt(id: string, at: string, options?: RequestOptions): ApiPromise<StationAt>;
+  /**
+   * How a station was over time: bikes and docks by steps, and for how long it was empty, full or offline. Scope `history:read`.
+   * Without a query it is the last day by quarters of an hour.
+   */
+  history(id: string, query?: StationHistoryQuery, options?: RequestOptions): ApiPromise<StationHistory>;
   /** The station's usual day, by kind of day and quarter of an hour. `is_ready` is false while too few days are known. */
   typical(id: string, options?: RequestOptions): ApiPromise<StationTypical>;
   /** The chance of a bike and of a dock in a while, with how such forecasts did here. */
@@ -194,9 +203,11 @@ export function createEvents(api: Api): Events {
 }
 
 export function createStations(api: Api): Stations {
-  const { typical, forecast } = routes.stations;
+  const { get, history, typical, forecast } = routes.stations;
   return {
-    ...createFollowedResource<Station, StationListQuery>(api, routes.stations),
+    ...createFollowedResource<StationAt, StationListQuery>(api, routes.stations),
+    getAt: (id, at, options) => api.call({ route: get, id, query: { at } }, options),
+    history: (id, query = {}, options) => api.call({ route: history, id, query: { ...query } }, options),
     typical: (id, options) => api.call({ route: typical, id }, options),
     forecast: (id, query = {}, options) => api.call({ route: forecast, id, query: { ...query } }, options),
   };

@@ -5,9 +5,10 @@
 export const routes = {
   stations: {
     list: ["GET /v1/stations",200],
-    get: ["GET /v1/stations/:id",200],
     typical: ["GET /v1/stations/:id/typical",200],
     forecast: ["GET /v1/stations/:id/forecast",200],
+    get: ["GET /v1/stations/:id",200],
+    history: ["GET /v1/stations/:id/history",200],
   },
   vehicleTypes: {
     list: ["GET /v1/vehicle_types",200],

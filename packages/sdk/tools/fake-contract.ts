@@ -103,6 +103,7 @@ ${blanks.map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`).join("\n
 function describe({ metadata, pathParams, query, headers, body }: Route) {
   return {
     scope: metadata.scope,
+    ...(metadata.parameterScopes && { parameterScopes: metadata.parameterScopes }),
     path: fieldsOf(pathParams, kindOf),
     query: fieldsOf(query, kindOf),
     headers: fieldsOf(headers, kindOf),

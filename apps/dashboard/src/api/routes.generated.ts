@@ -173,6 +173,20 @@ export const routes = {
   systemStations: {
     list: "GET /console/v1/systems/:system_id/stations",
   },
+  partnerSums: {
+    typical: "GET /console/v1/systems/:system_id/partners/:partner_id/stations/:id/typical",
+    week: "GET /console/v1/systems/:system_id/partners/:partner_id/stations/:id/week",
+  },
+  systemSums: {
+    glance: "GET /console/v1/systems/:system_id/glance",
+    summary: "GET /console/v1/systems/:system_id/summary",
+    stations: "GET /console/v1/systems/:system_id/station-sums",
+    recentFlows: "GET /console/v1/systems/:system_id/recent-flows",
+    typical: "GET /console/v1/systems/:system_id/stations/:id/typical",
+    forecast: "GET /console/v1/systems/:system_id/stations/:id/forecast",
+    week: "GET /console/v1/systems/:system_id/stations/:id/week",
+    flows: "GET /console/v1/systems/:system_id/stations/:id/flows",
+  },
   partnerSearch: {
     search: "GET /console/v1/systems/:system_id/partners/:partner_id/search",
   },

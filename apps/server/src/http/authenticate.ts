@@ -141,6 +141,8 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
 interface Endpoint {
   /** The scope that it requires, by the contract. Unknown paths under /v1 require any key. */
   readonly scope: EndpointMetadata["scope"];
+  /** The scopes that parameters of the query require beside it, by their names. */
+  readonly parameterScopes?: EndpointMetadata["parameterScopes"];
   /** Whether it may be called over plain HTTP from anywhere. */
   readonly plainHttp: boolean;
   /** The path as the contract writes it; undefined when the request has no endpoint. */
@@ -158,8 +160,8 @@ export function endpointOf(request: FastifyRequest): Endpoint {
   if (known !== undefined) return known;
   const { tsRestRoute } = config;
   if (tsRestRoute === undefined) return { scope: scopeOfPath(request.url), plainHttp: false, path: url };
-  const { scope, plainHttp = false } = readMetadata(tsRestRoute);
-  const endpoint = { scope, plainHttp, path: url };
+  const { scope, parameterScopes, plainHttp = false } = readMetadata(tsRestRoute);
+  const endpoint = { scope, plainHttp, path: url, ...(parameterScopes && { parameterScopes }) };
   endpoints.set(config, endpoint);
   return endpoint;
 }

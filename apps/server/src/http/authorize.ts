@@ -83,14 +83,14 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   const inUrl = keysInUrl(request.originalUrl);
   const inPlain = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
   if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
-  const { scope, plainHttp, path } = endpointOf(request);
+  const { scope, parameterScopes, plainHttp, path } = endpointOf(request);
   if (!transport.secure && !plainHttp) throw httpsRequired(transport, options);
   if (scope === "none") {
     // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
     return plainHttp ? undefined : options.publicLimit.count(transport.address);
   }
   if (scope === "console") return options.authorizeConsole(request, reply);
-  const asked = { request, reply, transport, scope, path };
+  const asked = { request, reply, transport, scope, parameterScopes, path };
   const key = authenticate(request, options);
   return key instanceof Promise
     ? key.then((found) => limitRate(found, asked, options))
@@ -103,13 +103,14 @@ interface Asked {
   readonly reply: FastifyReply;
   readonly transport: Transport;
   readonly scope: string;
+  readonly parameterScopes: Readonly<Record<string, string>> | undefined;
   readonly path: string | undefined;
 }
 
 /** Counts the request. One without the scope that it needs is not counted. */
 function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promise<void> | undefined {
   const limit = effectiveRateLimit(key, options.rateLimit);
-  const forbidden = scopeError(key, asked.scope);
+  const forbidden = scopeError(key, asked.scope) ?? parameterScopeError(key, asked);
   const decision = forbidden === undefined ? options.limiter.take(key.id, limit) : options.limiter.peek(key.id, limit);
   if (decision instanceof Promise) return decision.then((rate) => applyDecision(key, rate, forbidden, asked, options));
   return applyDecision(key, decision, forbidden, asked, options);
@@ -171,4 +172,16 @@ function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   }
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
   return missingScope(scope);
+}
+
+/** A parameter may ask for more than the endpoint gives without it. */
+function parameterScopeError(key: KeyRow, { request, parameterScopes }: Asked): ServiceError | undefined {
+  if (parameterScopes === undefined) return undefined;
+  const { query } = request;
+  for (const [name, scope] of Object.entries(parameterScopes)) {
+    const isGiven = typeof query === "object" && query !== null && Object.hasOwn(query, name);
+    const error = isGiven ? scopeError(key, scope) : undefined;
+    if (error !== undefined) return error;
+  }
+  return undefined;
 }

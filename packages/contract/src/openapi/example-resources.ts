@@ -4,6 +4,7 @@ import type { Bike } from "../bikes.ts";
 import type { DeliveryName, EventName } from "../event-names.ts";
 import type { Delivery } from "../events.ts";
 import type { health } from "../health.ts";
+import type { StationHistory } from "../history.ts";
 import { DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
 import type { Region } from "../regions.ts";
@@ -38,6 +39,24 @@ export const exampleStation: Station = {
   offline_reason: null,
   last_reported: "2026-03-14T08:21:40.000Z",
   updated_at: "2026-03-14T08:21:43.512Z",
+};
+
+export const exampleStationHistory: StationHistory = {
+  station_id: exampleStation.id,
+  step: "PT15M",
+  time_zone: "America/New_York",
+  data: [
+    {
+      from: "2026-03-14T08:15:00.000Z",
+      to: "2026-03-14T08:30:00.000Z",
+      minutes: 15,
+      bikes: { mean: 0.733, min: 0, max: 1 },
+      docks: { mean: 23.267, min: 23, max: 24 },
+      minutes_empty: 4,
+      minutes_full: 0,
+      minutes_offline: 0,
+    },
+  ],
 };
 
 export const exampleVehicleType: VehicleType = {

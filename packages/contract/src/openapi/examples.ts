@@ -19,6 +19,7 @@ import type {
 import type { PublicBike } from "../operator.ts";
 import type { ListEnvelope } from "../paging.ts";
 import type { ReservationExtension, ReservationRequest } from "../reservations.ts";
+import type { StationAt } from "../stations.ts";
 import type { FlowList, StationForecast, StationTypical, SystemSummary } from "../sums.ts";
 import type { Example } from "./document.ts";
 import {
@@ -34,6 +35,7 @@ import {
   exampleReservation,
   exampleRide,
   exampleStation,
+  exampleStationHistory,
   exampleVehicleType,
   expiredReservation,
   extendedReservation,
@@ -288,7 +290,16 @@ const exampleFlows: FlowList = {
 
 /** The examples of a successful answer. */
 export const answerExamples: Examples = {
-  Station: { station: { summary: "A station", value: exampleStation } },
+  StationAt: {
+    station: { summary: "A station", value: exampleStation },
+    past: {
+      summary: "How it was at an instant",
+      value: { ...exampleStation, last_reported: null, as_of: "2026-03-14T08:30:00.000Z" } satisfies StationAt,
+    },
+  },
+  StationHistory: {
+    quarter: { summary: "A quarter of an hour in which the last bike left", value: exampleStationHistory },
+  },
   StationList: listExamples(exampleStation),
   VehicleTypeList: listExamples(exampleVehicleType),
   RegionList: listExamples(exampleRegion),

@@ -16,6 +16,7 @@ export interface Generated {
 /** An endpoint's metadata in the contract, with defaults for omitted fields. */
 const metadataSchema = z.object({
   scope: z.string(),
+  parameterScopes: z.record(z.string()).default({}),
   idempotent: z.boolean().default(false),
   conflicts: z.array(z.enum(errorCodes)).default([]),
   itemErrors: z.array(z.enum(errorCodes)).default([]),

@@ -35,9 +35,11 @@ type Call = (client: BikeShare, id: string, parameters: Parameters, options: Req
 /** The client's method for each endpoint: the one thing that the contract cannot say. */
 const calls: Readonly<Record<Name, Call>> = {
   "stations list": ({ stations }, _, query, options) => stations.list(query, options),
-  "stations get": ({ stations }, id, _, options) => stations.get(id, options),
   "stations typical": ({ stations }, id, _, options) => stations.typical(id, options),
   "stations forecast": ({ stations }, id, query, options) => stations.forecast(id, query, options),
+  "stations get": ({ stations }, id, { at }, options) =>
+    at === undefined ? stations.get(id, options) : stations.getAt(id, at, options),
+  "stations history": ({ stations }, id, query, options) => stations.history(id, query, options),
   "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
   "regions list": ({ regions }, _, query, options) => regions.list(query, options),
   "alerts list": ({ alerts }, _, query, options) => alerts.list(query, options),

@@ -9,6 +9,7 @@ import type {
   VehicleType,
 } from "../json-types.generated.ts";
 import { createChangeLog } from "./changes.ts";
+import { RecordedStations } from "./history.ts";
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -59,7 +60,7 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     maxReservations,
     /** A new id: `ride_000001`. */
     nextId: (prefix: string) => `${prefix}_${String(++made).padStart(6, "0")}`,
-    stations: new Map<string, StationRecord>(),
+    stations: new RecordedStations<StationRecord>(now),
     bikes: new Map<string, BikeRecord>(),
     /** Those that were described. */
     vehicleTypes: new Map<string, VehicleType>(),

@@ -6,9 +6,10 @@ import type { Endpoint } from "./parameters.ts";
 /** Every operation of the interface: its method and path. */
 export type Operation =
   | "GET /v1/stations"
-  | "GET /v1/stations/:id"
   | "GET /v1/stations/:id/typical"
   | "GET /v1/stations/:id/forecast"
+  | "GET /v1/stations/:id"
+  | "GET /v1/stations/:id/history"
   | "GET /v1/vehicle_types"
   | "GET /v1/regions"
   | "GET /v1/alerts"
@@ -32,10 +33,11 @@ export type Operation =
 
 /** Who may call each operation, and what it takes. */
 export const endpoints: Readonly<Record<Operation, Endpoint>> = {
-  "GET /v1/stations": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","status":["planned","online","offline","removed"],"region_id":"identifier","bbox":"boundingBox","updated_since":"instant","changes_since":"cursor"},"headers":{}},
-  "GET /v1/stations/:id": {"scope":"stations:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "GET /v1/stations": {"scope":"stations:read","parameterScopes":{"at":"history:read"},"path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","at":"instant","status":["planned","online","offline","removed"],"region_id":"identifier","bbox":"boundingBox","updated_since":"instant","changes_since":"cursor"},"headers":{}},
   "GET /v1/stations/:id/typical": {"scope":"history:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/stations/:id/forecast": {"scope":"history:read","path":{"id":"identifier"},"query":{"horizon":["PT15M","PT30M","PT45M","PT1H","PT2H"]},"headers":{}},
+  "GET /v1/stations/:id": {"scope":"stations:read","parameterScopes":{"at":"history:read"},"path":{"id":"identifier"},"query":{"at":"instant"},"headers":{}},
+  "GET /v1/stations/:id/history": {"scope":"history:read","path":{"id":"identifier"},"query":{"from":"instant","to":"instant","step":["PT5M","PT10M","PT15M","PT20M","PT30M","PT1H","PT2H","PT3H","PT4H","PT6H","PT8H","PT12H","P1D"]},"headers":{}},
   "GET /v1/vehicle_types": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/regions": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/alerts": {"scope":"stations:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor"},"headers":{}},

@@ -37,8 +37,14 @@ export type OpenOperation = "GET /healthz" | "GET /readyz";
 /** What each operation that needs a key answers. All that the contract has, or this does not compile. */
 export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (asked: Asked) => Answer>> = {
   "GET /v1/stations": (asked) =>
-    listed(asked, { name: "stations", changes: asked.city.changes, items: () => stationsIn(asked) }),
-  "GET /v1/stations/:id": (asked) => found(asked, "station", stationsIn(asked)),
+    asked.query["at"] === undefined
+      ? listed(asked, { name: "stations", changes: asked.city.changes, items: () => stationsIn(asked) })
+      : listed(withoutFollowing(asked), { name: "stations", items: () => stationsAt(asked) }),
+  "GET /v1/stations/:id": (asked) =>
+    asked.query["at"] === undefined
+      ? found(asked, "station", stationsIn(asked))
+      : foundThen(asked, String(asked.query["at"])),
+  "GET /v1/stations/:id/history": ({ city, id, query }) => answer(city.stations.history(id, query)),
   "GET /v1/stations/:id/typical": ({ city, id }) => answer(typicalOf(city, id)),
   "GET /v1/stations/:id/forecast": ({ city, id, query }) => answer(forecastOf(city, id, query)),
   "GET /v1/vehicle_types": (asked) => listed(asked, { name: "vehicle_types", items: () => vehicleTypesIn(asked) }),
@@ -120,6 +126,23 @@ function once({ idempotency, key, path, headers, body }: Asked, work: () => Answ
 
 function stationsIn({ city }: Asked) {
   return [...city.stations.values()].map(({ shown }) => shown);
+}
+
+function stationsAt({ city, query }: Asked) {
+  return city.stations.at(String(query["at"]));
+}
+
+function foundThen(asked: Asked, at: string): Answer {
+  const item = stationsAt(asked).find(({ id }) => id === asked.id);
+  if (item === undefined) throw serviceError("not_found", "stationAt", { at });
+  return answer(item);
+}
+
+/** Changes are those of the present. */
+function withoutFollowing(asked: Asked): Asked {
+  for (const name of ["updated_since", "changes_since"])
+    if (asked.query[name] !== undefined) throw serviceError("invalid_parameter", "atAndFollowing", { name });
+  return asked;
 }
 
 function alertsIn({ city }: Asked) {

@@ -14,6 +14,8 @@ type Fields = Readonly<Record<string, { readonly kind: Kind; readonly isRequired
 export interface Endpoint {
   /** `any`: every key; `none`: no key. */
   readonly scope: Scope | "any" | "none";
+  /** The scopes that parameters of the query need beside it. */
+  readonly parameterScopes?: Readonly<Record<string, Scope>>;
   readonly path: Kinds;
   readonly query: Kinds;
   /** Names in lower case. */

@@ -72,7 +72,8 @@ export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answe
     checkTransport(parts, incoming);
     const matched = match(incoming);
     const scope = matched?.endpoint.scope ?? scopeOfPath(incoming.url.pathname);
-    const caller = scope === "none" ? undefined : authenticate(parts, incoming, scope, headers);
+    const scopes = [scope, ...parameterScopesOf(matched?.endpoint, incoming)];
+    const caller = scope === "none" ? undefined : authenticate(parts, incoming, scopes, headers);
     return instead ?? work(parts, incoming, matched, caller);
   };
   const answered = answerOrError(respond);
@@ -103,17 +104,23 @@ type Caller = Pick<Asked, "key" | "rate">;
 function authenticate(
   { keys, limiter }: Parts,
   { headers }: Incoming,
-  scope: string,
+  scopes: readonly string[],
   answerHeaders: Record<string, string>,
 ): Caller {
   const key = keys.authenticate(headers.get("authorization"));
-  const isAllowed = scope === "any" || key.scopes.some((name) => name === scope);
+  const missing = scopes.find((scope) => scope !== "any" && !key.scopes.some((name) => name === scope));
   // A refused scope does not use up the rate limit.
-  const rate = isAllowed ? limiter.take(key.id, key.rateLimit) : limiter.peek(key.id, key.rateLimit);
+  const rate = missing === undefined ? limiter.take(key.id, key.rateLimit) : limiter.peek(key.id, key.rateLimit);
   Object.assign(answerHeaders, rateHeaders(rate));
-  if (!isAllowed) throw missingScope(scope);
+  if (missing !== undefined) throw missingScope(missing);
   if (!rate.allowed) throw rateLimited(rate);
   return { key, rate };
+}
+
+/** The scopes that the parameters of a request need. */
+function parameterScopesOf(endpoint: Endpoint | undefined, { url }: Incoming): string[] {
+  const scopes = Object.entries(endpoint?.parameterScopes ?? {});
+  return scopes.flatMap(([name, scope]) => (url.searchParams.has(name) ? [scope] : []));
 }
 
 /** @param caller undefined: the endpoint asks for no key */

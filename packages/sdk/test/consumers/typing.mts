@@ -12,6 +12,7 @@ import {
   type Reservation,
   type Ride,
   type Station,
+  type StationAt,
 } from "@bikeshare/sdk";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 import { type Delivery, isWebhookVerificationError, type verify } from "@bikeshare/sdk/webhooks";
@@ -25,7 +26,7 @@ type Given<Method extends (...args: never[]) => PromiseLike<unknown>> = Awaited<
 
 check<Is<Given<BikeShare["rides"]["get"]>, Ride>>();
 check<Is<Given<BikeShare["rides"]["list"]>["data"], Ride[]>>();
-check<Is<Given<BikeShare["stations"]["list"]>["data"][number], Station>>();
+check<Is<Given<BikeShare["stations"]["list"]>["data"][number], StationAt>>();
 check<Is<Given<BikeShare["reservations"]["create"]>, Reservation>>();
 check<Is<Given<BikeShare["reservations"]["cancel"]>, Reservation>>();
 check<Is<Given<BikeShare["events"]["since"]>["data"][number], EventRecord>>();

@@ -1,5 +1,5 @@
 import type { partnerContract } from "@bikeshare/contract";
-import { serviceError } from "@bikeshare/rules";
+import { type PageRequest, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
@@ -10,14 +10,15 @@ import type { PageCache } from "../../storage/background/page-cache.ts";
 import { idPosition } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
 import type { ChangeWatch } from "../changes/service.ts";
+import { stationAt, stationHistory, stationsAt } from "../history/station-history.ts";
 import { getStation, listStationChanges, listStations, type StationFilters } from "./service.ts";
 
 /** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
 export function stationRoutes(
-  context: ReadContext & { readonly changes: ChangeWatch },
+  context: ReadContext & { readonly changes: ChangeWatch; readonly clock: () => number },
   cursors: CursorCipher,
   pages: PageCache<ReadyBody>,
-): Pick<RouterImplementation<(typeof partnerContract)["stations"]>, "list" | "get"> {
+): Pick<RouterImplementation<(typeof partnerContract)["stations"]>, "list" | "get" | "history"> {
   const readPage = pageReader(cursors, {
     name: "stations",
     position: idPosition,
@@ -27,6 +28,12 @@ export function stationRoutes(
       watch: context.changes,
       readChanges: (request, filters, range) => listStationChanges(context, partnerOf(request), filters, range),
     },
+  });
+  const readPageAt = pageReader(cursors, {
+    name: "stations",
+    position: idPosition,
+    read: (request, filters: StationFilters & { readonly at: string }, page: PageRequest<string>) =>
+      stationsAt(context, partnerOf(request), withoutFollowing(filters), page),
   });
   return {
     list: {
@@ -40,14 +47,33 @@ export function stationRoutes(
       },
       handler: async ({ query, request, reply }) => {
         const { systemId } = partnerOf(request);
+        const { at } = query;
+        if (at !== undefined)
+          return { status: 200, body: jsonBody(await readPageAt({ query: { ...query, at }, request })) };
         const body = await pages.get(systemId, request.url, async () => readyBody(await readPage({ query, request })));
         return { status: 200, body: useReadyBody(reply, body) };
       },
     },
-    get: async ({ params: { id }, request }) => {
-      const station = await getStation(context, callerOf(request).key.system_id, id);
-      if (station === undefined) throw serviceError("not_found", "station");
+    get: async ({ params: { id }, query: { at }, request }) => {
+      const station =
+        at === undefined
+          ? await getStation(context, callerOf(request).key.system_id, id)
+          : await stationAt(context, partnerOf(request), id, at);
+      if (station === undefined)
+        throw at === undefined ? serviceError("not_found", "station") : serviceError("not_found", "stationAt", { at });
       return { status: 200, body: jsonBody(station) };
     },
+    history: async ({ params: { id }, query, request }) => {
+      const history = await stationHistory(context, partnerOf(request), id, query);
+      if (history === undefined) throw serviceError("not_found", "station");
+      return { status: 200, body: history };
+    },
   };
+}
+
+/** Changes are those of the present. @throws ServiceError `invalid_parameter` that names the parameter which does not fit */
+function withoutFollowing<Filters extends object>(filters: Filters): Filters {
+  for (const name of ["updated_since", "changes_since"] as const)
+    if (Reflect.get(filters, name) !== undefined) throw serviceError("invalid_parameter", "atAndFollowing", { name });
+  return filters;
 }
