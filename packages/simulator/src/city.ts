@@ -83,6 +83,13 @@ export function metresBetween(a: CityStation, b: CityStation): number {
   return Math.hypot(north, east);
 }
 
+/** How central a station is: 0 at the city's edge, 1 in its middle. */
+export function centralityOf({ lat, lon }: CityStation): number {
+  const north = (lat - CENTER.lat) * KILOMETRES_PER_DEGREE;
+  const east = (lon - CENTER.lon) * KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180);
+  return 1 - Math.min(1, Math.hypot(north, east) / RADIUS_KM);
+}
+
 /** A ride that a made-up city saw. */
 export interface CityRide {
   readonly id: string;
@@ -97,66 +104,11 @@ export interface CityRide {
   readonly riderCategory: "member" | "casual";
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** How many rides start in each hour of a day (UTC), relative to one another: two rush hours and a quiet night. */
+/** How many rides start in each hour of a working day, relative to one another: two rush hours and a quiet night. */
 export const HOURLY_WEIGHTS = [
   1, 1, 1, 1, 2, 6, 14, 26, 30, 18, 13, 14, 17, 17, 16, 18, 26, 34, 30, 20, 14, 9, 6, 3,
 ] as const;
 export const TOTAL_WEIGHT = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
-
-/**
- * Makes past rides, spread over the days before `now`. Each bike starts where it stopped and never rides twice at once.
- * @returns the rides in the order in which they started, and where each bike stands after its last one
- */
-export function makeHistory(
-  city: City,
-  random: Random,
-  options: HistoryOptions,
-): { readonly rides: readonly CityRide[]; readonly standing: ReadonlyMap<CityBike, CityStation> } {
-  const standing = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
-  // A few more than asked for: a ride that finds no time between its neighbours is left out.
-  const ridesPerBike = Math.ceil((options.rides / city.bikes.length) * 1.05) + 1;
-  const rides = city.bikes.flatMap((bike) =>
-    ridesOf(bike, city, random, standing, { ...options, rides: ridesPerBike }),
-  );
-  rides.sort((a, b) => a.startedAt - b.startedAt || (a.bike.id < b.bike.id ? -1 : 1));
-  // The oldest go first, so that each bike's last ride still ends where it stands.
-  const kept = rides.slice(-options.rides);
-  return { rides: kept.map((ride, index) => ({ ...ride, id: `ride-${paddedNumber(index, 6)}` })), standing };
-}
-
-interface HistoryOptions {
-  readonly rides: number;
-  readonly days: number;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-function ridesOf(
-  bike: CityBike,
-  city: City,
-  random: Random,
-  standing: Map<CityBike, CityStation>,
-  options: HistoryOptions,
-): Omit<CityRide, "id">[] {
-  const starts = Array.from({ length: options.rides }, () => startInstant(random, options)).sort((a, b) => a - b);
-  return starts.flatMap((startedAt, index) => {
-    const from = standing.get(bike) ?? city.stations[0];
-    const to = random.pick(city.stations);
-    const distanceMeters = riddenMetres(random, from, to);
-    const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
-    const arrival = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
-    // The bike must be back before its next ride, and before now.
-    const endedAt = Math.min(arrival, (starts[index + 1] ?? options.now) - 1000);
-    if (endedAt <= startedAt) return [];
-    const isOutside = random.next() < 0.01;
-    const riderCategory = randomRider(random);
-    // A bike left outside a station is brought to the nearest one: here, to where its rider was going.
-    standing.set(bike, to);
-    return { bike, from, to: isOutside ? undefined : to, startedAt, endedAt, distanceMeters, riderCategory };
-  });
-}
 
 /** How far a rider goes between two stations: streets wind. */
 export function riddenMetres(random: Random, from: CityStation, to: CityStation): number {
@@ -165,12 +117,4 @@ export function riddenMetres(random: Random, from: CityStation, to: CityStation)
 
 export function randomRider(random: Random): "member" | "casual" {
   return random.next() < 0.8 ? "member" : "casual";
-}
-
-function startInstant(random: Random, { days, now }: HistoryOptions): number {
-  let remaining = random.next() * TOTAL_WEIGHT;
-  const hour = HOURLY_WEIGHTS.findIndex((weight) => (remaining -= weight) < 0);
-  const today = Math.floor(now / DAY_MS) * DAY_MS;
-  const instant = today - random.between(0, days - 1) * DAY_MS + hour * HOUR_MS + random.between(0, HOUR_MS - 1);
-  return instant < now - HOUR_MS ? instant : instant - days * DAY_MS;
 }

@@ -1,0 +1,343 @@
+import {
+  type City,
+  type CityBike,
+  type CityRide,
+  type CityStation,
+  centralityOf,
+  HOURLY_WEIGHTS,
+  randomRider,
+  riddenMetres,
+} from "./city.ts";
+import type { Random } from "./random.ts";
+
+export interface HistoryOptions {
+  /** How many rides at most: a little more or fewer on some days than on others. */
+  readonly rides: number;
+  readonly days: number;
+  /** Milliseconds since 1970. No ride ends later. */
+  readonly now: number;
+  /** How far the city's clocks are ahead of UTC. */
+  readonly offsetMs?: number;
+  /** Is told each change of a station, in the order of their times. */
+  readonly onChange?: (change: StationChange) => void;
+}
+
+/** What stands at a station from an instant on. */
+export interface StationChange {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly station: CityStation;
+  readonly bikes: number;
+  /** Of the bikes. */
+  readonly ebikes: number;
+  readonly isOffline: boolean;
+}
+
+/** The past of a city. */
+export interface CityHistory {
+  /** In the order in which they started. */
+  readonly rides: readonly CityRide[];
+  /** Where each bike stands after its last ride. */
+  readonly standing: ReadonlyMap<CityBike, CityStation>;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** How many rides start in each hour of a Saturday or Sunday: people sleep in, and ride for fun. */
+const WEEKEND_WEIGHTS = [6, 5, 3, 2, 1, 1, 3, 6, 11, 18, 25, 30, 32, 33, 33, 31, 29, 26, 22, 17, 13, 10, 9, 8] as const;
+/** Rides of a Saturday or Sunday, relative to a working day. */
+const WEEKEND_SHARE = 0.7;
+/** How much the weather moves a day. */
+const WEATHER = { least: 0.75, most: 1.15 };
+/** Nobody looks for a bike at more stations than this. */
+const STATIONS_LOOKED_AT = 12;
+/** When vans have put the city in order, by its clocks. */
+const VANS_HOUR = 3;
+/** A station that is fuller than this is emptied at night to the middle, and one that is emptier is filled. */
+const UNBALANCED = { full: 0.75, empty: 0.25, middle: 0.5 };
+/** Of those who ride into the middle, so many go to its very middle, whose station is full every morning. */
+const TO_THE_VERY_MIDDLE = 0.03;
+/** Of all rides, so many end at no station. */
+const OUTSIDE = 0.01;
+/** One station has no power every few days, in the afternoon. */
+const OUTAGE = { everyDays: 4, from: 13, until: 16 };
+
+/** A station while the past is made. */
+interface Place {
+  readonly station: CityStation;
+  /** 0 at the city's edge, 1 in its middle. */
+  readonly centrality: number;
+  readonly bikes: CityBike[];
+  /** Bikes that are on their way here. */
+  coming: number;
+  isOffline: boolean;
+}
+
+interface Arrival {
+  readonly at: number;
+  readonly bike: CityBike;
+  readonly place: Place;
+}
+
+/**
+ * Makes the past of a city up to `now`: rush hours into the middle and out of it, weekends, vans at night, a station without
+ * power now and then. Each bike starts where it stands and never rides twice at once.
+ */
+export function makeHistory(city: City, random: Random, options: HistoryOptions): CityHistory {
+  const { now, offsetMs = 0 } = options;
+  const firstDay = Math.floor((now + offsetMs) / DAY_MS) * DAY_MS - offsetMs - (options.days - 1) * DAY_MS;
+  const past = new Past(city, random, options);
+  past.begin(firstDay);
+  for (const hour of hoursOf(random, firstDay, options)) past.live(hour);
+  past.arriveUntil(now);
+  const kept = past.rides.slice(-options.rides);
+  return {
+    rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })),
+    standing: past.standing(),
+  };
+}
+
+/** A city that lives through its past, hour by hour. */
+class Past {
+  readonly rides: Omit<CityRide, "id">[] = [];
+  readonly #random: Random;
+  readonly #options: HistoryOptions;
+  readonly #places: readonly Place[];
+  readonly #middle: Place | undefined;
+  readonly #arrivals = createArrivals();
+
+  constructor(city: City, random: Random, options: HistoryOptions) {
+    this.#random = random;
+    this.#options = options;
+    this.#places = placesOf(city, random);
+    this.#middle = this.#places.toSorted((a, b) => b.centrality - a.centrality)[0];
+  }
+
+  /** Tells how every station is. */
+  begin(at: number): void {
+    for (const place of this.#places) this.#tell(place, at);
+  }
+
+  /** Lives through an hour. The hours follow one another. */
+  live({ start, day, hour, isWeekend, rides }: HourOfHistory): void {
+    this.arriveUntil(start);
+    if (hour === VANS_HOUR) for (const place of driveVans(this.#places)) this.#tell(place, start);
+    const outage = outageAt(this.#places, day, hour);
+    if (outage !== undefined) {
+      outage.place.isOffline = outage.begins;
+      this.#tell(outage.place, start);
+    }
+    const instants = Array.from({ length: rides }, () => start + this.#random.between(0, HOUR_MS - 1));
+    for (const startedAt of instants.sort((a, b) => a - b)) {
+      this.arriveUntil(startedAt);
+      this.#ride(startedAt, isWeekend ? 0 : pullOf(hour));
+    }
+  }
+
+  /** Lets the bikes arrive whose rides end by then. */
+  arriveUntil(instant: number): void {
+    for (let next = this.#arrivals.takeUntil(instant); next; next = this.#arrivals.takeUntil(instant)) {
+      next.place.coming--;
+      next.place.bikes.push(next.bike);
+      this.#tell(next.place, next.at);
+    }
+  }
+
+  standing(): ReadonlyMap<CityBike, CityStation> {
+    return new Map(this.#places.flatMap(({ station, bikes }) => bikes.map((bike) => [bike, station] as const)));
+  }
+
+  #ride(startedAt: number, pull: number): void {
+    const random = this.#random;
+    const from = find(this.#places, random, pull, ({ bikes, isOffline }) => bikes.length > 0 && !isOffline);
+    const isFree = (place: Place | undefined) =>
+      place !== undefined && place !== from && hasRoom(place) && !place.isOffline;
+    const isToMiddle = pull > 0 && random.next() < TO_THE_VERY_MIDDLE && isFree(this.#middle);
+    const to = isToMiddle ? this.#middle : find(this.#places, random, -pull, isFree);
+    const bike = from?.bikes[0];
+    if (from === undefined || to === undefined || bike === undefined) return;
+    const distanceMeters = riddenMetres(random, from.station, to.station);
+    const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
+    const endedAt = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
+    // Nobody is under way at `now`.
+    if (endedAt >= this.#options.now) return;
+    from.bikes.shift();
+    this.#tell(from, startedAt);
+    to.coming++;
+    this.#arrivals.add({ at: endedAt, bike, place: to });
+    // A bike that is left outside a station is brought to the nearest one: here, to where its rider was going.
+    const ended = random.next() < OUTSIDE ? undefined : to.station;
+    const riderCategory = randomRider(random);
+    this.rides.push({ bike, from: from.station, to: ended, startedAt, endedAt, distanceMeters, riderCategory });
+  }
+
+  #tell({ station, bikes, isOffline }: Place, at: number): void {
+    const ebikes = () => bikes.reduce((count, { isElectric }) => count + Number(isElectric), 0);
+    this.#options.onChange?.({ at, station, bikes: bikes.length, ebikes: ebikes(), isOffline });
+  }
+}
+
+/** Puts all bikes at stations, about as full as one another. */
+function placesOf(city: City, random: Random): Place[] {
+  const places = city.stations.map((station): Place => ({
+    station,
+    centrality: centralityOf(station),
+    bikes: [],
+    coming: 0,
+    isOffline: false,
+  }));
+  const docks = places.reduce((sum, { station }) => sum + station.capacity, 0);
+  const share = city.bikes.length / docks;
+  let next = 0;
+  for (const place of places) {
+    const count = Math.round(place.station.capacity * share * (0.7 + 0.6 * random.next()));
+    place.bikes.push(...city.bikes.slice(next, next + count));
+    next += count;
+  }
+  for (let index = 0; next < city.bikes.length; index++, next++) {
+    const bike = city.bikes[next];
+    if (bike !== undefined) places[index % places.length]?.bikes.push(bike);
+  }
+  return places;
+}
+
+interface HourOfHistory {
+  /** Milliseconds since 1970. */
+  readonly start: number;
+  /** 0: the first. */
+  readonly day: number;
+  readonly hour: number;
+  readonly isWeekend: boolean;
+  readonly rides: number;
+}
+
+/** The hours from the first day to `now`, with how many rides start in each. */
+function hoursOf(
+  random: Random,
+  firstDay: number,
+  { rides, days, now, offsetMs = 0 }: HistoryOptions,
+): HourOfHistory[] {
+  const hours = Array.from({ length: days }, (_, day) => {
+    const start = firstDay + day * DAY_MS;
+    const isWeekend = [0, 6].includes(new Date(start + offsetMs).getUTCDay());
+    const weights = isWeekend ? WEEKEND_WEIGHTS : HOURLY_WEIGHTS;
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const weather = WEATHER.least + (WEATHER.most - WEATHER.least) * random.next();
+    const ofDay = (isWeekend ? WEEKEND_SHARE : 1) * weather;
+    return weights.map((weight, hour) => {
+      const hourStart = start + hour * HOUR_MS;
+      // Of the hour that is not over yet, what is over.
+      const passed = Math.min(1, Math.max(0, (now - hourStart) / HOUR_MS));
+      return { start: hourStart, day, hour, isWeekend, weight: (weight / total) * ofDay * passed };
+    });
+  }).flat();
+  const total = hours.reduce((sum, { weight }) => sum + weight, 0);
+  // Some find no bike, or would not be over: a few more than asked for.
+  let due = 0;
+  return hours
+    .filter(({ weight }) => weight > 0)
+    .map(({ weight, ...hour }) => {
+      due += (weight / total) * rides * 1.05;
+      const started = Math.floor(due);
+      due -= started;
+      return { ...hour, rides: started };
+    });
+}
+
+/** How strongly people ride into the city's middle (positive) or out of it at an hour of a working day. */
+function pullOf(hour: number): number {
+  if (hour >= 6 && hour <= 9) return 1;
+  return hour >= 15 && hour <= 19 ? -1 : 0;
+}
+
+/** Looks at stations until one will do. @param pull -1 prefers the middle, 1 the edge */
+function find(
+  places: readonly Place[],
+  random: Random,
+  pull: number,
+  willDo: (place: Place) => boolean,
+): Place | undefined {
+  let last: Place | undefined;
+  for (let looked = 0; looked < STATIONS_LOOKED_AT; looked++) {
+    const place = places[Math.floor(random.next() * places.length)];
+    if (place === undefined || !willDo(place)) continue;
+    last = place;
+    const likelihood = 0.55 + pull * (0.5 - place.centrality) * 0.9;
+    if (random.next() < likelihood) return place;
+  }
+  return last;
+}
+
+function hasRoom({ station, bikes, coming }: Place): boolean {
+  return bikes.length + coming < station.capacity;
+}
+
+/** Moves bikes from stations that are too full to those that are too empty. @returns the stations that changed */
+function driveVans(places: readonly Place[]): Set<Place> {
+  const fill = ({ station, bikes, coming }: Place) => (bikes.length + coming) / station.capacity;
+  const byFill = places.toSorted((a, b) => fill(a) - fill(b));
+  const empty = byFill.filter((place) => fill(place) < UNBALANCED.empty);
+  const full = byFill.filter((place) => fill(place) > UNBALANCED.full).reverse();
+  const changed = new Set<Place>();
+  for (const to of empty) {
+    for (const from of full) {
+      while (fill(to) < UNBALANCED.middle && fill(from) > UNBALANCED.middle) {
+        const bike = from.bikes.pop();
+        if (bike === undefined) break;
+        to.bikes.push(bike);
+        changed.add(from).add(to);
+      }
+    }
+  }
+  return changed;
+}
+
+/** Whether a station loses or gets back its power at an hour. */
+function outageAt(
+  places: readonly Place[],
+  day: number,
+  hour: number,
+): { readonly place: Place; readonly begins: boolean } | undefined {
+  if (day % OUTAGE.everyDays !== 0) return undefined;
+  const place = places[(day * 31) % places.length];
+  if (place === undefined || (hour !== OUTAGE.from && hour !== OUTAGE.until)) return undefined;
+  return { place, begins: hour === OUTAGE.from };
+}
+
+/** Bikes under way, the first to arrive first. */
+function createArrivals() {
+  // A heap: the parent of `index` is at `(index - 1) >> 1`.
+  const heap: Arrival[] = [];
+  const at = (index: number) => heap[index]?.at ?? Infinity;
+  const swap = (a: number, b: number) => {
+    const [first, second] = [heap[a], heap[b]];
+    if (first === undefined || second === undefined) return;
+    heap[a] = second;
+    heap[b] = first;
+  };
+  return {
+    add(arrival: Arrival) {
+      let index = heap.push(arrival) - 1;
+      for (let parent = (index - 1) >> 1; index > 0 && at(index) < at(parent); parent = (index - 1) >> 1) {
+        swap(index, parent);
+        index = parent;
+      }
+    },
+    /** Takes the next bike that arrives at an instant or before it. */
+    takeUntil(instant: number): Arrival | undefined {
+      if (at(0) > instant) return undefined;
+      const first = heap[0];
+      const last = heap.pop();
+      if (heap.length === 0 || last === undefined) return first;
+      heap[0] = last;
+      for (let index = 0; ;) {
+        const left = 2 * index + 1;
+        const least = at(left + 1) < at(left) ? left + 1 : left;
+        if (at(least) >= at(index)) return first;
+        swap(index, least);
+        index = least;
+      }
+    },
+  };
+}
