@@ -50,12 +50,14 @@ const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "re
 const invisibleUpdates: ReadonlySet<string> = new Set([
   "fleet.reportDocks",
   "gbfsOut.updatePublicId",
+  "history.extendPast",
   "stationSnapshot.updateBookkeeping",
 ]);
 
 /** Statements on stations that change nothing of what `station_changes` has, or whose stations have no history yet. */
 const unrecorded: ReadonlySet<string> = new Set([
   "fleet.reportDocks",
+  "history.extendPast",
   "placeholders.reassign",
   "stationSnapshot.updateBookkeeping",
   "stations.insertPlaceholderRows",

@@ -52,8 +52,8 @@ interface Telemetry {
   readonly isDelayed: boolean;
 }
 
-/** How often each bike is ridden a day: what busy systems see. */
-const RIDES_PER_BIKE_A_DAY = 5;
+/** How often each bike is ridden a day: what large systems see. */
+const RIDES_PER_BIKE_A_DAY = 2.5;
 const MINUTES_PER_DAY = 1440;
 /** Shares of rides. Real systems cancel and lose fewer; here they must be seen within minutes. */
 const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };

@@ -12,6 +12,8 @@ interface SimulationOptions {
   readonly seed: number;
   /** How many times faster than life: 60 is an hour a minute. */
   readonly speed: number;
+  /** The time of day at which the city begins to live, in milliseconds; just before the morning's rush by default. */
+  readonly timeOfDayMs?: number | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly post: PostBatch;
@@ -37,8 +39,8 @@ export interface Simulation {
 const TICK_INTERVAL_MS = 250;
 /** Unacknowledged commands at which the city waits for the service, so that an outage fills no memory. */
 const MAX_WAITING_COMMANDS = 20_000;
-/** Simulated time at which the city begins to live: just before the morning's rush. */
-const FIRST_TIME_MS = 6.5 * 3_600_000;
+/** The time of day at which a city begins to live by default: just before the morning's rush. */
+const MORNING_MS = 6.5 * 3_600_000;
 const MINUTE_MS = 60_000;
 const BOOTSTRAP_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 10_000;
@@ -101,11 +103,11 @@ async function flushOrThrow(sender: Sender, failed: Promise<Error>): Promise<voi
 }
 
 /** Simulated time, and how it relates to the wall clock. */
-function createCityTime({ clock, speed }: Pick<SimulationOptions, "clock" | "speed">) {
+function createCityTime({ clock, speed, timeOfDayMs = MORNING_MS }: SimulationOptions) {
   const schedule = createSchedule();
-  let now = FIRST_TIME_MS;
+  let now = timeOfDayMs;
   let instant = clock();
-  let nextMinute = Math.floor(FIRST_TIME_MS / MINUTE_MS);
+  let nextMinute = Math.floor(timeOfDayMs / MINUTE_MS);
   return {
     schedule,
     /** The simulated time. */

@@ -10,7 +10,7 @@ import { isLogForPeople } from "../logger.ts";
 import { loopbackAddresses } from "../outbound/addresses/address-guard.ts";
 import { NetworkList } from "../outbound/addresses/network-list.ts";
 import { shellWord } from "../printable.ts";
-import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../runtime/demo/demo-city.ts";
+import { busyTimeOfDay, DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../runtime/demo/demo-city.ts";
 import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../runtime/demo/keys.ts";
 import { inviteToDemo, type SignInLinks } from "../runtime/demo/people.ts";
 import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../runtime/demo/sample-receiver.ts";
@@ -163,7 +163,7 @@ export function registerStart(program: ParentCommand, cli: OpenCli): void {
   program
     .command("start")
     .description("demo: fill an empty database with a sample city, serve it and simulate rides")
-    .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(10))
+    .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(1))
     .addOption(new Option("--rebuild-pages", "rebuild the dashboard's pages when one is edited").hideHelp())
     .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
 }
@@ -223,6 +223,14 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
     object: { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
     text: welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
   });
+  if (demo?.writePast !== undefined) {
+    const stopping = new AbortController();
+    const written = demo.writePast(stopping.signal);
+    closers.push(() => {
+      stopping.abort();
+      return written;
+    });
+  }
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   if (access === undefined) return;
   closers.push(() => access.remove());
@@ -247,6 +255,8 @@ interface Demo {
   readonly signIn: (url: string) => Promise<SignInLinks>;
   /** Makes the keys with which the city is simulated. */
   readonly access: () => Promise<SimulatorKeys>;
+  /** Writes what is left of a new city's past, which takes some seconds. */
+  readonly writePast?: (stopping: AbortSignal) => Promise<void>;
 }
 
 /** Fills an empty database. @returns undefined when the database holds data that `start` did not create */
@@ -261,12 +271,18 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
     return { systemId, partnerId, key, access, signIn };
   };
   if (await isEmpty(db, systemId)) {
-    cli.output.note("The database is empty: creating a city with 200 stations, 2,000 bikes and 50,000 past rides …");
-    await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
+    cli.output.note(
+      "The database is empty: creating a city with 200 stations, 2,000 bikes and the rides of four weeks …",
+    );
+    const past = await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
     const { key, partnerId } = await issueDemoKey(context);
     // Stored so that the next start can show it again: a demo's key protects nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
-    return demoOf(partnerId, key);
+    const writePast = (stopping: AbortSignal) =>
+      withoutTimeLimits(db, (patient) => past.write(patient, stopping)).catch((error: unknown) =>
+        cli.output.note(`The city's past is shorter than four weeks: ${messageOf(error)}`),
+      );
+    return { ...demoOf(partnerId, key), writePast };
   }
   const kept = await trimmedText(file);
   const partnerId = await demoPartner(context, kept);
@@ -277,10 +293,10 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
  * Runs work on connections without a limit for idle transactions: on a busy machine this process computes for seconds
  * between two statements, and no other process waits for its locks.
  */
-async function withoutTimeLimits(db: Database, work: (patient: Database) => Promise<void>): Promise<void> {
+async function withoutTimeLimits<Result>(db: Database, work: (patient: Database) => Promise<Result>): Promise<Result> {
   const patient = openDatabase({ connectionString: db.connectionString, statementTimeoutMs: 0, maxConnections: 2 });
   try {
-    await work(patient);
+    return await work(patient);
   } finally {
     await patient.close();
   }
@@ -298,6 +314,7 @@ async function startCity(
       city: demoCity(),
       seed: DEMO_SEED,
       speed,
+      timeOfDayMs: speed === 1 ? busyTimeOfDay(cli.clock()) : undefined,
       clock: cli.clock,
       post: createOperatorClient(url, access.operatorKey),
       newKey: () => cli.ids.next("sim"),
@@ -356,7 +373,7 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
   const curl = (path: string) => `  curl -H "Authorization: Bearer $KEY" "${url}${path}"`;
   return [
     speed > 0
-      ? `Rides of a made-up city are simulated, ${speed} times as fast as real time.`
+      ? `Rides of a made-up city are simulated${speed === 1 ? "" : `, ${speed} times as fast as real time`}.`
       : "A made-up city without simulated rides.",
     "The dashboard, in a browser (each link signs in once; the next start prints new ones):",
     "",

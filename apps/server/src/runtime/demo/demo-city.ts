@@ -1,19 +1,32 @@
 import type { BatchResults } from "@bikeshare/contract";
-import { type City, type CityRide, createRandom, describeCity, makeCity, makeHistory } from "@bikeshare/simulator";
+import {
+  type City,
+  type CityRide,
+  createRandom,
+  describeCity,
+  makeCity,
+  makeHistory,
+  type StationChange,
+} from "@bikeshare/simulator";
 import { lengthOf } from "../../city/counts/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
+import { deleteStatesSince, type PastState, recordPastStates } from "../../city/history/past-states.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { describeDemo } from "./demo-facts.ts";
+import { DEMO_TIME_ZONE, describeDemo } from "./demo-facts.ts";
 
 type DemoContext = ActorContext & { readonly db: Database };
 
 /** The city is always the same one. */
 export const DEMO_SEED = 20_260_101;
 const CITY = { stations: 200, bikes: 2000 };
-const HISTORY = { rides: 50_000, days: 60 };
+/** Four whole weeks and today, so that every weekday can be compared. As many rides a day as are simulated. */
+const HISTORY = { rides: 140_000, days: 29 };
+const DAY_MS = 24 * 3_600_000;
+/** How much of the past is written before the service starts: today and yesterday. */
+const FIRST_DAYS = 2;
 /** Too high: takes more memory. Too low: commits more often. */
 const RIDES_PER_TRANSACTION = 12_500;
 
@@ -27,29 +40,103 @@ export function demoCity(): City {
   return makeCity(createRandom(DEMO_SEED), CITY);
 }
 
+/** What is left of the city's past, to be written while the service runs. */
+export interface RestOfPast {
+  /** Writes it day by day, the newest first, until the signal says otherwise. */
+  write(db: Database, stopping: AbortSignal): Promise<void>;
+}
+
 /**
- * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and 50,000 past rides, after
- * which the bikes stand where those rides left them.
+ * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and the rides of today and yesterday,
+ * after which the bikes stand where those rides left them.
+ * @returns the four weeks before
  */
-export async function fillWithDemoCity(context: DemoContext, systemId: string): Promise<void> {
+export async function fillWithDemoCity(context: DemoContext, systemId: string): Promise<RestOfPast> {
   const { db, clock } = context;
   const city = demoCity();
   const now = clock();
-  const history = makeHistory(city, createRandom(DEMO_SEED + 1), { ...HISTORY, now });
+  const changes: StationChange[] = [];
+  const history = makeHistory(city, createRandom(DEMO_SEED + 1), {
+    ...{ ...HISTORY, now, offsetMs: offsetOf(now) },
+    onChange: (change) => void changes.push(change),
+  });
   const { stations, bikes } = describeCity(city, history.standing);
   await describeDemo(context, systemId, city);
   // One transaction each, where the interface takes 1,000 items at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
-  const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
+  const days = daysOf(history.rides, changes, now);
+  const firsts = days.splice(0, FIRST_DAYS);
+  await db.transaction((tx) => deleteStatesSince(tx, systemId, new Date(now)));
   // Two at a time, since PostgreSQL uses a separate processor for each; each with a separate slot of the counts.
-  const write = async (slot: number) => {
-    for (let start = slot * RIDES_PER_TRANSACTION; start < history.rides.length; start += 2 * RIDES_PER_TRANSACTION) {
-      const batch = history.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
-      await writePastRides(db, origin, batchOf(origin, batch), slot, true);
-    }
+  await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
+  return {
+    async write(patient, stopping) {
+      for (const day of days) {
+        if (stopping.aborted) return;
+        await writeDay(patient, systemId, day, 0, now);
+      }
+    },
   };
-  await Promise.all([write(0), write(1)]);
+}
+
+/** How far the city's clocks are ahead of UTC at an instant. */
+function offsetOf(now: number): number {
+  const local = new Date(now).toLocaleString("sv-SE", { timeZone: DEMO_TIME_ZONE });
+  return Date.parse(`${local.replace(" ", "T")}Z`) - Math.floor(now / 1000) * 1000;
+}
+
+/** Hours between which enough people ride to show something. */
+const BUSY = { from: 6, until: 21 };
+
+/** The time of day by the city's clocks, in milliseconds; undefined at night, when hardly anybody rides. */
+export function busyTimeOfDay(now: number): number | undefined {
+  const timeOfDay = (now + offsetOf(now)) % DAY_MS;
+  const hour = timeOfDay / 3_600_000;
+  return hour >= BUSY.from && hour < BUSY.until ? timeOfDay : undefined;
+}
+
+/** A day of the city's past, by its clocks. */
+interface DayOfPast {
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly rides: CityRide[];
+  /** The state of every station at the day's beginning, then each change. */
+  readonly states: PastState[];
+}
+
+/** Cuts the past into days, the newest first. */
+function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], now: number): DayOfPast[] {
+  const today = Math.floor((now + offsetOf(now)) / DAY_MS) * DAY_MS - offsetOf(now);
+  const first = today - (HISTORY.days - 1) * DAY_MS;
+  const days = Array.from({ length: HISTORY.days }, (_, index): DayOfPast => ({
+    since: first + index * DAY_MS,
+    rides: [],
+    states: [],
+  }));
+  const indexOf = (at: number) => Math.floor((at - first) / DAY_MS);
+  for (const ride of rides) days[indexOf(ride.startedAt)]?.rides.push(ride);
+  const latest = new Map<string, PastState>();
+  let begun = 0;
+  for (const change of changes) {
+    for (; begun < indexOf(change.at);) {
+      const day = days[++begun];
+      for (const state of latest.values()) day?.states.push({ ...state, at: day.since });
+    }
+    const state = pastState(change);
+    latest.set(state.stationId, state);
+    days[begun]?.states.push(state);
+  }
+  return days.slice(0, begun + 1).reverse();
+}
+
+async function writeDay(db: Database, systemId: string, day: DayOfPast, slot: number, now: number): Promise<void> {
+  const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
+  for (let start = 0; start < day.rides.length; start += RIDES_PER_TRANSACTION) {
+    const batch = day.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
+    await writePastRides(db, origin, batchOf(origin, batch), slot, true);
+  }
+  await db.transaction((tx) => recordPastStates(tx, systemId, day.states, new Date(day.since)));
 }
 
 function assertAllDone({ failed, results }: BatchResults): void {
@@ -57,6 +144,15 @@ function assertAllDone({ failed, results }: BatchResults): void {
   throw new Error(
     `The city could not be created: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`,
   );
+}
+
+function pastState({ at, station, bikes, ebikes, isOffline }: StationChange): PastState {
+  const docks = Math.max(0, station.capacity - bikes);
+  return { stationId: station.id, at, bikes, docks, byType: typesOf(bikes - ebikes, ebikes), isOffline };
+}
+
+function typesOf(bikes: number, ebikes: number): (string | number)[] {
+  return [...(bikes > 0 ? ["bike", bikes] : []), ...(ebikes > 0 ? ["ebike", ebikes] : [])];
 }
 
 function pastRide(ride: CityRide, index: number): PastRide {

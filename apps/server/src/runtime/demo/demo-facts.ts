@@ -5,11 +5,13 @@ import type { ActorContext } from "../../command-context.ts";
 
 // What GBFS publishes of the made-up city: everything that planners read, so that they can be tested against it.
 
+/** That of the land nearest to the made-up city, which lies in the North Sea. */
+export const DEMO_TIME_ZONE = "Europe/Amsterdam";
+
 const system: FactChanges<"system"> = {
   published_id: "demo-city",
   name: "Demo city",
-  // That of the land nearest to the made-up city, which lies in the North Sea.
-  timezone: "Europe/Amsterdam",
+  timezone: DEMO_TIME_ZONE,
   language: "en",
   operator: "Demo Bikes",
   url: "https://demo-city.example",
