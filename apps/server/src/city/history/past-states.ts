@@ -3,6 +3,7 @@ import type { Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts";
+import { insertMarksBetween } from "./sums-queries.ts";
 
 const columns = columnsOfTable("station_changes").without("system_id", "changed_on");
 
@@ -18,9 +19,11 @@ const extend = statement(
   "update stations set known_since = least(known_since, $2::timestamptz) where system_id = $1",
 );
 
-const deleteSince = statement(
-  "history.deleteSince",
-  "delete from station_changes where system_id = $1 and at >= $2::timestamptz",
+const deleteCreationRows = statement(
+  "history.deleteCreation",
+  `delete from station_changes using stations
+   where station_changes.system_id = $1 and stations.system_id = $1 and stations.id = station_changes.station_id
+     and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
 );
 
 /** How a station with docks was from an instant on, before it was created here. */
@@ -47,13 +50,12 @@ const OFFLINE_FLAGS =
  * Records how a system's stations were in a period before they were created here. Later periods come first, and leave no
  * gap between one another.
  * @param states of the period, with every station's state at its beginning
- * @param since the period's beginning
  */
 export async function recordPastStates(
   tx: Transaction,
   systemId: string,
   states: readonly PastState[],
-  since: Date,
+  { since, until }: { readonly since: Date; readonly until: Date },
 ): Promise<void> {
   const rows = withMonths(states).map(
     ({
@@ -70,6 +72,7 @@ export async function recordPastStates(
   );
   await tx.query(insert, [systemId, ...columns.arrays(rows)]);
   await tx.query(extend, [systemId, since]);
+  await insertMarksBetween(tx, systemId, since, until);
 }
 
 /** Adds each station's state at the beginning of each month in the period: a read looks no further back. */
@@ -93,7 +96,7 @@ function monthAfter(instant: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/** Deletes what is recorded of a system's stations since an instant: that they were created, so that their past can lead up to it. */
-export async function deleteStatesSince(tx: Transaction, systemId: string, since: Date): Promise<void> {
-  await tx.query(deleteSince, [systemId, since]);
+/** Deletes how a system's stations were created since an instant, except for the state that this led to: their past leads up to it. */
+export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
+  await tx.query(deleteCreationRows, [systemId, since]);
 }

@@ -12,7 +12,8 @@ import { lengthOf } from "../../city/counts/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
-import { deleteStatesSince, type PastState, recordPastStates } from "../../city/history/past-states.ts";
+import { deleteCreation, type PastState, recordPastStates } from "../../city/history/past-states.ts";
+import { sumSystem } from "../../city/history/sums.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { DEMO_TIME_ZONE, describeDemo } from "./demo-facts.ts";
@@ -67,15 +68,19 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   assertAllDone(await upsertBikes(context, systemId, bikes));
   const days = daysOf(history.rides, changes, now);
   const firsts = days.splice(0, FIRST_DAYS);
-  await db.transaction((tx) => deleteStatesSince(tx, systemId, new Date(now)));
+  await db.transaction((tx) => deleteCreation(tx, systemId, new Date(now)));
   // Two at a time, since PostgreSQL uses a separate processor for each; each with a separate slot of the counts.
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
   return {
     async write(patient, stopping) {
+      const sum = () => sumSystem({ db: patient, clock, monotonic: () => performance.now() }, systemId);
+      // At once, rather than in the first minute: somebody is about to look.
+      await sum();
       for (const day of days) {
         if (stopping.aborted) return;
         await writeDay(patient, systemId, day, 0, now);
       }
+      await sum();
     },
   };
 }
@@ -136,7 +141,12 @@ async function writeDay(db: Database, systemId: string, day: DayOfPast, slot: nu
     const batch = day.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
     await writePastRides(db, origin, batchOf(origin, batch), slot, true);
   }
-  await db.transaction((tx) => recordPastStates(tx, systemId, day.states, new Date(day.since)));
+  await db.transaction((tx) =>
+    recordPastStates(tx, systemId, day.states, {
+      since: new Date(day.since),
+      until: new Date(Math.min(day.since + DAY_MS, now)),
+    }),
+  );
 }
 
 function assertAllDone({ failed, results }: BatchResults): void {
