@@ -1,30 +1,7 @@
-import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { Transaction } from "../../storage/db/database.ts";
-import { statement } from "../../storage/db/statement.ts";
-import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts";
+import { insertPastStates, type RecordedState } from "./past-states-queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
-
-const columns = columnsOfTable("station_changes").without("system_id", "changed_on");
-
-const insert = statement(
-  "history.insertPast",
-  `insert into station_changes (system_id, changed_on, ${columns.list()})
-   select $1, (w.at at time zone 'UTC')::date, ${columns.list("w")} from ${columns.unnest(2, "w")}
-   order by w.station_id, w.at`,
-);
-
-const extend = statement(
-  "history.extendPast",
-  "update stations set known_since = least(known_since, $2::timestamptz) where system_id = $1",
-);
-
-const deleteCreationRows = statement(
-  "history.deleteCreation",
-  `delete from station_changes using stations
-   where station_changes.system_id = $1 and stations.system_id = $1 and stations.id = station_changes.station_id
-     and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
-);
 
 /** How a station with docks was from an instant on, before it was created here. */
 export interface PastState {
@@ -57,21 +34,11 @@ export async function recordPastStates(
   states: readonly PastState[],
   { since, until }: { readonly since: Date; readonly until: Date },
 ): Promise<void> {
-  const rows = withMonths(states).map(
-    ({
-      stationId,
-      at,
-      bikes,
-      docks,
-      byType,
-      isOffline,
-    }): Omit<Tables["station_changes"], "system_id" | "changed_on"> => ({
-      ...{ station_id: stationId, at: new Date(at), bikes, docks, by_type: JSON.stringify(byType) },
-      ...{ reserved: 0, disabled: 0, docks_disabled: null, flags: isOffline ? OFFLINE_FLAGS : ONLINE_FLAGS },
-    }),
-  );
-  await tx.query(insert, [systemId, ...columns.arrays(rows)]);
-  await tx.query(extend, [systemId, since]);
+  const rows = withMonths(states).map(({ stationId, at, bikes, docks, byType, isOffline }): RecordedState => ({
+    ...{ station_id: stationId, at: new Date(at), bikes, docks, by_type: JSON.stringify(byType) },
+    ...{ reserved: 0, disabled: 0, docks_disabled: null, flags: isOffline ? OFFLINE_FLAGS : ONLINE_FLAGS },
+  }));
+  await insertPastStates(tx, systemId, rows, since);
   await insertMarksBetween(tx, systemId, since, until);
 }
 
@@ -96,7 +63,4 @@ function monthAfter(instant: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-/** Deletes how a system's stations were created since an instant, except for the state that this led to: their past leads up to it. */
-export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
-  await tx.query(deleteCreationRows, [systemId, since]);
-}
+export { deleteCreation } from "./past-states-queries.ts";
