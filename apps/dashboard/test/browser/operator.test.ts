@@ -77,6 +77,19 @@ it("the operator sees what planners show of the system's feeds, and how to show 
   await page.getByText("Publish system_pricing_plans.json, with one plan at least.").waitFor();
   await page.getByText("All listed files can be read.").waitFor();
   await inspect(page, "operator-feed-quality");
+  await page.getByRole("link", { name: "System → Pricing plans" }).first().click();
+  await page.getByRole("tab", { name: "Pricing plans", selected: true }).waitFor();
+});
+
+it("the operator sets what planners publish of one bike", async () => {
+  const { open } = await visitAs("operator admin");
+  const page = await open("/operator/bikes");
+  await page.getByRole("row").nth(1).getByRole("link").first().click();
+  await page.getByRole("button", { name: "Pricing plan, home station, equipment…" }).click();
+  await page.getByLabel("Home station").fill("station-1");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved").first().waitFor();
+  await inspect(page, "operator-bike-facts");
 });
 
 it("a ride is found in the list, and leads to its stations and what happened there", async () => {

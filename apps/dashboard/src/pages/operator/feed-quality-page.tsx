@@ -1,5 +1,6 @@
 import type { FeedFinding, FeedReport, FeedSeverity, FeedVerdict } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
+import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
@@ -76,6 +77,7 @@ function Checked({ systemId, source }: { readonly systemId: string; readonly sou
 
 function Report({ report }: { readonly report: FeedReport }) {
   const { findings, verdicts, passed } = report;
+  const isOwn = report.kind === "own";
   return (
     <div class="stack">
       <p class="muted">
@@ -85,7 +87,7 @@ function Report({ report }: { readonly report: FeedReport }) {
         <h2>What planners show</h2>
         <div class="verdicts">
           {verdicts.map((verdict) => (
-            <Verdict key={verdict.consumer} verdict={verdict} />
+            <Verdict key={verdict.consumer} verdict={verdict} isOwn={isOwn} />
           ))}
         </div>
       </section>
@@ -96,7 +98,11 @@ function Report({ report }: { readonly report: FeedReport }) {
         ) : (
           <ol class="feed-findings">
             {findings.map((finding) => (
-              <Finding key={`${finding.rule} ${finding.file} ${finding.path} ${finding.text}`} finding={finding} />
+              <Finding
+                key={`${finding.rule} ${finding.file} ${finding.path} ${finding.text}`}
+                finding={finding}
+                isOwn={isOwn}
+              />
             ))}
           </ol>
         )}
@@ -124,7 +130,13 @@ const states: Readonly<Record<FeedVerdict["state"], readonly [tone: Tone, word: 
   nothing: ["danger", "shows nothing"],
 };
 
-function Verdict({ verdict: { name, state, stations, vehicles, losses } }: { readonly verdict: FeedVerdict }) {
+interface VerdictProps {
+  readonly verdict: FeedVerdict;
+  /** Whether the feed is the system's own, which forms of these pages change. */
+  readonly isOwn: boolean;
+}
+
+function Verdict({ verdict: { name, state, stations, vehicles, losses }, isOwn }: VerdictProps) {
   const [tone, word] = states[state];
   return (
     <article class="verdict">
@@ -142,6 +154,7 @@ function Verdict({ verdict: { name, state, stations, vehicles, losses } }: { rea
           <span class="muted">
             <Sentence>{fix}</Sentence>
           </span>
+          {isOwn && <FormLink place={placeOf(fix)} />}
         </p>
       ))}
     </article>
@@ -167,7 +180,47 @@ const severities: Readonly<Record<FeedSeverity, readonly [tone: Tone, word: stri
   note: ["info", "note"],
 };
 
-function Finding({ finding }: { readonly finding: FeedFinding }) {
+interface FindingProps {
+  readonly finding: FeedFinding;
+  readonly isOwn: boolean;
+}
+
+/** The forms of the page System, by the GBFS names that they set. The first that matches counts. */
+const views: readonly (readonly [names: RegExp, view: string, label: string])[] = [
+  [/rental_uris|rental_apps|store_uri/, "facts", "Apps and links"],
+  [/default_pricing_plan_id|return_constraint|max_range_meters|vehicle_types/, "types", "Vehicle types"],
+  [/pricing_plan/, "plans", "Pricing plans"],
+  [/geofencing_zones/, "zones", "Zones"],
+  [/region/, "regions", "Regions"],
+  [/system_information|licen[cs]e/, "facts", "Facts"],
+];
+
+interface Place {
+  readonly path: string;
+  readonly view?: string;
+  readonly label: string;
+}
+
+/** Returns where the operator changes what a text with GBFS names is about; undefined: the backend reports it. */
+function placeOf(text: string): Place | undefined {
+  if (text.includes("system_alerts")) return { path: "/operator/alerts", label: "Alerts" };
+  const found = views.find(([names]) => names.test(text));
+  return found && { path: "/operator/systems", view: found[1], label: `System → ${found[2]}` };
+}
+
+function FormLink({ place }: { readonly place: Place | undefined }) {
+  const url = useUrlState();
+  if (place === undefined) return null;
+  const { path, view, label } = place;
+  return (
+    <>
+      {" "}
+      <Link href={url.link(path, view === undefined ? {} : { view })}>{label}</Link>
+    </>
+  );
+}
+
+function Finding({ finding, isOwn }: FindingProps) {
   const { severity, text, fix, file, path, count, examples } = finding;
   const [tone, word] = severities[severity];
   const shown = examples.flatMap(({ id, value }) => {
@@ -183,6 +236,7 @@ function Finding({ finding }: { readonly finding: FeedFinding }) {
         </strong>
         <div>
           <Sentence>{fix}</Sentence>
+          {isOwn && <FormLink place={placeOf(`${file} ${path} ${fix}`)} />}
         </div>
         <div class="muted">
           <span class="mono">{[file, path].filter((part) => part !== "").join(" ")}</span>

@@ -42,6 +42,7 @@ export function BikePage() {
               ["Changed", <Time at={bike.updated_at} show="both" />],
             ]}
           />
+          <Described access={access} kind="bike" id={bike.id} label="Pricing plan, home station, equipment…" />
           <LatestRides title="Latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
           <Reservations systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
           <EventHistory systemId={access.systemId} of="bike" id={bike.id} url={url} />
@@ -108,7 +109,7 @@ export function StationPage() {
             <span class="mono">{station.id}</span>
           </PageHeader>
           <StationFacts station={station} />
-          <StationDescription access={access} id={station.id} />
+          <Described access={access} kind="station" id={station.id} label="Address, hours, links…" />
           <StationChanges changes={changes} searchedTo={searched_to} />
           <p>
             <Link href={url.link("/operator/bikes", { station_id: station.id })}>Bikes at this station</Link>
@@ -126,8 +127,16 @@ export function StationPage() {
   );
 }
 
-/** What GBFS publishes of the station beyond its state: a form that is loaded when it is opened. */
-function StationDescription({ access, id }: { readonly access: Access; readonly id: string }) {
+interface DescribedProps {
+  readonly access: Access;
+  readonly kind: "station" | "bike";
+  readonly id: string;
+  /** The button that opens the form: what can be set there. */
+  readonly label: string;
+}
+
+/** What GBFS publishes of a station or bike beyond its state: a form that is loaded when it is opened. */
+function Described({ access, kind, id, label }: DescribedProps) {
   const [Opened, setOpened] = useState<typeof FactForm>();
   const open = async () => {
     const { FactForm: loaded } = await import("../gbfs/fact-form.tsx");
@@ -138,10 +147,10 @@ function StationDescription({ access, id }: { readonly access: Access; readonly 
       <div class="row">
         <h2>In planners</h2>
         <Button onClick={() => (Opened === undefined ? void open() : setOpened(undefined))}>
-          {Opened === undefined ? "Address, hours, links…" : "Close"}
+          {Opened === undefined ? label : "Close"}
         </Button>
       </div>
-      {Opened !== undefined && <Opened access={access} kind="station" id={id} heading="h3" />}
+      {Opened !== undefined && <Opened access={access} kind={kind} id={id} heading="h3" />}
     </section>
   );
 }

@@ -158,7 +158,7 @@ test("thousands of equal findings are one, with their number and three examples"
   expect(findings).toEqual([
     {
       ...{ rule: "field-value", severity: "error", file: "station_status.json", path: "data.stations[].is_renting" },
-      ...{ text: "`is_renting` is a number; GBFS 3.0 has true or false.", fix: "Write true or false.", count: 12 },
+      ...{ text: "`is_renting` is a number; GBFS 3.0 requires true or false.", fix: "Write true or false.", count: 12 },
       examples: [0, 1, 2].map((index) => ({ path: `data.stations[${index}].is_renting`, id: `s${index}`, value: "1" })),
     },
   ]);

@@ -76,8 +76,8 @@ function bounds({ min, max }: FieldType): string {
 
 /** The kinds whose values have no parts. */
 const scalars = {
-  string: any("a text"),
-  id: any("an id, which is a text"),
+  string: any("a string"),
+  id: any("an id, which is a string"),
   uri: like("an address (URI) such as https://example.com", URI, "1.1"),
   email: like("an email address", EMAIL, "1.1"),
   phone: like("a phone number such as +4722001122", INTERNATIONAL_PHONE, "3.0"),
@@ -170,22 +170,22 @@ export function valueFault(
   if (kind === "list" && Array.isArray(value)) {
     if (value.length >= min || !isAtLeast(version, "1.1")) return undefined;
     return {
-      text: `has ${value.length} items; GBFS ${version} wants ${min} at least`,
+      text: `has ${value.length} items; GBFS ${version} requires ${min} at least`,
       fix: "Add the missing items, or leave the field out.",
     };
   }
   if ((kind === "object" || kind === "counts") && isObject(value)) return undefined;
   const scalar: Kind | undefined = Object.hasOwn(scalars, kind) ? scalars[kind as keyof typeof scalars] : undefined;
   if (scalar?.accepts(value, version, type) === true) return undefined;
-  const expected = scalar?.expected(version, type) ?? (kind === "list" ? "a list" : "an object");
+  const expected = scalar?.expected(version, type) ?? (kind === "list" ? "an array" : "an object");
   if (value === null) {
     return {
-      text: `is null; GBFS ${version} has ${expected}`,
+      text: `is null; GBFS ${version} requires ${expected}`,
       fix: "Leave a field out where its value is not known.",
     };
   }
   return {
-    text: `is ${describe(value, kind)}; GBFS ${version} has ${expected}`,
+    text: `is ${describe(value, kind)}; GBFS ${version} requires ${expected}`,
     fix: scalar?.fix ?? `Write ${expected}.`,
   };
 }
@@ -194,12 +194,12 @@ const NUMBERS: readonly string[] = ["integer", "number", "instant"];
 
 /** Describes a value without quoting it, so that equal faults are counted together. */
 function describe(value: unknown, kind: FieldType["kind"]): string {
-  if (Array.isArray(value)) return "a list";
+  if (Array.isArray(value)) return "an array";
   if (typeof value === "boolean") return "true or false";
   if (typeof value === "string") {
     if (value === "") return "empty";
-    if (NUMBERS.includes(kind) || kind === "boolean") return "a text";
-    return kind === "oneOf" ? "another word" : "another text";
+    if (NUMBERS.includes(kind) || kind === "boolean") return "a string";
+    return kind === "oneOf" ? "not a known value" : "a string of another form";
   }
   if (typeof value !== "number") return "an object";
   if (!NUMBERS.includes(kind)) return "a number";

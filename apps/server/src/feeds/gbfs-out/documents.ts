@@ -169,9 +169,16 @@ function known(ids: Ids, id: string | null | undefined): string | undefined {
 
 const nothing: Readonly<Record<string, never>> = {};
 
+/** Returns the facts of a station or bike: each is the operator's value, else that of its source. */
+function factsOf<Facts extends object>(row: { readonly source_facts: object | null }, own: Facts | undefined): Facts {
+  const said = (row.source_facts ?? nothing) as Facts; // as it was read into canonical form
+  return own === undefined ? said : { ...said, ...own };
+}
+
 export interface StationInputs {
   readonly system: KnownSystem;
   readonly stations: readonly PublishedStation[];
+  /** The operator's facts by station. */
   readonly facts: ReadonlyMap<string, StationFacts>;
 }
 
@@ -181,7 +188,7 @@ export function stationInformation(
 ): Data<"station_information"> {
   const links = linkWriter(system.facts.station_links, "{station_id}", system.facts.rental_apps);
   const records = stations.map((station) => {
-    const more: StationFacts = facts.get(station.id) ?? nothing;
+    const more = factsOf(station, facts.get(station.id));
     return {
       ...more,
       station_id: station.id,
@@ -256,7 +263,8 @@ export function stationStatus(
       num_docks_disabled: station.num_docks_disabled ?? undefined,
       vehicle_docks_available: publishedDocksOfTypes(station, types),
       is_installed: station.is_installed,
-      is_renting: isOnline && station.is_renting && isOpen(facts.get(station.id)?.station_opening_hours),
+      is_renting:
+        isOnline && station.is_renting && isOpen(factsOf(station, facts.get(station.id)).station_opening_hours),
       is_returning: isOnline && station.is_returning,
       // GBFS requires the field, and rejects instants before GBFS existed.
       last_reported: instant(reportedAt),
@@ -286,6 +294,7 @@ function openingOf(system: KnownSystem, now: number): (stationHours: string | un
 export interface BikeInputs {
   readonly system: KnownSystem;
   readonly bikes: readonly PublishedBike[];
+  /** The operator's facts by bike. */
   readonly facts: ReadonlyMap<string, BikeFacts>;
   readonly types: ReadonlyMap<string, TypeFacts>;
 }
@@ -296,7 +305,7 @@ export function vehicleStatus(
 ): Data<"vehicle_status"> {
   const links = linkWriter(system.facts.vehicle_links, "{vehicle_id}", system.facts.rental_apps);
   const records = bikes.map((bike) => {
-    const more: BikeFacts = facts.get(bike.id) ?? nothing;
+    const more = factsOf(bike, facts.get(bike.id));
     const hasPosition = bike.lat !== null && bike.lon !== null;
     const lastReported = reported(bike.last_reported);
     const type = bike.vehicle_type_id ?? UNSPECIFIED;

@@ -14,7 +14,6 @@ import type {
   TypeFacts,
 } from "./documents.ts";
 import { openingHoursOf, type SaidHours } from "./hours.rules.ts";
-import { listSourceFacts } from "./queries.ts";
 
 /** The facts of a system and of its things, besides their rows. Each part is read when it is first needed. */
 export interface KnownCity {
@@ -24,8 +23,9 @@ export interface KnownCity {
   readonly regions: () => Promise<readonly Known<RegionFacts>[]>;
   readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
   readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
+  /** The operator's facts of stations. */
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
-  /** Facts by the operator's id of the bike. */
+  /** The operator's facts of bikes, by the operator's id. */
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
 
@@ -58,8 +58,8 @@ export async function knownCity(tx: Queryable, systemId: string): Promise<KnownC
     regions: all("region"),
     zones: once(async () => (await describedOne(tx, systemId, "geofencing_zones", "")).published),
     alerts: (now) => openAlerts(tx, systemId, now),
-    stationFacts: once(() => factsById(tx, systemId, "station")),
-    bikeFacts: once(() => factsById(tx, systemId, "bike")),
+    stationFacts: once(() => ownFacts(tx, systemId, "station")),
+    bikeFacts: once(() => ownFacts(tx, systemId, "bike")),
   };
 }
 
@@ -71,14 +71,12 @@ function withHours(id: string, { published, from }: Described<"system">): KnownS
   return { id, facts: { ...facts, opening_hours: openingHoursOf(saidHours) }, saidHours };
 }
 
-/** Returns the facts of stations or bikes. Each is the operator's value, else the source's. */
-async function factsById(
+/** Returns the operator's facts of stations or bikes, by id. Their rows have those of sources. */
+async function ownFacts(
   tx: Queryable,
   systemId: string,
   kind: "station" | "bike",
 ): Promise<ReadonlyMap<string, StationFacts & BikeFacts>> {
-  const facts = new Map(await listSourceFacts(tx, systemId, kind));
-  const own: readonly Described[] = await describedAll(tx, systemId, kind);
-  for (const { id, own: set } of own) facts.set(id, { ...facts.get(id), ...set });
-  return facts;
+  const described = await describedAll(tx, systemId, kind);
+  return new Map(described.map(({ id, own }) => [id, own]));
 }

@@ -23,6 +23,7 @@ const bikeColumns = columnsOfTable("bikes")
 /** A published station. */
 export interface PublishedStation extends RowOf<typeof stationColumns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
+  readonly source_facts: object | null;
   readonly vehicle_docks_available:
     | readonly { readonly vehicle_type_ids: readonly string[]; readonly count: number }[]
     | null;
@@ -31,6 +32,7 @@ export interface PublishedStation extends RowOf<typeof stationColumns> {
 /** A published bike, with its private id. `station_id` is that of a published station. */
 export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["bikes"], "station_id"> {
   readonly public_id: string;
+  readonly source_facts: object | null;
 }
 
 // Published are existing and planned stations (not those removed by the operator or their source), and bikes that a
@@ -197,23 +199,6 @@ export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Pu
 
 export async function updatePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
   await tx.query(update, [...key, publication.digest, publication.last_updated, publication.shares_second]);
-}
-
-const listFactsOf = (table: "stations" | "bikes") =>
-  statement(
-    `gbfsOut.sourceFacts.${table}`,
-    `select id, source_facts from ${table} where system_id = $1 and source_facts is not null`,
-  );
-const sourceFacts = { station: listFactsOf("stations"), bike: listFactsOf("bikes") };
-
-/** Returns the sources' facts of each station or bike, besides those in columns, in canonical form. */
-export async function listSourceFacts(
-  db: Queryable,
-  systemId: string,
-  kind: "station" | "bike",
-): Promise<[id: string, facts: object][]> {
-  const rows = await db.query<{ id: string; source_facts: object }>(sourceFacts[kind], [systemId]);
-  return rows.map(({ id, source_facts: facts }) => [id, facts]);
 }
 
 const zonesState = statement(

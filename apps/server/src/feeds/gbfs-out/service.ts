@@ -222,7 +222,9 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
       types: new Map((await types()).map(({ id, facts }) => [id, facts])),
     };
     // Few bikes have a home station.
-    const hasHomes = [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined);
+    const hasHomes =
+      [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined) ||
+      inputs.bikes.some(({ source_facts: said }) => said !== null && "home_station_id" in said);
     const stations = hasHomes ? await listPublishedStationIds(tx, system.id) : new Set<string>();
     return vehicleStatus(inputs, { stations, plans: idsOf(await plans()) });
   },
