@@ -25,6 +25,8 @@ export interface KeyFacts {
   readonly revoked_at: Date | null;
   readonly compromised_at: Date | null;
   readonly last_used_at: Date | null;
+  /** Made by the partner's own people, who gave it its expiry. */
+  readonly made_by_partner: boolean;
   readonly rateLimit: number;
   readonly status: "active" | "expired" | "revoked" | "suspended";
 }
@@ -115,6 +117,8 @@ function replaced(key: KeyFacts, now: number): PartnerCheckResult[] {
 
 function expiring(key: KeyFacts, now: number, reader: Reader): PartnerCheckResult[] {
   const { expires_at: expiresAt, revoked_at: endsAt } = key;
+  // The operator neither chose the expiry of a partner's own key nor can prolong it: its makers are warned.
+  if (reader === "operator" && key.made_by_partner) return [];
   // What replaces it has warnings of its own.
   if (expiresAt === null || endsAt !== null || expiresAt.getTime() - now > thresholds.keyExpiryMs.warning) return [];
   return [

@@ -7,7 +7,7 @@ const readers = ["partner", "operator"] as const satisfies readonly Reader[];
 const nobody = { partner_id: null, partner_name: null };
 
 const key: KeyFacts = {
-  ...{ id: "key_1", name: null, last4: "abcd", rateLimit: 60, status: "active", ...nobody },
+  ...{ id: "key_1", name: null, last4: "abcd", rateLimit: 60, status: "active", made_by_partner: false, ...nobody },
   ...{ expires_at: new Date(now + 86_400_000), revoked_at: null, compromised_at: null, last_used_at: null },
 };
 const paused = (reason: EndpointFacts["pause_reason"]): EndpointFacts => ({
@@ -34,4 +34,11 @@ it("tells each reader what that reader can do, and sends nobody to itself", () =
   expect(operator?.join(" ")).not.toMatch(/the operator/i);
   expect(partner).toHaveLength(5);
   expect(partner?.join(" ")).toMatch(/ask the operator for one.*ask the operator to raise.*The operator resumes it/);
+});
+
+it("warns of the end of a partner's own key those who made it, not the operator", () => {
+  const own = { ...key, made_by_partner: true };
+  const [partner, operator] = readers.map((reader) => checkKeys([own], new Map(), { now, reader }));
+  expect(partner).toMatchObject([{ check: "expiring keys" }]);
+  expect(operator).toEqual([]);
 });
