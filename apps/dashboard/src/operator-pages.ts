@@ -77,6 +77,14 @@ export const operatorPages: readonly Page[] = [
     load: async () => (await import("./pages/operator/import-page.tsx")).ImportPage,
   },
   {
+    path: "/operator/exports",
+    title: "Exports",
+    audience: "operator",
+    isListed: true,
+    views: [{ title: "Exports", words: "open data download csv parquet files privacy licence" }],
+    load: async () => (await import("./pages/exports/exports-page.tsx")).ExportsPage,
+  },
+  {
     path: "/operator/feeds",
     title: "Feeds",
     audience: "operator",

@@ -33,15 +33,31 @@ export async function fillWithRides(db: Database, rides: number, lastStart = LAS
   });
 }
 
+/** Fills a database with rides of one month of 31 days, between stations as in a city, and with the stations. */
+export async function fillMonthWithRides(db: Database, rides: number, from: string): Promise<void> {
+  const restoreIndexes = await dropIndexes(db);
+  const lastStart = new Date(Date.parse(from) + 31 * 86_400_000 - 1000).toISOString();
+  const seconds = (31 * 86_400 - 10) / rides;
+  for (let first = 1; first <= rides; first += CHUNK_ROWS) {
+    const last = Math.min(rides, first + CHUNK_ROWS - 1);
+    await db.transaction((tx) => tx.run(insertRides({ first, last, rides, lastStart, seconds })));
+  }
+  await restoreIndexes();
+  await db.transaction(fillWithStations);
+  await db.transaction((tx) => tx.run("update stations set region_id = 'region-' || substr(id, 9, 2)"));
+}
+
 interface MadeRides {
   readonly first: number;
   readonly last: number;
   /** Of all. */
   readonly rides: number;
   readonly lastStart: string;
+  /** From one start to the next. */
+  readonly seconds?: number;
 }
 
-function insertRides({ first, last, rides, lastStart }: MadeRides): string {
+function insertRides({ first, last, rides, lastStart, seconds = 15.768 }: MadeRides): string {
   // A number from 0 up to 1 that looks random and is the same in every run; its power makes some stations busier.
   const station = (digits: number) =>
     `'station-' || lpad(floor(${RIDDEN_STATIONS} * power(('x' || substr(digest, ${digits}, 6))::bit(24)::int / 16777216.0, 1.5))::text, 4, '0')`;
@@ -51,7 +67,7 @@ function insertRides({ first, last, rides, lastStart }: MadeRides): string {
     select 'main', upper(substr(digest, 1, 16)), 'bike-' || (i * 7919 % ${BIKES}), case when i % 50 = 7 then 'cancelled' else 'completed' end,
       ${station(17)}, ${station(23)}, started_at, started_at + interval '11 min', 660, 2100,
       'classic', case when i % 5 = 0 then 'casual' else 'member' end, 'returned', true, case when i * 2 < ${rides} then timestamptz '2025-01-01Z' + i * 10 / ${rides} * interval '1 day' else started_at + interval '11 min' end, 'bench'
-    from (select i, md5(i::text) as digest, timestamptz '${lastStart}' - (${rides} - i) * interval '15.768 s' as started_at
+    from (select i, md5(i::text) as digest, timestamptz '${lastStart}' - (${rides} - i) * interval '${seconds.toFixed(6)} s' as started_at
           from generate_series(${first}::bigint, ${last}::bigint) as i) as made`;
 }
 

@@ -26,6 +26,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   start: { file: "start.ts", does: "time until the service is ready, and its memory" },
   live: { file: "live.ts", does: "commands on the fleet, beside one durable row" },
   "import-trips": { file: "import-trips.ts", does: "an import of trips beside PostgreSQL's copy" },
+  "export-rides": { file: "export-rides.ts", does: "time and memory of an export of a month of rides" },
   "gbfs-snapshots": { file: "gbfs-snapshots.ts", does: "reading and applying GBFS snapshots" },
   "hostile-stations": { file: "hostile-stations.ts", does: "memory that a hostile GBFS feed costs" },
   webhooks: { file: "webhooks.ts", does: "deliveries beside job queues; or endpoints, fair or held" },

@@ -22,6 +22,9 @@ import type { ProviderSettings } from "./console/identity-provider/provider.ts";
 import { serveConsole } from "./console/routes.ts";
 import { createEventBlocks } from "./events/event-blocks.ts";
 import { eventRoutes } from "./events/routes.ts";
+import { createDownloadLinks, createFileSender, DOWNLOAD_PURPOSE } from "./feeds/exports/downloads.ts";
+import { exportRoutes, serveDownloads } from "./feeds/exports/routes.ts";
+import { exportsDirectory } from "./feeds/exports/service.ts";
 import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import type { HttpMetrics } from "./health/metrics/http-metrics.ts";
@@ -114,6 +117,9 @@ export interface AppOptions {
   readonly docs?: boolean;
   /** Contact for security reports, as a URI, in /.well-known/security.txt. */
   readonly securityContact?: string | undefined;
+  /** Where files of exports lie, and the directory of data, in which they lie by default. */
+  readonly exportsDir?: string | undefined;
+  readonly dataDir: string;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
   /** The mail server, and the sender of invitations. */
@@ -157,7 +163,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   allowOrigins(http, options.corsOrigins ?? []);
   const cursorCipher = createCursorCipher(() => options.secrets.cursorKeys);
   const deprecatedRoutes = announceDeprecations(http);
-  const shown = { cursorCipher, stationMaps: caches.stationMaps, deprecatedRoutes };
+  const files = createFileSender(exportsDirectory({ exportsDir: undefined, ...options }));
+  const shown = { cursorCipher, files, stationMaps: caches.stationMaps, deprecatedRoutes };
   const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
   registerAuthorization(http, options, caches.keys, consoleContext);
   takeTurns(http);
@@ -174,6 +181,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
   const read = { ...reads, rowMemory, ...rememberRides(http, options) };
+  const linkCipher = createTokenCipher(() => options.secrets.webhookKeys, DOWNLOAD_PURPOSE);
+  const links = createDownloadLinks(linkCipher, options);
   bindContract(http, partnerContract, {
     stations: {
       ...stationRoutes({ ...read, clock }, cursorCipher, caches.stationPages),
@@ -186,11 +195,13 @@ export async function buildApp(given: AppOptions): Promise<App> {
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes({ ...read, eventBlocks: createEventBlocks() }, cursorCipher),
     ...sumRoutes({ ...read, clock }, cursorCipher),
+    exports: exportRoutes(read, links, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
   bindOperator(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
   serveConsole(http, consoleContext, read);
+  serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };

@@ -48,6 +48,10 @@ const commandErrors = {
       "The endpoint of partner {partnerId} was removed: `webhooks set` creates it again. Nothing was changed.",
     heldChanged:
       "{total} deliveries are held now, more than the {seen} that you were shown. Nothing was dropped: count them again.",
+    exportsFull:
+      "There are {limit} exports that people asked for, which is the most. Delete some first. Nothing was changed.",
+    exportsWaiting: "{limit} exports wait or are being made, which is the most. Wait until one is finished.",
+    exportSchedules: "There are {limit} schedules, which is the most. Remove one first.",
     importChangedOthers:
       "Import {id} cannot be undone: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
     importFollowed:

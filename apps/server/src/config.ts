@@ -90,6 +90,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     redisUrl: read("REDIS_URL", undefined, optional(redisUrl)),
     /** Absolute. */
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
+    /** Where files of exports lie. Undefined: in `dataDir`. */
+    exportsDir: read("EXPORTS_DIR", undefined, optional(path)),
     tls: readTlsFiles(read, path, issues),
     /** Networks whose `X-Forwarded-*` headers are trusted. */
     trustedProxies: read("TRUSTED_PROXIES", parseNetworks(""), parseNetworks),

@@ -49,6 +49,8 @@ export async function startTestApp(): Promise<TestApp> {
     },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
+    // Without files, unless a test brings its own.
+    dataDir: "/nowhere",
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
     // Without pages: what matters is which sites may show them.

@@ -35,6 +35,8 @@ export async function buildAnother(
     secrets: { cursorKeys: [cursorKey], webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }] },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
+    // Without files, unless a test brings its own.
+    dataDir: "/nowhere",
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
     publicRateLimit: 1_000_000,

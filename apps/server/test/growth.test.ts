@@ -94,6 +94,8 @@ const bounds: Readonly<Record<string, Bound>> = {
   webhook_mails: { deletedBy: "mails.remove", when: "they are sent or given up" },
   alerts: { deletedBy: "alerts.delete", when: "nothing was found for a day" },
   rider_alerts: { deletedBy: "riderAlerts.deletePast", when: "90 days have passed since their end" },
+  exports: { deletedBy: "exports.deletePast", when: "they failed 30 days ago, or their schedule keeps them no longer" },
+  export_schedules: { growsWith: "schedules: at most 20 of a system" },
   check_acknowledgements: { deletedBy: "checkAcknowledgements.deleteEnded", when: "what was found is over" },
   operator_mails: { deletedBy: "operatorMails.delete", when: "they are sent or given up" },
   webhook_log_sizes: { deletedBy: "logSizes.deletePast", when: "the day's attempts are dropped" },

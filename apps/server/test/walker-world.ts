@@ -8,6 +8,7 @@ import { createSequencer } from "../src/events/sequencer.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import type { TestApp } from "./app.ts";
 import { endpoints, sampleId } from "./endpoints.ts";
+import { putReadyExport } from "./exports/ready-exports.ts";
 import { addPartners } from "./partners.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 
@@ -106,6 +107,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await app.db.query(insertHours, [app.systemId, sampleId, now]);
   await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);
   for (const id of samples) await write.update("bikes", `held by ${id}`, { reservation_id: id });
+  for (const id of samples) await putReadyExport(app, id);
   await app.db.query(insertEvents, [app.systemId]);
   const sequencer = createSequencer({
     ...app,

@@ -11,6 +11,7 @@ import { deliveryEndpoints } from "./console/deliveries.ts";
 import { descriptionEndpoints } from "./console/descriptions.ts";
 import { embeddedSessionEndpoints } from "./console/embedded.ts";
 import { systemEndpoints } from "./console/endpoints.ts";
+import { exportEndpoints } from "./console/exports.ts";
 import { feedQualityEndpoints } from "./console/feed-quality.ts";
 import { feedEndpoints } from "./console/feeds.ts";
 import { fleetEndpoints } from "./console/fleet.ts";
@@ -33,6 +34,7 @@ export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
+export type { ShownExport, ShownExportSchedule } from "./console/exports.ts";
 export type { FeedQuality } from "./console/feed-quality.ts";
 export * from "./console/feed-report.ts";
 export { type SignInNotice, signInNotice } from "./console/identity-provider.ts";
@@ -127,6 +129,7 @@ type ConsoleContract = {
   readonly systemAudit: typeof systemAuditEndpoints;
   readonly fleet: typeof fleetEndpoints;
   readonly imports: typeof importEndpoints;
+  readonly exports: typeof exportEndpoints;
   readonly feeds: typeof feedEndpoints;
   readonly feedQuality: typeof feedQualityEndpoints;
   readonly descriptions: typeof descriptionEndpoints;
@@ -167,6 +170,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemAudit: systemAuditEndpoints,
     fleet: fleetEndpoints,
     imports: importEndpoints,
+    exports: exportEndpoints,
     feeds: feedEndpoints,
     feedQuality: feedQualityEndpoints,
     descriptions: descriptionEndpoints,

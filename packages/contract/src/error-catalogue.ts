@@ -1,7 +1,7 @@
 /** The meaning of an error code. */
 interface ErrorEntry {
   /** HTTP status. */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 416 | 422 | 429 | 500 | 503;
   /** The cause. */
   readonly meaning: string;
   /** The remedy for the caller. */
@@ -135,6 +135,11 @@ export const errorCatalogue = {
     meaning: "The system ended more than 30 days ago, and its feeds are no longer published.",
     action: "Remove it from what you show.",
   },
+  download_link_ended: {
+    status: 410,
+    meaning: "The download link has ended, is incomplete, or its file is no longer shared.",
+    action: "Read the export again: its `download_url` is a new link.",
+  },
   payload_too_large: {
     status: 413,
     meaning: "The request's body is larger than the service takes.",
@@ -144,6 +149,11 @@ export const errorCatalogue = {
     status: 415,
     meaning: "The request's body is not JSON in UTF-8, or is compressed.",
     action: "Send JSON as it is, with `Content-Type: application/json`, and no `Content-Encoding`.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    meaning: "The range begins behind the end of the file.",
+    action: "Ask for a range within the size that `Content-Range` names.",
   },
   idempotency_key_reused: {
     status: 422,
@@ -173,11 +183,13 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** Codes that the dashboard's or the operator's endpoints alone answer with. */
+/** Codes that the dashboard's or the operator's endpoints, or downloads, which take no key, alone answer with. */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
   "conflict",
+  "download_link_ended",
   "last_one",
+  "range_not_satisfiable",
   "ride_conflict",
 ]);
 

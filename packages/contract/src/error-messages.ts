@@ -99,6 +99,9 @@ export const errorMessages = {
     newAlert: "type and summary must be given: the alert is new.",
     pastAlert: "times are all over. Give times that are not, or end the alert with alerts/end.",
     feedAlert: "Alert {id} is of the source {source}, which would overwrite this. Change it there, or take another id.",
+    exportMonth: "month must be given for rides and station_status, and be null for stations.",
+    exportPrivacy: "privacy must be given for rides, and be null for all else.",
+    futureMonth: "month is {month}, which has not begun: the present month is {present}.",
     tooManyAlerts: "There are {limit} open alerts of yours, which is the most. End some with alerts/end.",
     alertStations: "station_ids names stations that there are not: {ids}. Leave them out.",
     timesReversed: "from must lie before to.",
@@ -128,6 +131,8 @@ export const errorMessages = {
     bike: "There is no bike with this id.",
     description: "You have set nothing of {id} that could be removed.",
     publicId: "No bike has this public id, or had it in the last {minutes} minutes.",
+    export: "There is no export with this id, or it is not shared with partners.",
+    exportSchedule: "There is no such schedule.",
     event: "There is no event with this id that the key may see.",
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",
@@ -218,12 +223,16 @@ export const errorMessages = {
       "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
     session:
       "Your sessions have used up the {limit} requests that they may make in {windowSeconds} s together; a change, a file or a large resend counts as several. Try again in {retryAfterSeconds} s.",
+    downloads:
+      "{limit} files are being downloaded at present, which is the most. Wait for one to end, then try again in {retryAfterSeconds} s.",
     exports:
       "A file of these deliveries is being downloaded at present. Download one at a time. Try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },
   unavailable: {
+    exportFile:
+      "The file is not on the machine that answers. Try again in {retryAfterSeconds} s; if it stays, tell the operator that EXPORTS_DIR must be one directory for all processes.",
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",
     outcomeUnknown:
       "The connection to the database broke while the change was stored, and it is unknown whether it was. Send the same request again in {retryAfterSeconds} s, with the same Idempotency-Key if it had one.",

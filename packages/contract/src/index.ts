@@ -11,6 +11,8 @@ export * from "./error-messages.ts";
 export * from "./errors.ts";
 export * from "./event-names.ts";
 export * from "./events.ts";
+export * from "./export-words.ts";
+export * from "./exports.ts";
 export * from "./gbfs.ts";
 export type { DescribedFacts } from "./gbfs/fact-schemas.ts";
 export * from "./gbfs/facts.ts";

@@ -42,6 +42,7 @@ export const issueTexts = {
   null: "must not be null: it must be {expected}",
   enum: "must be one of {values}",
   integer: "must be an integer",
+  month: "must be a month such as 2026-10",
   positiveInteger: "must be an integer, 1 or more",
   integerRange: "must be an integer from {minimum} to {maximum}",
   range: "must be between {minimum} and {maximum}",

@@ -59,6 +59,7 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Ta
   events: ["Events", "What happened, in order, to catch up after you were down."],
   flows: ["Flows", "Where rides go: how many between which stations."],
   system: ["System", "Fleet, rides and stations of the whole system over time."],
+  exports: ["Exports", "Files of open data: rides, stations, and how stations were."],
   me: ["Your key", "What the service knows of your key."],
   health: ["Health", "For load balancers and monitors. No key."],
   webhooks: ["Webhooks", "What is POSTed to the address that you register."],

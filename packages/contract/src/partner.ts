@@ -4,6 +4,7 @@ import { bike, bikeList, bikeListQuery } from "./bikes.ts";
 import { errors, followingErrors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
+import { exportFile, exportList, exportListQuery } from "./exports.ts";
 import { health } from "./health.ts";
 import { stationHistoryEndpoints } from "./history.ts";
 import { ALERT_RETENTION_DAYS, EVENT_RETENTION_DAYS } from "./limits.ts";
@@ -111,6 +112,21 @@ export const partnerContract = c.router(
     },
     flows: flowEndpoints,
     system: systemSumEndpoints,
+    exports: {
+      list: listEndpoint("/v1/exports", {
+        scope: "exports:read",
+        summary: "List exports",
+        description: "Finished files of open data that the operator lets partners have, the newest first.",
+        query: exportListQuery,
+        answer: exportList,
+      }),
+      get: getEndpoint("/v1/exports/:id", "exports:read", exportFile, {
+        summary: "One export",
+        description:
+          "With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its `ETag`, and in " +
+          "`Repr-Digest`. Two downloads of yours run at a time.",
+      }),
+    },
     me: {
       get: {
         method: "GET",

@@ -6,6 +6,7 @@ export * from "./alert-words.ts";
 export * from "./batch-warnings.ts";
 export * from "./error-catalogue.ts";
 export * from "./event-names.ts";
+export * from "./export-words.ts";
 export * from "./history-words.ts";
 export * from "./limits.ts";
 export * from "./messages.ts";

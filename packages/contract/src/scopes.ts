@@ -6,6 +6,7 @@ export const scopes = {
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",
   "reservations:write": "create and cancel reservations",
+  "exports:read": "list and download files of open data that the operator shares",
   "events:read": "list and read the events of the resources it may read",
 } as const;
 

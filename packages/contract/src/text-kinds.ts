@@ -1,3 +1,4 @@
+import { EXPORT_MONTH } from "./export-words.ts";
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
 import {
@@ -59,6 +60,8 @@ export const textKinds = {
   givenInstant: [rule(isInstant, issueText("instant"), { format: "date-time" })],
   /** A day in a query string. */
   day: [rule(isDay, issueText("day"), { format: "date" })],
+  /** A month, such as `2026-10`. */
+  month: [matching(EXPORT_MONTH, issueText("month"))],
   boundingBox: [{ issueOf: boundingBoxIssue, schema: { pattern: BOUNDING_BOX.source } }],
   positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
   /** Only its list can tell whether a cursor is one. */

@@ -4,6 +4,8 @@ import type {
   AlertListQuery,
   Bike,
   BikeListQuery,
+  Export,
+  ExportListQuery,
   Region,
   RegionListQuery,
   Ride,
@@ -65,6 +67,8 @@ export class BikeShare {
   declare readonly flows: Flows;
   /** Fleet, rides and stations of the whole system over time. Scope `history:read`. */
   declare readonly system: WholeSystem;
+  /** Finished files of open data, newest first; `downloadExport` fetches one. Scope `exports:read`. */
+  declare readonly exports: Resource<Export, ExportListQuery>;
   /** Your key: its scopes, limits and expiry. */
   declare readonly me: CurrentKey;
   /** Whether the service works. Needs no key. */
@@ -83,6 +87,7 @@ export class BikeShare {
     this.events = createEvents(api);
     this.flows = createFlows(api);
     this.system = createWholeSystem(api);
+    this.exports = createResource(api, routes.exports);
     this.me = createCurrentKey(api);
     this.health = createHealthChecks(api);
   }

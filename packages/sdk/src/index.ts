@@ -4,6 +4,7 @@ export type { ApiResponse } from "./core/attempt.ts";
 export type { List, Page } from "./core/list.ts";
 export type { ListIterator } from "./core/list-iterator.ts";
 export type { RateLimit } from "./core/rate-limiter.ts";
+export { downloadExport } from "./download.ts";
 export {
   ApiError,
   BikeShareError,

@@ -160,7 +160,7 @@ export type KnownEventRecord =
 export type EventRecord = KnownEventRecord | UnknownEvent;
 
 /** What a key may be allowed. */
-export type Scope = "stations:read" | "history:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "events:read";
+export type Scope = "stations:read" | "history:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "exports:read" | "events:read";
 
 /** What vehicles look like, in the words of GBFS. */
 export type FormFactor = "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";
@@ -505,7 +505,7 @@ export interface Health {
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */
-export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "outside_history" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "outside_history" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "download_link_ended" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
 
 /** The body of every error: exactly these two fields. */
 export interface ErrorBody {
@@ -631,6 +631,73 @@ export interface AlertListQuery {
   limit?: number | undefined;
   /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
   cursor?: string | undefined;
+}
+
+/** What files have a row of each. */
+export type ExportKind = "rides" | "stations" | "station_status";
+
+/** The formats of files. */
+export type ExportFormat = "csv" | "parquet";
+
+/** How much of rides files tell, the least first. */
+export type ExportPrivacy = "coarse" | "stations" | "full";
+
+/** A finished file of open data. */
+export interface Export {
+  id: string;
+  /** What the file has a row of each */
+  kind: Open<ExportKind>;
+  /** The month, in the system's time zone; null: the file is of no month */
+  month: string | null;
+  /** `csv` is gzipped */
+  format: Open<ExportFormat>;
+  /** Null: the file tells of no rides */
+  privacy: Open<ExportPrivacy> | null;
+  file_name: string;
+  bytes: number;
+  /** SHA-256 of the file, hexadecimal */
+  sha256: string;
+  rows: number;
+  /** Rides of the month that the file leaves out; null: the file tells of no rides */
+  left_out: {
+    /** Rides that are under way or were cancelled */
+    not_completed: number;
+    /** Rides under 60 s: a bike that was tried and put back */
+    short: number;
+    /** Rides that staff or a time limit ended: their end is no rider's */
+    ended_by_operator: number;
+    /** `coarse`: rides of too rare a pair of stations, in too rare a pair of regions */
+    rare: number;
+  } | null;
+  /** `coarse`: rides that name their regions instead of stations */
+  merged: number | null;
+  /** The file has what was known then. A later export may have rides that were reported late */
+  as_of: string;
+  /** IANA name: of the month, and of the local times in CSV */
+  time_zone: string;
+  /** An SPDX identifier or an address; null: the operator has named none */
+  licence: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  made_at: string;
+  /** Where to download the file, without a key; ends at `download_expires_at`, at least 10 minutes from now. Treat it as a secret */
+  download_url: string;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  download_expires_at: string;
+}
+
+export interface ExportListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only files of this kind */
+  kind?: ExportKind | undefined;
+  /** Only files of this month, such as `2026-10` */
+  month?: string | undefined;
+  /** Only files in this format */
+  format?: ExportFormat | undefined;
 }
 
 export interface ReservationListQuery {

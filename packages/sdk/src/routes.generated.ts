@@ -45,6 +45,10 @@ export const routes = {
   system: {
     summary: ["GET /v1/system/summary",200],
   },
+  exports: {
+    list: ["GET /v1/exports",200],
+    get: ["GET /v1/exports/:id",200],
+  },
   me: {
     get: ["GET /v1/me",200],
   },

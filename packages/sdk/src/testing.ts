@@ -10,7 +10,7 @@ export {
   type FakeOptions,
   type WebhookOptions,
 } from "./testing/fake.ts";
-export type { BikeFields, Operator, StationFields, VehicleTypeFields } from "./testing/operator.ts";
+export type { BikeFields, ExportFields, Operator, StationFields, VehicleTypeFields } from "./testing/operator.ts";
 export type { FakeFetch, FakeServer, ListenOptions, SeenRequest } from "./testing/requests.ts";
 export type { ReservationFields } from "./testing/reservations.ts";
 export type { RideCorrection, RideEnd, RideFields, RideStart } from "./testing/rides.ts";

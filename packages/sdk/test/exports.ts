@@ -16,6 +16,7 @@ export const EXPORTS = {
     "UnauthorizedError",
     "UnexpectedResponseError",
     "UsageError",
+    "downloadExport",
     "isApiError",
     "isBikeShareError",
   ],

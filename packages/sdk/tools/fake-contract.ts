@@ -6,10 +6,12 @@ import {
   dayParam,
   type EndpointMetadata,
   eventId,
+  exportFile,
   givenIdentifier,
   idempotencyKey,
   identifierParam,
   instantParam,
+  monthParam,
   pagingQuery,
   partnerContract,
   reservation,
@@ -25,7 +27,7 @@ export const fakeContractFile = new URL("../src/testing/contract.generated.ts", 
 
 const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
-import type { Alert, Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 `;
 
@@ -66,6 +68,7 @@ const kinds = new Map<unknown, TextKind>([
   [instantParam, "instant"],
   [dayParam, "day"],
   [boundingBoxParam, "boundingBox"],
+  [monthParam, "month"],
 ]);
 
 const resources = {
@@ -75,6 +78,7 @@ const resources = {
   Ride: ride,
   Reservation: reservation,
   VehicleType: vehicleType,
+  Export: exportFile,
 };
 
 /** The text of src/testing/contract.generated.ts, made from the contract. */

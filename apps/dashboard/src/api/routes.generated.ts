@@ -149,6 +149,15 @@ export const routes = {
     report: "GET /console/v1/systems/:system_id/imports/:id/report",
     undo: "POST /console/v1/systems/:system_id/imports/:id/undo",
   },
+  exports: {
+    list: "GET /console/v1/systems/:system_id/exports",
+    create: "POST /console/v1/systems/:system_id/exports",
+    share: "POST /console/v1/systems/:system_id/exports/:id/share",
+    remove: "POST /console/v1/systems/:system_id/exports/:id/remove",
+    download: "GET /console/v1/systems/:system_id/exports/:id/file",
+    addSchedule: "POST /console/v1/systems/:system_id/export-schedules",
+    removeSchedule: "POST /console/v1/systems/:system_id/export-schedules/:id/remove",
+  },
   feeds: {
     list: "GET /console/v1/systems/:system_id/feeds",
   },

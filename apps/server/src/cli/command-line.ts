@@ -140,6 +140,10 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["secrets"], load: async () => (await import("./maintenance.ts")).registerSecrets },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
+  {
+    words: ["export"],
+    load: async () => below("export", "write open data into files", (await import("./exports.ts")).registerExports),
+  },
   { words: ["migrate"], load: async () => (await import("./maintenance.ts")).registerMigrate },
   { words: ["gbfs"], load: async () => (await import("./gbfs-check.ts")).registerGbfs },
   { words: ["check"], load: async () => (await import("./check.ts")).registerCheck },

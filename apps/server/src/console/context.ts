@@ -1,5 +1,6 @@
 import type { SignInOptions } from "@bikeshare/contract/console";
 import type { FastifyRequest } from "fastify";
+import type { FileSender } from "../feeds/exports/downloads.ts";
 import { createRunningUndos, type RunningUndos } from "../feeds/imports/running-undos.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { logoUrl, type MapTiles } from "../http/dashboard.ts";
@@ -55,6 +56,8 @@ export interface ConsoleContext extends SignInContext {
   readonly stationMaps: PageCache<ReadyBody>;
   /** Where maps get their streets; undefined: nowhere. */
   readonly mapTiles?: MapTiles | undefined;
+  /** The files of exports. */
+  readonly files: FileSender;
   /** The routes that are to be retired. */
   readonly deprecatedRoutes: readonly DeprecatedRoute[];
   /** Undefined: the person who makes an invitation sees its link. */
@@ -69,7 +72,16 @@ const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), all
 
 interface ConsoleOptions extends Pick<
   ConsoleContext,
-  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher" | "stationMaps" | "deprecatedRoutes" | "logger"
+  | "db"
+  | "clock"
+  | "ids"
+  | "baseUrl"
+  | "rateLimit"
+  | "cursorCipher"
+  | "stationMaps"
+  | "files"
+  | "deprecatedRoutes"
+  | "logger"
 > {
   readonly secrets: AllSecrets;
   readonly rateLimits: RateLimits;

@@ -11,6 +11,7 @@ import { type ConsoleContext, createLongReads, type LongReads, type LongRequest 
 import { deliveryRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
 import { endpointRoutes } from "./endpoints-routes.ts";
+import { exportRoutes } from "./exports-routes.ts";
 import { feedQualityRoutes } from "./feed-quality-routes.ts";
 import { feedRoutes, importRoutes } from "./feeds-routes.ts";
 import { fleetRoutes, partnerStationRoutes, stationMapOf, systemStationRoutes } from "./fleet-routes.ts";
@@ -72,6 +73,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     systemAudit: systemAuditRoutes(context, long),
     fleet: fleetRoutes(context, reads, long),
     imports: importRoutes(context),
+    exports: exportRoutes(context, context.files),
     feeds: feedRoutes(context, long),
     feedQuality: feedQualityRoutes(context),
     descriptions: descriptionRoutes(context),

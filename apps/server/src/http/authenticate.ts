@@ -121,6 +121,8 @@ declare module "fastify" {
     tsRestRoute?: AppRoute;
     /** The endpoint's name in the contract: `rides.list`. */
     endpointName?: string;
+    /** The route itself bounds the answers that callers without a key may have. */
+    boundsOwnAnswers?: boolean;
   }
 }
 

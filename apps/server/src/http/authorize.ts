@@ -67,7 +67,8 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
   app.addHook("onSend", (request, reply, payload, done) => {
     const { caller, consoleSession, transport, method } = request;
     const isUnknown = caller === undefined && consoleSession === undefined;
-    if (isUnknown && transport !== undefined && method !== "HEAD") {
+    const isBounded = request.routeOptions.config.boundsOwnAnswers === true;
+    if (isUnknown && !isBounded && transport !== undefined && method !== "HEAD") {
       const bytes = Buffer.isBuffer(payload) ? payload.length : Number(reply.getHeader("content-length") ?? 0);
       publicLimit.countAnswer(transport.address, bytes);
     }

@@ -184,7 +184,7 @@ function toBytes(text: string): Buffer {
 }
 
 /** The dashboard's media types apart from JSON: files and streams of events. */
-const NOT_JSON = /^text\/(csv|event-stream)\b/;
+const NOT_JSON = /^(text\/(csv|event-stream)|application\/octet-stream)\b/;
 
 /**
  * Sets `application/json` without a charset, since JSON is always UTF-8 and the API documents exactly this type. Every

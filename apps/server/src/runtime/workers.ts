@@ -6,6 +6,7 @@ import { startPastSumsSweeper, startSumming } from "../city/history/sums.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
 import { createSequencer } from "../events/sequencer.ts";
+import { exportsDirectory } from "../feeds/exports/service.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
 import type { Conditions, WorkOptions } from "../health/conditions/conditions.ts";
 import type { Metrics } from "../health/metrics/metrics.ts";
@@ -86,9 +87,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
+  const exporting = await startExports(options);
   return {
     close: async () => {
-      await Promise.all([following?.close(), backups?.close()]);
+      await Promise.all([following?.close(), backups?.close(), exporting.close()]);
       await Promise.all(works.map((work) => work.close()));
     },
   };
@@ -200,6 +202,17 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const { gbfsStaleAfterMs: staleAfterMs } = config;
   const polling = { url, intervalMs, staleAfterMs, reportDirectory };
   return startFollowing({ db, clock, ids, systemId, source, log, watch, ...polling });
+}
+
+/** Makes the files of open data that people and schedules ask for. */
+async function startExports({ db, config, clock, ids, logger, conditions }: WorkersOptions): Promise<Work> {
+  // Only now: a service without exports would start later.
+  const { startExportWork } = await import("../feeds/exports/work.ts");
+  return startExportWork({
+    ...{ db, clock, ids, systems: () => systemIds(db), directory: exportsDirectory(config), version: readVersion() },
+    onMade: (system, { file_name: file, rows, bytes }) => logger.info({ system, file, rows, bytes }, "made an export"),
+    ...reportingTo(conditions)("making exports", { quietMs: 5 * 60_000 }),
+  });
 }
 
 /** Makes backups by themselves where a directory for them is configured. */

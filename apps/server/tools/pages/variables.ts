@@ -55,6 +55,11 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "The directory in which workers make [backups](operations.md#backups).",
       },
       {
+        name: "EXPORTS_DIR",
+        unset: "`exports` in `DATA_DIR`",
+        meaning: "Where files of [open data](open-data.md) lie; one directory for all processes.",
+      },
+      {
         name: "METRICS_PORT",
         unset: "no metrics",
         meaning: "The port of `/metrics`, `/healthz` and `/readyz` for [Prometheus](metrics.md); not `PORT`.",

@@ -3,6 +3,7 @@ import type { Alert, OperatorAlert } from "../alerts.ts";
 import type { Bike } from "../bikes.ts";
 import type { DeliveryName, EventName } from "../event-names.ts";
 import type { Delivery } from "../events.ts";
+import type { ExportFile } from "../exports.ts";
 import type { health } from "../health.ts";
 import type { StationHistory } from "../history.ts";
 import { DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
@@ -99,6 +100,26 @@ export const exampleOperatorAlert: OperatorAlert = {
   description: null,
   url: [{ text: "https://bikes.example/works/city-hall", language: "en" }],
   closes_station: null,
+};
+
+export const exampleExport: ExportFile = {
+  id: "export_0K6hZbL1c7Tn9PqRsUvWxY",
+  kind: "rides",
+  month: "2026-02",
+  format: "csv",
+  privacy: "coarse",
+  file_name: "harbour-rides-2026-02-coarse.csv.gz",
+  bytes: 18_204_551,
+  sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  rows: 481_204,
+  left_out: { not_completed: 311, short: 9_402, ended_by_operator: 87, rare: 2_018 },
+  merged: 30_771,
+  as_of: "2026-03-04T00:05:12.000Z",
+  time_zone: "America/New_York",
+  licence: "CC-BY-4.0",
+  made_at: "2026-03-04T00:06:40.000Z",
+  download_url: "https://bikes.example/downloads/AYx2pQm0b3JzZT1zdGFwbGU/harbour-rides-2026-02-coarse.csv.gz",
+  download_expires_at: "2026-03-14T08:35:00.000Z",
 };
 
 export const exampleRide: Ride = {

@@ -28,6 +28,7 @@ import {
   exampleAlert,
   exampleBike,
   exampleEvent,
+  exampleExport,
   exampleHealth,
   exampleMe,
   exampleOperatorAlert,
@@ -306,6 +307,8 @@ export const answerExamples: Examples = {
   Alert: { closure: { summary: "A station will be closed", value: exampleAlert } },
   AlertList: listExamples(exampleAlert),
   OperatorAlertList: listExamples(exampleOperatorAlert),
+  Export: { rides: { summary: "The rides of a month, for everybody", value: exampleExport } },
+  ExportList: listExamples(exampleExport),
   Ride: {
     completed: { summary: "A ride that has ended", value: exampleRide },
     started: { summary: "A ride that is under way", value: startedRide },

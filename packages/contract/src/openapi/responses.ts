@@ -63,7 +63,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
 function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits): ErrorCode[] {
   if (status === 409) return [...conflicts];
   // Only the dashboard is asked for a confirmation.
-  const impossible = new Set<ErrorCode>(["confirmation_required", "conflict"]);
+  const impossible = new Set<ErrorCode>(["confirmation_required", "conflict", "download_link_ended"]);
   if (!isPaged) impossible.add("invalid_cursor").add("page_out_of_range");
   if (scope === "none") impossible.add("forbidden");
   return errorCodes.filter((code) => errorCatalogue[code].status === status && !impossible.has(code));

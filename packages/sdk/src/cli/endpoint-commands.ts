@@ -6,6 +6,7 @@ import type {
   Alert,
   Bike,
   EventRecord,
+  Export,
   Region,
   Reservation,
   Ride,
@@ -57,6 +58,8 @@ const calls: Readonly<Record<Name, Call>> = {
   "events get": ({ events }, id, _, options) => events.get(id, options),
   "flows list": ({ flows }, _, query, options) => flows.list(query, options),
   "system summary": ({ system }, _, query, options) => system.summary(query, options),
+  "exports list": ({ exports }, _, query, options) => exports.list(query, options),
+  "exports get": ({ exports }, id, _, options) => exports.get(id, options),
   "me get": ({ me }, _, __, options) => me.get(options),
 };
 
@@ -72,6 +75,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   ] satisfies (keyof VehicleType)[],
   "regions list": ["id", "name"] satisfies (keyof Region)[],
   "alerts list": ["id", "type", "summary", "station_ids", "opened_at"] satisfies (keyof Alert)[],
+  "exports list": ["id", "kind", "month", "format", "privacy", "rows", "bytes", "as_of"] satisfies (keyof Export)[],
   "rides list": [
     "id",
     "status",

@@ -24,5 +24,7 @@ export const endpoints = {
   "events get": {"summary":"One event","takesId":true,"parameters":{}},
   "flows list": {"summary":"List flows","takesId":false,"parameters":{"from":{"description":"The first day; 6 days before `to`, when left out"},"to":{"description":"The last day, which is included; yesterday, when left out"},"station_id":{"description":"Only rides that start or end at this station"},"limit":{"description":""},"cursor":{"description":"Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one."}}},
   "system summary": {"summary":"The system over time","takesId":false,"parameters":{"from":{"description":"Rounded down to a whole step; a day before `to`, when left out"},"to":{"description":"Rounded up to a whole step; now, when left out"},"step":{"description":"","values":["PT15M","PT1H","P1D"]}}},
+  "exports list": {"summary":"List exports","takesId":false,"parameters":{"kind":{"description":"Only files of this kind","values":["rides","stations","station_status"]},"month":{"description":"Only files of this month, such as `2026-10`"},"format":{"description":"Only files in this format","values":["csv","parquet"]}}},
+  "exports get": {"summary":"One export","takesId":true,"parameters":{}},
   "me get": {"summary":"Your key","takesId":false,"parameters":{}},
 } as const;

@@ -2,6 +2,7 @@ import type {
   Alert,
   Bike,
   EventRecord,
+  Export,
   Region,
   Reservation,
   Ride,
@@ -67,6 +68,7 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     /** Those that were named. */
     regions: new Map<string, Region>(),
     alerts: new Map<string, Alert>(),
+    exports: new Map<string, Export>(),
     /** The stations that were taken offline with alerts, by the alerts' ids. */
     closures: new Map<string, string>(),
     rides: new Map<string, Ride>(),

@@ -1,6 +1,6 @@
 // What the fake of `@bikeshare/sdk/testing` must know of the interface.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
-import type { Alert, Bike, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 
 /** Every operation of the interface: its method and path. */
@@ -27,6 +27,8 @@ export type Operation =
   | "GET /v1/events/:id"
   | "GET /v1/flows"
   | "GET /v1/system/summary"
+  | "GET /v1/exports"
+  | "GET /v1/exports/:id"
   | "GET /v1/me"
   | "GET /healthz"
   | "GET /readyz";
@@ -55,17 +57,20 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "GET /v1/events/:id": {"scope":"events:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/flows": {"scope":"history:read","path":{},"query":{"from":"day","to":"day","station_id":"identifier","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/system/summary": {"scope":"history:read","path":{},"query":{"from":"instant","to":"instant","step":["PT15M","PT1H","P1D"]},"headers":{}},
+  "GET /v1/exports": {"scope":"exports:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","kind":["rides","stations","station_status"],"month":"month","format":["csv","parquet"]},"headers":{}},
+  "GET /v1/exports/:id": {"scope":"exports:read","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/me": {"scope":"any","path":{},"query":{},"headers":{}},
   "GET /healthz": {"scope":"none","path":{},"query":{},"headers":{}},
   "GET /readyz": {"scope":"none","path":{},"query":{},"headers":{}},
 };
 
 /** Resources of which nothing is known: null where the contract allows it, else empty, 0, false or the first value. */
-export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType }> = {
+export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType; Export: Export }> = {
   Station: {"id":"","name":"","short_name":null,"lat":0,"lon":0,"address":null,"region_id":null,"capacity":null,"is_virtual_station":false,"is_installed":false,"is_renting":false,"is_returning":false,"num_bikes_available":0,"num_bikes_reserved":0,"num_bikes_disabled":null,"num_docks_available":null,"num_docks_disabled":null,"vehicle_types_available":[],"status":"planned","offline_reason":null,"last_reported":null,"updated_at":""},
   Alert: {"id":"","type":"system_closure","summary":"","description":null,"url":null,"times":[],"station_ids":[],"region_ids":[],"opened_at":"","ended_at":null,"updated_at":""},
   Bike: {"id":"","number":null,"vehicle_type_id":null,"vehicle_state":"available","station_id":null,"lat":null,"lon":null,"current_range_meters":null,"last_reported":null,"updated_at":""},
   Ride: {"id":"","bike_id":"","status":"started","start_station_id":null,"end_station_id":null,"started_at":"","ended_at":null,"duration_seconds":null,"distance_meters":null,"vehicle_type_id":null,"rider_category":null,"end_reason":null,"is_countable":null,"updated_at":""},
   Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"ride_cancelled_at":null,"updated_at":""},
   VehicleType: {"id":"","name":null,"form_factor":null,"propulsion_type":null,"max_range_meters":null},
+  Export: {"id":"","kind":"rides","month":null,"format":"csv","privacy":null,"file_name":"","bytes":0,"sha256":"","rows":0,"left_out":null,"merged":null,"as_of":"","time_zone":"","licence":null,"made_at":"","download_url":"","download_expires_at":""},
 };

@@ -5,7 +5,13 @@ import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
 import { type AlertFields, endPastAlerts } from "./alerts.ts";
 import { withDocks } from "./bikes.ts";
 import { type City, type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
-import { type BikeFields, Operator, type StationFields, type VehicleTypeFields } from "./operator.ts";
+import {
+  type BikeFields,
+  type ExportFields,
+  Operator,
+  type StationFields,
+  type VehicleTypeFields,
+} from "./operator.ts";
 import {
   createFetch,
   createRequests,
@@ -28,6 +34,7 @@ export interface FakeOptions {
   readonly vehicleTypes?: readonly VehicleTypeFields[] | undefined;
   readonly regions?: readonly Region[] | undefined;
   readonly alerts?: readonly AlertFields[] | undefined;
+  readonly exports?: readonly ExportFields[] | undefined;
   readonly rides?: readonly RideFields[] | undefined;
   readonly reservations?: readonly ReservationFields[] | undefined;
   readonly events?: readonly EventFields[] | undefined;
@@ -165,6 +172,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const bike of options.bikes ?? []) operator.putBike(bike);
   for (const type of options.vehicleTypes ?? []) operator.putVehicleType(type);
   for (const region of options.regions ?? []) operator.putRegion(region);
+  for (const file of options.exports ?? []) operator.putExport(file);
   for (const alert of options.alerts ?? []) operator.openAlert(alert);
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);

@@ -94,6 +94,9 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
   "GET /v1/events/:id": (asked) => found(asked, "event", eventsFor(asked)),
   "GET /v1/flows": ({ city, query }) => answer(flowsOf(city, query)),
   "GET /v1/system/summary": ({ city, query }) => answer(summaryOf(city, query)),
+  "GET /v1/exports": (asked) =>
+    listed(asked, { name: "exports", orderOf: ({ id }) => id, isNewestFirst: true, items: () => exportsIn(asked) }),
+  "GET /v1/exports/:id": (asked) => found(asked, "export", exportsIn(asked)),
   "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
     answer({
       key_id,
@@ -111,7 +114,7 @@ function listed<Item extends { readonly id: string }>({ query }: Asked, list: Li
 
 function found(
   { id }: Asked,
-  resource: "station" | "alert" | "ride" | "bike" | "reservation" | "event",
+  resource: "station" | "alert" | "ride" | "bike" | "reservation" | "event" | "export",
   items: readonly { readonly id: string }[],
 ): Answer {
   const item = items.find((each) => each.id === id);
@@ -147,6 +150,14 @@ function withoutFollowing(asked: Asked): Asked {
 
 function alertsIn({ city }: Asked) {
   return [...city.alerts.values()];
+}
+
+/** Files of exports that match the query's filters. */
+function exportsIn({ city, query }: Asked) {
+  const filters = ["kind", "month", "format"] as const;
+  return [...city.exports.values()].filter((file) =>
+    filters.every((name) => query[name] === undefined || file[name] === query[name]),
+  );
 }
 
 function bikesIn({ city }: Asked) {

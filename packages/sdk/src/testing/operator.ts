@@ -1,4 +1,4 @@
-import type { Bike, Region, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Bike, Export, Region, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import { type AlertFields, endAlert, endClosure, endPastAlerts, openAlert, openClosure } from "./alerts.ts";
 import {
   type BikeLocation,
@@ -31,10 +31,20 @@ import {
   type RideStart,
   startOf,
 } from "./rides.ts";
-import { correctedEndReason, endReasonAt, stationChangeEvent, type StationState, stationState } from "./rules.ts";
+import {
+  correctedEndReason,
+  DOWNLOAD_LINK_MINUTES,
+  endReasonAt,
+  stationChangeEvent,
+  type StationState,
+  stationState,
+} from "./rules.ts";
 
 /** A station as it is described. What is left out is filled in, or stays as it was. */
 export type StationFields = Partial<Station> & Pick<Station, "id">;
+
+/** A finished file as it is described. What is left out is filled in. */
+export type ExportFields = Partial<Export> & Pick<Export, "id">;
 
 /** A bike as it is described. What is left out is filled in, or stays as it was. */
 export type BikeFields = Partial<Bike> & Pick<Bike, "id">;
@@ -132,6 +142,17 @@ export class Operator {
   endAlert(id: string): void {
     if (!this.#cityNow().alerts.has(id)) throw new Error(`there is no alert ${id}`);
     endAlert(this.#city, id);
+  }
+
+  /** Puts a finished file of open data there; its link leads nowhere unless you say where. */
+  putExport(fields: ExportFields): void {
+    const city = this.#cityNow();
+    const now = instant(city.now());
+    const file_name = `${fields.id}.csv.gz`;
+    const download_url = `https://bikeshare.test/downloads/${fields.id}/${file_name}`;
+    const made = { ...blank.Export, file_name, as_of: now, made_at: now, download_url, time_zone: "UTC" };
+    const download_expires_at = instant(city.now() + DOWNLOAD_LINK_MINUTES * 60_000);
+    city.exports.set(fields.id, { ...made, sha256: "0".repeat(64), download_expires_at, ...fields });
   }
 
   /** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */

@@ -31,7 +31,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export function openTimeZone(name: string): TimeZone {
   refuseUnlessZone(name);
-  const offsetAt = intlOffsets(name);
+  const offsetAt = zoneOffsets(name);
   const years = new Map<number, readonly OffsetPeriod[]>();
   // Local times from `sureFrom` until before `sureTo` have the one offset `sureOffset`.
   let sureFrom = 0;
@@ -101,7 +101,7 @@ function changeBetween(low: number, high: number, offset: number, offsetAt: (ins
 }
 
 /** Returns the zone's offset from UTC at an instant, both in milliseconds, by `Intl`. */
-function intlOffsets(timeZone: string): (instant: number) => number {
+export function zoneOffsets(timeZone: string): (instant: number) => number {
   const format = offsetFormat(timeZone);
   return (instant) => {
     // "GMT-05:00", "GMT+05:30", "GMT" for zero, "GMT-00:01:15" for local mean time

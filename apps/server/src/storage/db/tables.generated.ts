@@ -120,6 +120,37 @@ export interface Tables {
     readonly partner_id: string | null;
     readonly data: string;
   };
+  readonly export_schedules: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly kind: "rides" | "stations" | "station_status";
+    readonly format: "csv" | "parquet";
+    readonly privacy: "coarse" | "stations" | "full" | null;
+    readonly is_shared: boolean;
+    readonly keep_months: number;
+    readonly created_at: Date;
+    readonly created_by: string;
+  };
+  readonly exports: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly kind: "rides" | "stations" | "station_status";
+    readonly month: string | null;
+    readonly format: "csv" | "parquet";
+    readonly privacy: "coarse" | "stations" | "full" | null;
+    readonly is_shared: boolean;
+    readonly state: "waiting" | "running" | "ready" | "failed";
+    readonly requested_at: Date;
+    readonly requested_by: string;
+    readonly schedule_id: string | null;
+    readonly scheduled_month: string | null;
+    readonly attempts: number;
+    readonly seen_at: Date | null;
+    readonly rows_done: number;
+    readonly problem: string | null;
+    readonly finished_at: Date | null;
+    readonly facts: unknown;
+  };
   readonly fleet_samples: {
     readonly system_id: string;
     readonly at: Date;
@@ -824,6 +855,8 @@ export const columnTypes = {
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   event_sequences: { system_id: "text", last_position: "bigint" },
   events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
+  export_schedules: { system_id: "text", id: "text", kind: "text", format: "text", privacy: "text", is_shared: "boolean", keep_months: "smallint", created_at: "timestamptz", created_by: "text" },
+  exports: { system_id: "text", id: "text", kind: "text", month: "text", format: "text", privacy: "text", is_shared: "boolean", state: "text", requested_at: "timestamptz", requested_by: "text", schedule_id: "text", scheduled_month: "text", attempts: "smallint", seen_at: "timestamptz", rows_done: "bigint", problem: "text", finished_at: "timestamptz", facts: "jsonb" },
   fleet_samples: { system_id: "text", at: "timestamptz", available: "integer", reserved: "integer", on_trip: "integer", disabled: "integer", missing: "integer", online: "integer", empty: "integer", full: "integer", offline: "integer", is_live: "boolean" },
   flow_days: { system_id: "text", start_station_id: "text", end_station_id: "text", day: "date", rides: "integer" },
   flow_marks: { system_id: "text", day: "date", due_at: "timestamptz" },

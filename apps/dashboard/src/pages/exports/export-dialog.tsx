@@ -1,0 +1,119 @@
+import type { ShownExport } from "@bikeshare/contract/console";
+import {
+  exportFormatNames,
+  exportFormats,
+  exportKinds,
+  exportPrivacies,
+  exportPrivacyNames,
+} from "@bikeshare/contract/pure";
+import { useState } from "preact/hooks";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { useAction } from "../use-action.ts";
+import { kindNames } from "./words.ts";
+
+/** What a file is to have. */
+export type Choice = Pick<ShownExport, "kind" | "month" | "format" | "privacy" | "is_shared">;
+
+interface ExportDialogProps {
+  readonly systemId: string;
+  readonly form: "file" | "schedule";
+  /** The month before the present one. */
+  readonly lastMonth: string;
+  /** The file that is to be made again. */
+  readonly choice?: Choice;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+const DEFAULT_KEEP_MONTHS = "24";
+
+/** The form of a file, or of a schedule. */
+export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDone }: ExportDialogProps) {
+  const isSchedule = form === "schedule";
+  const [wanted, setWanted] = useState({
+    kind: choice?.kind ?? exportKinds[0],
+    month: choice?.month ?? lastMonth,
+    format: choice?.format ?? exportFormatNames[0],
+    privacy: choice?.privacy ?? exportPrivacyNames[0],
+    is_shared: choice?.is_shared ?? false,
+    keep: DEFAULT_KEEP_MONTHS,
+  });
+  const { run, isPending } = useAction();
+  const change = (changed: Partial<typeof wanted>) => setWanted({ ...wanted, ...changed });
+  const { kind, format, is_shared: isShared } = wanted;
+  const submit = () =>
+    void run(async () => {
+      const params = { system_id: systemId };
+      const privacy = kind === "rides" ? wanted.privacy : null;
+      const body = { kind, format, privacy, is_shared: isShared };
+      if (isSchedule) await api.exports.addSchedule({ params, body: { ...body, keep_months: Number(wanted.keep) } });
+      else await api.exports.create({ params, body: { ...body, month: kind === "stations" ? null : wanted.month } });
+      onDone();
+      onClose();
+    });
+  return (
+    <Dialog title={isSchedule ? "Add a schedule" : "Make a file"} isOpen onClose={onClose}>
+      <Form onSubmit={submit}>
+        <SelectField
+          label="What"
+          value={kind}
+          choices={exportKinds.map((value) => ({ value, label: kindNames[value] }))}
+          onChange={(value) => change({ kind: exportKinds.find((each) => each === value) ?? kind })}
+        />
+        {!isSchedule && kind !== "stations" && (
+          <TextField
+            label="Month"
+            hint="In the system’s time zone, such as 2026-10."
+            value={wanted.month}
+            required
+            maxLength={7}
+            onInput={(month) => change({ month })}
+          />
+        )}
+        {kind === "rides" && (
+          <SelectField
+            label="Privacy"
+            hint={exportPrivacies[wanted.privacy]}
+            value={wanted.privacy}
+            choices={exportPrivacyNames.map((value) => ({ value, label: value }))}
+            onChange={(value) =>
+              change({ privacy: exportPrivacyNames.find((each) => each === value) ?? wanted.privacy })
+            }
+          />
+        )}
+        <SelectField
+          label="Format"
+          value={format}
+          choices={exportFormatNames.map((value) => ({ value, label: exportFormats[value].text }))}
+          onChange={(value) => change({ format: exportFormatNames.find((each) => each === value) ?? format })}
+        />
+        {isSchedule && (
+          <TextField
+            label="Months to keep each file"
+            hint="Made three days after the end of each month."
+            value={wanted.keep}
+            required
+            inputMode="numeric"
+            onInput={(keep) => change({ keep })}
+          />
+        )}
+        <Checkbox
+          label="Partners may have it"
+          hint="Those whose keys have the scope exports:read."
+          checked={isShared}
+          onChange={(checked) => change({ is_shared: checked })}
+        />
+        <div class="row form-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" variant="primary" pending={isPending}>
+            {isSchedule ? "Add" : "Make"}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}

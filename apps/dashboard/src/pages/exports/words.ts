@@ -1,0 +1,29 @@
+import type { ShownExport } from "@bikeshare/contract/console";
+
+export const kindNames: Readonly<Record<ShownExport["kind"], string>> = {
+  rides: "Rides",
+  stations: "Stations",
+  station_status: "How stations were",
+};
+
+const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
+
+/** `18.2 MB`. */
+export function sizeText(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** power).toLocaleString("en", { maximumFractionDigits: power === 0 ? 0 : 1 })} ${UNITS[power] ?? ""}`;
+}
+
+/** `9,402 short, 2,018 rare`. */
+export function leftOutText(file: ShownExport["file"]): string {
+  if (file?.left_out == null) return "";
+  const { short, ended_by_operator: ended, not_completed: open, rare } = file.left_out;
+  const parts = [
+    [short, "under 60 s"],
+    [ended, "ended by staff"],
+    [open, "not completed"],
+    [rare, "too rare"],
+  ] as const;
+  const text = parts.filter(([n]) => n > 0).map(([n, what]) => `${n.toLocaleString("en")} ${what}`);
+  return text.length === 0 ? "none" : text.join(", ");
+}

@@ -1,0 +1,70 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { memoryMiB } from "@bikeshare/load";
+import { fillMonthWithRides } from "./dataset.ts";
+import { describeMachine, inDirectory, MAIN, onPostgres, say } from "./processes.ts";
+import { openNewSystem } from "./provision.ts";
+
+/*
+ * How long `export rides` takes for a month of so many rides, how large the file is, and how much memory its process has at
+ * the most (its resident set, in MB of 10^6 bytes). `pnpm bench export-rides [rides] [format] [privacy]`
+ */
+const RIDES = Number(process.argv[2] ?? 2_000_000);
+const [, , , FORMAT, PRIVACY] = process.argv;
+const MONTH = "2025-10";
+const FILES = [
+  ["csv", "stations"],
+  ["csv", "coarse"],
+  ["parquet", "stations"],
+  ["parquet", "coarse"],
+].filter(([format, privacy]) => format === (FORMAT ?? format) && privacy === (PRIVACY ?? privacy));
+
+await onPostgres(async ({ connectionString }) => {
+  const { db } = await openNewSystem(connectionString);
+  await fillMonthWithRides(db, RIDES, `${MONTH}-01T00:00:00Z`);
+  await db.close();
+  say(describeMachine());
+  await inDirectory(async (directory) => {
+    for (const [format = "", privacy = ""] of FILES) await measure({ directory, connectionString, format, privacy });
+  });
+});
+
+interface Measured {
+  readonly directory: string;
+  readonly connectionString: string;
+  readonly format: string;
+  readonly privacy: string;
+}
+
+async function measure({ directory, connectionString, format, privacy }: Measured): Promise<void> {
+  const out = join(directory, `${format}-${privacy}`);
+  await mkdir(out);
+  const begun = performance.now();
+  const words = ["export", "rides", "--json", "--month", MONTH, "--format", format, "--privacy", privacy, "--out", out];
+  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", MAIN, ...words], {
+    env: { ...process.env, DATABASE_URL: connectionString, DATA_DIR: directory },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let answer = "";
+  child.stdout.on("data", (chunk: Buffer) => (answer += chunk.toString()));
+  const exited = once(child, "close");
+  let [peak, isOver] = [0, false];
+  const watched = (async () => {
+    for (; !isOver; await sleep(50)) peak = Math.max(peak, (await memoryMiB(child.pid ?? 0)) || 0);
+  })();
+  await exited;
+  isOver = true;
+  await watched;
+  const seconds = (performance.now() - begun) / 1000;
+  const result = JSON.parse(answer) as { files: { name: string; rows: number }[]; merged: number | null };
+  const [file] = result.files;
+  const { size } = await stat(join(out, file?.name ?? ""));
+  const share = `${file?.rows ?? 0} rows, ${result.merged ?? 0} of them by region`;
+  const speed = `${seconds.toFixed(0)} s, ${Math.round(RIDES / seconds)} rides/s`;
+  say(
+    `${format} ${privacy}: ${share}, ${(size / 1e6).toFixed(0)} MB, ${speed}, at most ${Math.round(peak * 1.048576)} MB of memory`,
+  );
+}

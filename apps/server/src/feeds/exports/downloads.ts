@@ -1,0 +1,171 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { DOWNLOAD_LINK_MINUTES } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
+import fresh from "fresh";
+import type { TokenCipher } from "../../storage/secrets/encryption.ts";
+import { type FinishedExport, storedPathOf } from "./service.ts";
+
+/** Whose link it is, and for which file. */
+interface LinkedFile {
+  readonly systemId: string;
+  readonly partnerId: string;
+  readonly id: string;
+}
+
+/** Signed links to files, which end. */
+export interface DownloadLinks {
+  make(file: LinkedFile, fileName: string): { readonly url: string; readonly expiresAt: Date };
+  /** @throws ServiceError `download_link_ended` for a token that is not ours or has ended */
+  read(token: string): LinkedFile;
+}
+
+const MINUTE_MS = 60_000;
+/** All links of some minutes end together, so that what is read with them stays the same meanwhile, and so does its tag. */
+const STEP_MS = 5 * MINUTE_MS;
+const CONTEXT = "download";
+
+export const DOWNLOAD_PURPOSE = "export download link";
+
+export function createDownloadLinks(
+  cipher: TokenCipher,
+  { clock, baseUrl }: { readonly clock: () => number; readonly baseUrl: () => string },
+): DownloadLinks {
+  return {
+    make({ systemId, partnerId, id }, fileName) {
+      const expiresAt = Math.ceil((clock() + DOWNLOAD_LINK_MINUTES * MINUTE_MS) / STEP_MS) * STEP_MS;
+      const token = cipher.encrypt(CONTEXT, JSON.stringify([systemId, partnerId, id, expiresAt]));
+      return {
+        url: `${baseUrl()}/downloads/${token}/${encodeURIComponent(fileName)}`,
+        expiresAt: new Date(expiresAt),
+      };
+    },
+    read(token) {
+      const text = cipher.decrypt(CONTEXT, token);
+      if (text === undefined) throw serviceError("download_link_ended");
+      const [systemId, partnerId, id, expiresAt] = JSON.parse(text) as [string, string, string, number];
+      if (expiresAt <= clock()) throw serviceError("download_link_ended");
+      return { systemId, partnerId, id };
+    },
+  };
+}
+
+/** Files that one reader downloads at once. Too high: one partner takes the places of all. */
+const MAX_OF_READER = 2;
+/** Files that are downloaded from this process at once. Each takes 128 kB of memory, and a share of the line. */
+const MAX_DOWNLOADS = 16;
+const RETRY_SECONDS = 30;
+/** Bytes that are read at a time. */
+const PART_BYTES = 64 * 1024;
+
+/** The part of a request that is needed here. */
+interface FileRequest {
+  readonly method: string;
+  readonly headers: {
+    readonly range?: string | undefined;
+    readonly "if-range"?: string | undefined;
+    readonly "if-none-match"?: string | undefined;
+  };
+}
+
+/** The part of a reply that is needed here. */
+interface FileReply {
+  header(name: string, value: string | number): unknown;
+}
+
+/** Sends files, a few at a time. */
+export interface FileSender {
+  /**
+   * Answers a request for a file: its headers, and what is to be sent.
+   * @param reader whoever downloads, who has a few downloads at once
+   * @throws ServiceError
+   */
+  send(
+    file: FinishedExport,
+    reader: string,
+    request: FileRequest,
+    reply: FileReply,
+  ): Promise<{ readonly status: 200 | 206 | 304; readonly body: Readable | null }>;
+  /** Whether this process has the file. */
+  has(file: FinishedExport): Promise<boolean>;
+}
+
+/** The places that downloads take. */
+function createPlaces() {
+  const readers = new Map<string, number>();
+  let all = 0;
+  const refuseAt = (limit: number) =>
+    serviceError("rate_limited", "downloads", { limit, retryAfterSeconds: RETRY_SECONDS });
+  return {
+    /** @throws ServiceError `rate_limited` @returns gives the place back */
+    take(reader: string): () => void {
+      const own = readers.get(reader) ?? 0;
+      if (own >= MAX_OF_READER) throw refuseAt(MAX_OF_READER);
+      if (all >= MAX_DOWNLOADS) throw refuseAt(MAX_DOWNLOADS);
+      readers.set(reader, own + 1);
+      all++;
+      return () => {
+        all--;
+        const left = (readers.get(reader) ?? 1) - 1;
+        if (left === 0) readers.delete(reader);
+        else readers.set(reader, left);
+      };
+    },
+  };
+}
+
+export function createFileSender(directory: string): FileSender {
+  const places = createPlaces();
+  const has = async (file: FinishedExport) => {
+    const found = await stat(storedPathOf(directory, file)).catch(() => undefined);
+    return found?.size === file.facts.bytes;
+  };
+  return {
+    has,
+    async send(file, reader, request, reply) {
+      const { sha256, bytes, file_name: name } = file.facts;
+      if (!(await has(file))) throw serviceError("unavailable", "exportFile", { retryAfterSeconds: RETRY_SECONDS });
+      const etag = `"${sha256}"`;
+      reply.header("etag", etag);
+      reply.header("cache-control", "private, no-cache");
+      const known = request.headers["if-none-match"];
+      if (known !== undefined && fresh({ "if-none-match": known }, { etag })) return { status: 304, body: null };
+      reply.header("accept-ranges", "bytes");
+      const range = rangeOf(request, etag, bytes);
+      const { from, to } = range ?? { from: 0, to: bytes - 1 };
+      reply.header("content-type", "application/octet-stream");
+      reply.header("content-disposition", `attachment; filename="${name}"`);
+      // RFC 9530: of the whole file, whatever part of it is sent.
+      reply.header("repr-digest", `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`);
+      reply.header("content-length", to - from + 1);
+      if (range !== undefined) reply.header("content-range", `bytes ${from}-${to}/${bytes}`);
+      const status = range === undefined ? 200 : 206;
+      // The headers alone: Fastify would read the file to its end.
+      if (request.method === "HEAD") return { status, body: Readable.from([]) };
+      const giveBack = places.take(reader);
+      const path = storedPathOf(directory, file);
+      const body = createReadStream(path, { start: from, end: to, highWaterMark: PART_BYTES });
+      return { status, body: body.once("close", giveBack) };
+    },
+  };
+}
+
+/** Reads a range of bytes. Several ranges, other units and an outdated `If-Range` give the whole file. */
+function rangeOf(
+  { headers }: FileRequest,
+  etag: string,
+  bytes: number,
+): { readonly from: number; readonly to: number } | undefined {
+  const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (first === "" && last === "") return undefined;
+  if (headers["if-range"] !== undefined && headers["if-range"] !== etag) return undefined;
+  const from = first === "" ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = first === "" || last === "" ? bytes - 1 : Math.min(Number(last), bytes - 1);
+  if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+  if (from >= bytes || to < from) {
+    const told = { headers: { "content-range": `bytes */${bytes}` } };
+    throw serviceError("range_not_satisfiable", "default", {}, told);
+  }
+  return { from, to };
+}

@@ -1,0 +1,256 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip, zstdCompressSync } from "node:zlib";
+import type { ExportFormat } from "@bikeshare/contract";
+import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
+import { codeOf, isDiskFull } from "../../storage/db/errors.ts";
+import type { CityClock } from "./months.rules.ts";
+
+/** A value of a row. Instants are milliseconds since 1970. */
+export type Value = string | number | boolean | null;
+
+/** A column of a file. */
+export interface Column {
+  readonly name: string;
+  readonly type: "text" | "instant" | "number" | "integer" | "boolean";
+  /** What it holds, for the manifest. */
+  readonly text: string;
+}
+
+/** How instants are written in CSV. */
+export interface InstantFormat {
+  readonly clock: CityClock;
+  readonly hasMilliseconds: boolean;
+}
+
+/** The file cannot be written; the message says why and what to do. */
+export class ExportFileError extends Error {
+  override readonly name = "ExportFileError";
+}
+
+/** The bytes of a whole file. */
+interface WrittenFile {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Writes the rows of a table into a file. */
+export interface TableWriter {
+  write(rows: readonly (readonly Value[])[]): Promise<void>;
+  /** Writes what is left. The file is whole, and on the disk. */
+  finish(): Promise<WrittenFile>;
+  /** Gives the file up. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * Opens a file for the rows of a table. A file that is there is overwritten: it is the draft of a process that was killed.
+ * @throws ExportFileError when it cannot be made
+ */
+export async function openTableWriter(
+  path: string,
+  format: ExportFormat,
+  columns: readonly Column[],
+  instants: InstantFormat,
+): Promise<TableWriter> {
+  const file = await openOutput(path);
+  const writer = format === "csv" ? csvWriter(file, columns, instants) : parquetWriter(file, columns);
+  const explained = async <Result>(work: Promise<Result>) =>
+    work.catch((error: unknown) => {
+      throw explainFileError(error, path);
+    });
+  return {
+    write: (rows) => explained(writer.write(rows)),
+    finish: () => explained(writer.finish()),
+    abandon: async () => {
+      await writer.abandon();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+/** Gives a finished draft its name, which survives a power failure. */
+export async function publishFile(draft: string, path: string): Promise<void> {
+  await rename(draft, path);
+  const directory = await open(dirname(path), "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Returns an error that says what to do about a file, where it is about one. */
+export function explainFileError(error: unknown, path: string): unknown {
+  const directory = dirname(path);
+  if (isDiskFull(error))
+    return new ExportFileError(`The disk of ${directory} is full. Free space there, then export again.`);
+  switch (codeOf(error)) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return new ExportFileError(`There is no directory ${directory}. Create it, or name another one.`);
+    case "EACCES":
+    case "EPERM":
+    case "EROFS":
+      return new ExportFileError(`This account may not write in ${directory}. Allow it, or name another directory.`);
+    default:
+      return error;
+  }
+}
+
+/** A file that is being written, with the checksum of what it has. */
+class Output {
+  bytes = 0;
+  readonly #handle: FileHandle;
+  readonly #sum = createHash("sha256");
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#sum.update(chunk);
+    this.bytes += chunk.length;
+    for (let written = 0; written < chunk.length;) {
+      written += (await this.#handle.write(chunk, written)).bytesWritten;
+    }
+  }
+
+  async finish(): Promise<WrittenFile> {
+    await this.#handle.sync();
+    await this.close();
+    return { bytes: this.bytes, sha256: this.#sum.digest("hex") };
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
+
+async function openOutput(path: string): Promise<Output> {
+  try {
+    return new Output(await open(path, "w", 0o640));
+  } catch (error) {
+    throw explainFileError(error, path);
+  }
+}
+
+/** Characters of text that are compressed at a time. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+function csvWriter(file: Output, columns: readonly Column[], { clock, hasMilliseconds }: InstantFormat): TableWriter {
+  const gzip = createGzip({ level: 6 });
+  const written = pipeline(gzip, async (chunks: AsyncIterable<Uint8Array>) => {
+    for await (const chunk of chunks) await file.write(chunk);
+  });
+  // Whoever writes next hears of it.
+  written.catch(() => undefined);
+  const push = async (text: string) => {
+    if (!gzip.write(text)) await Promise.race([once(gzip, "drain"), written]);
+  };
+  const isInstant = columns.map(({ type }) => type === "instant");
+  const field = (value: Value, index: number): string => {
+    if (value === null) return "";
+    if (isInstant[index] === true) return clock.text(value as number, hasMilliseconds);
+    return typeof value === "string" ? csvText(value) : String(value);
+  };
+  let text = `${columns.map(({ name }) => name).join(",")}\n`;
+  return {
+    async write(rows) {
+      for (const row of rows) {
+        let line = field(row[0] ?? null, 0);
+        for (let index = 1; index < row.length; index++) line += `,${field(row[index] ?? null, index)}`;
+        text += `${line}\n`;
+        if (text.length < PIECE_CHARACTERS) continue;
+        await push(text);
+        text = "";
+      }
+    },
+    async finish() {
+      if (text !== "") gzip.write(text);
+      gzip.end();
+      await written;
+      return file.finish();
+    },
+    async abandon() {
+      gzip.destroy();
+      await written.catch(() => undefined);
+      await file.close().catch(() => undefined);
+    },
+  };
+}
+
+/** A text as a field of CSV (RFC 4180). */
+function csvText(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * Rows of a row group: they wait in memory until the group is written. Too low: a large file, and slow to read. Too high:
+ * memory, and the thread is occupied for longer.
+ */
+const GROUP_ROWS = 20_000;
+
+/** How Parquet stores the types of columns. Every column may be null. */
+const parquetTypes: Readonly<Record<Column["type"], Omit<SchemaElement, "name">>> = {
+  text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
+  instant: {
+    type: "INT64",
+    converted_type: "TIMESTAMP_MILLIS",
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MILLIS" },
+  },
+  number: { type: "DOUBLE" },
+  integer: { type: "INT32" },
+  boolean: { type: "BOOLEAN" },
+};
+
+function parquetWriter(file: Output, columns: readonly Column[]): TableWriter {
+  const bytes = new ByteWriter();
+  const flush = async () => {
+    const chunk = bytes.getBytes();
+    bytes.index = 0;
+    await file.write(chunk);
+  };
+  const root = { name: "rows", num_children: columns.length };
+  const elements = columns.map(({ name, type }) => ({
+    name,
+    repetition_type: "OPTIONAL" as const,
+    ...parquetTypes[type],
+  }));
+  const parquet = new ParquetWriter({
+    writer: Object.assign(bytes, { flush, finish: () => undefined }),
+    schema: [root, ...elements],
+    codec: "ZSTD",
+    compressors: { ZSTD: (input) => zstdCompressSync(input) },
+  });
+  let group: Value[][] = columns.map(() => []);
+  let rows = 0;
+  const writeGroup = async () => {
+    if (rows === 0) return;
+    const columnData = columns.map(({ name }, index) => ({ name, data: group[index] ?? [] }));
+    const size = rows;
+    group = columns.map(() => []);
+    rows = 0;
+    await parquet.write({ columnData, rowGroupSize: size });
+  };
+  return {
+    async write(added) {
+      for (const row of added) {
+        for (let index = 0; index < group.length; index++) group[index]?.push(row[index] ?? null);
+        if (++rows === GROUP_ROWS) await writeGroup();
+      }
+    },
+    async finish() {
+      await writeGroup();
+      await parquet.finish();
+      await flush();
+      return file.finish();
+    },
+    async abandon() {
+      await file.close().catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { rm } from "node:fs/promises";
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { ExportManifest } from "@bikeshare/contract";
+import { DatabaseUnavailable } from "../../storage/db/errors.ts";
+import type { ThreadOptions, ThreadReport } from "./export-thread.ts";
+import { ExportFileError } from "./file-writer.ts";
+import { draftOf, type MakeOptions } from "./make-file.ts";
+
+/**
+ * Memory of one export. Rows are read and written a few thousand at a time. Too low: fails cities of thousands of stations.
+ * Too high: takes memory from requests.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
+
+/**
+ * Makes a file on its own thread, so that the process answers requests meanwhile. Aborting ends the thread and leaves
+ * nothing.
+ * @throws ExportFileError, DatabaseUnavailable
+ */
+export async function makeExportApart({ onProgress, signal, ...options }: MakeOptions): Promise<ExportManifest> {
+  signal?.throwIfAborted();
+  const extension = extname(import.meta.url);
+  const thread = new Worker(new URL(`./export-thread${extension}`, import.meta.url), {
+    workerData: options satisfies ThreadOptions,
+    resourceLimits: LIMITS,
+    // A process that runs from source resolves our packages to their source too.
+    execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<ExportManifest>();
+  const stop = () => reject(signal?.reason as Error);
+  signal?.addEventListener("abort", stop, { once: true });
+  thread.on("error", (error) => reject(explained(error)));
+  thread.on("exit", () => reject(new Error("the thread of the export ended")));
+  thread.on("message", (report: ThreadReport) => {
+    if ("rows" in report) onProgress?.(report.rows);
+    else if ("manifest" in report) resolve(report.manifest);
+    else reject(report.isAway ? new DatabaseUnavailable(report.problem) : new ExportFileError(report.problem));
+  });
+  try {
+    return await promise;
+  } catch (error) {
+    await thread.terminate();
+    await rm(draftOf(options), { force: true });
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    await thread.terminate();
+  }
+}
+
+function explained(error: unknown): unknown {
+  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isTooMuch
+    ? new ExportFileError("The export takes more memory than one may. Tell the makers of this service.")
+    : error;
+}

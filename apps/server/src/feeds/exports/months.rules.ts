@@ -1,0 +1,57 @@
+import { COARSE_MINUTES } from "@bikeshare/contract";
+import { isoInstant } from "../../iso-instant.ts";
+import { openTimeZone, zoneOffsets } from "../trips/time-zone.rules.ts";
+
+/** A stretch of time; `to` is no part of it. Milliseconds since 1970. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns a month on a city's clocks. @param month such as `2026-10` @throws UnknownTimeZone */
+export function periodOfMonth(month: string, timeZone: string): Period {
+  const zone = openTimeZone(timeZone);
+  const [year = 0, number = 0] = month.split("-").map(Number);
+  const beginning = (offset: number) => zone.instants(Date.UTC(year, number - 1 + offset, 1))[0] ?? 0;
+  return { from: beginning(0), to: beginning(1) };
+}
+
+/** Returns the month that an instant lies in, on a city's clocks. @param offset months after it; negative: before */
+export function monthOf(instant: number, timeZone: string, offset = 0): string {
+  const local = new Date(instant + zoneOffsets(timeZone)(instant));
+  const first = new Date(Date.UTC(local.getUTCFullYear(), local.getUTCMonth() + offset, 1));
+  return first.toISOString().slice(0, 7);
+}
+
+const MINUTE_MS = 60_000;
+const COARSE_MS = COARSE_MINUTES * MINUTE_MS;
+
+/** The clocks of a city. */
+export interface CityClock {
+  /** Rounds an instant down to what clocks show each quarter of an hour. */
+  coarse(instant: number): number;
+  /** `2026-10-25 02:30:00`. @param hasMilliseconds `2026-10-25 02:30:00.000` */
+  text(instant: number, hasMilliseconds: boolean): string;
+}
+
+export function cityClock(timeZone: string): CityClock {
+  const ask = zoneOffsets(timeZone);
+  // Clocks change at whole quarters of an hour in UTC.
+  const known = new Map<number, number>();
+  const offsetAt = (instant: number): number => {
+    const quarter = Math.floor(instant / COARSE_MS);
+    let offset = known.get(quarter);
+    if (offset === undefined) known.set(quarter, (offset = ask(instant)));
+    return offset;
+  };
+  return {
+    coarse(instant) {
+      const offset = offsetAt(instant);
+      return Math.floor((instant + offset) / COARSE_MS) * COARSE_MS - offset;
+    },
+    text(instant, hasMilliseconds) {
+      const text = isoInstant(instant + offsetAt(instant));
+      return `${text.slice(0, 10)} ${text.slice(11, hasMilliseconds ? 23 : 19)}`;
+    },
+  };
+}

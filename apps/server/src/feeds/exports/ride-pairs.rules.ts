@@ -1,0 +1,80 @@
+import { MIN_FLOW_RIDES } from "@bikeshare/contract";
+
+/** The identifier of a station, or null: the ride began or ended outside one. */
+type Place = string | null;
+
+/** A region that a rare pair's ride names instead of a station; null: outside a station, which stays so. */
+type RegionId = string | null;
+
+/** How `coarse` names the two ends of a ride: by its stations, or by its regions; undefined: the ride is left out. */
+export type PairNaming = "stations" | { readonly start: RegionId; readonly end: RegionId } | undefined;
+
+/** A count beyond which pairs are not told apart. */
+const SATURATED = 255;
+
+/**
+ * Counts rides by pair of places, a byte a pair: a city of 2,000 stations takes 4 MB, one of 10,000 up to 128 MB. A map with
+ * an entry for each of a million pairs would take more.
+ */
+export class PairCounter {
+  readonly #indexes = new Map<Place, number>();
+  readonly #counts: Uint8Array[] = [];
+
+  add(start: Place, end: Place): void {
+    const row = this.#row(this.#indexOf(start), this.#indexOf(end));
+    const at = this.#indexOf(end);
+    const count = row[at] ?? 0;
+    if (count < SATURATED) row[at] = count + 1;
+  }
+
+  /**
+   * Decides how each pair is named, once all rides are counted. A pair of stations with too few rides is merged with the
+   * other rare pairs of its two regions; where these are too few together, or a station has no region, its rides are left out.
+   */
+  namings(regionOf: (stationId: string) => string | undefined): (start: Place, end: Place) => PairNaming {
+    const places = [...this.#indexes.keys()];
+    const regions = places.map((place) => (place === null ? null : regionOf(place)));
+    const merged = new Map<string, number>();
+    for (const [start, row] of this.#counts.entries()) {
+      for (const [end, count] of row.entries()) {
+        if (count === 0 || count >= MIN_FLOW_RIDES) continue;
+        const key = regionPair(regions[start], regions[end]);
+        if (key !== undefined) merged.set(key, (merged.get(key) ?? 0) + count);
+      }
+    }
+    return (start, end) => {
+      const startIndex = this.#indexOf(start);
+      const endIndex = this.#indexOf(end);
+      if ((this.#counts[startIndex]?.[endIndex] ?? 0) >= MIN_FLOW_RIDES) return "stations";
+      const [startRegion, endRegion] = [regions[startIndex], regions[endIndex]];
+      const key = regionPair(startRegion, endRegion);
+      const isFrequent = key !== undefined && (merged.get(key) ?? 0) >= MIN_FLOW_RIDES;
+      if (!isFrequent || startRegion === undefined || endRegion === undefined) return undefined;
+      return { start: startRegion, end: endRegion };
+    };
+  }
+
+  #indexOf(place: Place): number {
+    const known = this.#indexes.get(place);
+    if (known !== undefined) return known;
+    const index = this.#indexes.size;
+    this.#indexes.set(place, index);
+    this.#counts.push(new Uint8Array(0));
+    return index;
+  }
+
+  #row(start: number, end: number): Uint8Array {
+    const row = this.#counts[start] ?? new Uint8Array(0);
+    if (end < row.length) return row;
+    const longer = new Uint8Array(Math.max(64, 2 ** Math.ceil(Math.log2(end + 1))));
+    longer.set(row);
+    this.#counts[start] = longer;
+    return longer;
+  }
+}
+
+/** Undefined: an end lies at a station without a region, or both lie outside a station. */
+function regionPair(start: string | null | undefined, end: string | null | undefined): string | undefined {
+  if (start === undefined || end === undefined || (start === null && end === null)) return undefined;
+  return JSON.stringify([start, end]);
+}

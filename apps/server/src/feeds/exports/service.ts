@@ -1,0 +1,216 @@
+import { join } from "node:path";
+import { type ExportFormat, exportFormats, type ExportKind, type ExportPrivacy } from "@bikeshare/contract";
+import { type PageRequest, serviceError } from "@bikeshare/rules";
+import { describedSystem } from "../../city/descriptions/service.ts";
+import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { type Page, startOf } from "../../storage/lists/page.ts";
+import {
+  type Attempt,
+  countExports,
+  countSharedExports,
+  deleteExport,
+  deleteSchedule,
+  type ExportFacts,
+  type ExportSchedule,
+  findExport,
+  insertExport,
+  insertSchedule,
+  isPartnerActive,
+  listSchedules,
+  listSharedExports,
+  type SharedFilters,
+  type StoredExport,
+  updateShared,
+} from "./export-queries.ts";
+import { monthOf } from "./months.rules.ts";
+
+export { type ExportSchedule, findExport, listExports, listSchedules, type StoredExport } from "./export-queries.ts";
+
+/** Exports that people asked for and have not deleted. Too high: files fill the disk unnoticed. */
+const MAX_EXPORTS = 200;
+/** Exports of a system that wait or are being made. One is made at a time. */
+const MAX_WAITING = 20;
+const MAX_SCHEDULES = 20;
+
+/** What a file is to have. */
+export interface ExportChoice {
+  readonly kind: ExportKind;
+  readonly format: ExportFormat;
+  readonly privacy: ExportPrivacy | null;
+  readonly is_shared: boolean;
+}
+
+/** Where finished files lie. */
+export function exportsDirectory(config: {
+  readonly exportsDir: string | undefined;
+  readonly dataDir: string;
+}): string {
+  return config.exportsDir ?? join(config.dataDir, "exports");
+}
+
+/** Returns the name that an attempt's file has in its directory, without its ending. */
+export function storedNameOf({ id, attempts }: Pick<Attempt, "id" | "attempts">): string {
+  return `${id}-${attempts}`;
+}
+
+/** Returns the path of a finished file. */
+export function storedPathOf(directory: string, stored: StoredExport): string {
+  return join(directory, `${storedNameOf(stored)}.${exportFormats[stored.format].ending}`);
+}
+
+/** @throws ServiceError when a month has not begun in the system's time zone */
+export async function requireBegunMonth(
+  { db, clock }: { readonly db: QueryRunner; readonly clock: () => number },
+  systemId: string,
+  month: string | null,
+): Promise<void> {
+  const present = await presentMonth(db, systemId, clock());
+  if (month !== null && month > present) throw serviceError("invalid_parameter", "futureMonth", { month, present });
+}
+
+/** Returns the month of an instant in a system's time zone. @param offset months after it; negative: before */
+export async function presentMonth(db: QueryRunner, systemId: string, instant: number, offset = 0): Promise<string> {
+  const { timezone = "UTC" } = (await describedSystem(db, systemId))?.published ?? {};
+  return monthOf(instant, timezone, offset);
+}
+
+function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
+  if ((kind === "rides") !== (privacy !== null)) throw serviceError("invalid_parameter", "exportPrivacy");
+}
+
+/**
+ * Asks for a file; a worker makes it.
+ * @throws ServiceError
+ */
+export async function requestExport(
+  context: ActorContext,
+  systemId: string,
+  { month, ...choice }: ExportChoice & { readonly month: string | null },
+): Promise<StoredExport> {
+  requireFittingPrivacy(choice);
+  if ((choice.kind === "stations") !== (month === null)) throw serviceError("invalid_parameter", "exportMonth");
+  const id = context.ids.next("export");
+  return context.db.transaction(async (tx) => {
+    await requireBegunMonth({ ...context, db: tx }, systemId, month);
+    const { own, open } = await countExports(tx, systemId);
+    if (own >= MAX_EXPORTS) throw commandError("conflict", "exportsFull", { limit: MAX_EXPORTS });
+    if (open >= MAX_WAITING) throw commandError("conflict", "exportsWaiting", { limit: MAX_WAITING });
+    const asked = { requested_at: new Date(context.clock()), requested_by: context.actor };
+    await insertExport(tx, systemId, { id, month, ...choice, ...asked, schedule_id: null, scheduled_month: null });
+    await insertActOf(context, tx, { systemId, action: "export.requested", subject: id, detail: { month, ...choice } });
+    return foundIn(tx, systemId, id);
+  });
+}
+
+/** @throws ServiceError */
+async function foundIn(tx: Transaction, systemId: string, id: string): Promise<StoredExport> {
+  const found = await findExport(tx, systemId, id);
+  if (found === undefined) throw serviceError("not_found", "export");
+  return found;
+}
+
+/** Lets partners have a file, or no more. @throws ServiceError `not_found` */
+export function shareExport(
+  context: ActorContext,
+  systemId: string,
+  id: string,
+  isShared: boolean,
+): Promise<StoredExport> {
+  return context.db.transaction(async (tx) => {
+    const action = isShared ? "export.shared" : "export.unshared";
+    if (await updateShared(tx, systemId, id, isShared))
+      await insertActOf(context, tx, { systemId, action, subject: id, detail: {} });
+    return foundIn(tx, systemId, id);
+  });
+}
+
+/** Deletes an export. A worker removes its file, or gives up making it. @throws ServiceError `not_found` */
+export function removeExport(context: ActorContext, systemId: string, id: string): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    const deleted = await deleteExport(tx, systemId, id);
+    if (deleted === undefined) throw serviceError("not_found", "export");
+    const { kind, month, format, privacy } = deleted;
+    await insertActOf(context, tx, {
+      ...{ systemId, action: "export.deleted", subject: id },
+      detail: { kind, month, format, privacy },
+    });
+  });
+}
+
+/** Has a file made of each month, once it is over and settled. @throws ServiceError */
+export function addSchedule(
+  context: ActorContext,
+  systemId: string,
+  choice: ExportChoice & { readonly keep_months: number },
+): Promise<ExportSchedule> {
+  requireFittingPrivacy(choice);
+  const made = { id: context.ids.next("schedule"), created_at: new Date(context.clock()), created_by: context.actor };
+  const schedule = { ...made, ...choice };
+  return context.db.transaction(async (tx) => {
+    const present = await listSchedules(tx, systemId);
+    if (present.length >= MAX_SCHEDULES) throw commandError("conflict", "exportSchedules", { limit: MAX_SCHEDULES });
+    await insertSchedule(tx, systemId, schedule);
+    const act = { systemId, action: "export_schedule.added", subject: schedule.id, detail: { ...choice } };
+    await insertActOf(context, tx, act);
+    return schedule;
+  });
+}
+
+/** Stops a schedule; its files stay. @throws ServiceError `not_found` */
+export function removeSchedule(context: ActorContext, systemId: string, id: string): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    const deleted = await deleteSchedule(tx, systemId, id);
+    if (deleted === undefined) throw serviceError("not_found", "exportSchedule");
+    const { kind, format, privacy } = deleted;
+    const act = { systemId, action: "export_schedule.removed", subject: id, detail: { kind, format, privacy } };
+    await insertActOf(context, tx, act);
+  });
+}
+
+/** A finished file. */
+export type FinishedExport = StoredExport & { readonly facts: ExportFacts; readonly finished_at: Date };
+
+export function isFinished(stored: StoredExport): stored is FinishedExport {
+  return stored.state === "ready" && stored.facts !== null && stored.finished_at !== null;
+}
+
+/** Returns a page of the files that partners may have, the newest first. */
+export async function listPartnersExports(
+  db: QueryRunner,
+  systemId: string,
+  filters: SharedFilters,
+  request: PageRequest<string>,
+  show: (stored: FinishedExport) => object,
+): Promise<Page<string>> {
+  const rows = await listSharedExports(db, systemId, filters, { ...startOf(request), limit: request.limit + 1 });
+  const shown = rows.slice(0, request.limit);
+  return {
+    items: shown
+      .filter(isFinished)
+      .map((stored) => JSON.stringify(show(stored)))
+      .join(","),
+    next: rows.length > request.limit ? shown.at(-1)?.id : undefined,
+    total: request.kind === "cursor" ? undefined : await countSharedExports(db, systemId, filters),
+  };
+}
+
+/** Returns a file that partners may have. @throws ServiceError `not_found` */
+export async function findPartnersExport(db: QueryRunner, systemId: string, id: string): Promise<FinishedExport> {
+  const found = await findExport(db, systemId, id);
+  if (found === undefined || !found.is_shared || !isFinished(found)) throw serviceError("not_found", "export");
+  return found;
+}
+
+/** Returns the file of a partner's link, unless one or the other has gone. @throws ServiceError `download_link_ended` */
+export async function findLinkedExport(
+  db: QueryRunner,
+  { systemId, partnerId, id }: { readonly systemId: string; readonly partnerId: string; readonly id: string },
+): Promise<FinishedExport> {
+  const found = await findExport(db, systemId, id);
+  const isAllowed = found?.is_shared === true && (await isPartnerActive(db, systemId, partnerId));
+  if (found === undefined || !isAllowed || !isFinished(found)) throw serviceError("download_link_ended");
+  return found;
+}

@@ -1,0 +1,237 @@
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { exportFacts, type ExportManifest } from "@bikeshare/contract";
+import { describedSystem } from "../../city/descriptions/service.ts";
+import type { Ids } from "../../ids.ts";
+import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import type { Database } from "../../storage/db/database.ts";
+import { isUnavailable } from "../../storage/db/errors.ts";
+import {
+  type Attempt,
+  claimExport,
+  deletePastExports,
+  type ExportFacts,
+  type ExportSchedule,
+  findExport,
+  insertExport,
+  listFileOwners,
+  listSchedules,
+  type StoredExport,
+  updateFailed,
+  updateFinished,
+  updateProgress,
+  updateReleased,
+} from "./export-queries.ts";
+import { explainFileError, ExportFileError } from "./file-writer.ts";
+import { makeExportApart } from "./make-apart.ts";
+import { manifestOf } from "./make-file.ts";
+import { monthOf, periodOfMonth } from "./months.rules.ts";
+import { storedNameOf, storedPathOf } from "./service.ts";
+
+export interface ExportWorkOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly systems: () => Promise<readonly string[]>;
+  readonly directory: string;
+  /** This program's version. */
+  readonly version: string;
+  readonly onMade?: (systemId: string, manifest: ExportManifest) => void;
+  /** @param systemId undefined: the systems could not be listed */
+  readonly onError: (error: unknown, systemId?: string) => void;
+  readonly watch?: WorkWatch | undefined;
+  /** Milliseconds after which the process of an export that says nothing has ended. */
+  readonly silenceMs?: number;
+  /** Milliseconds between two signs of life. */
+  readonly signMs?: number;
+}
+
+/** Milliseconds between two looks for exports to make. Too high: people wait for a file that takes a second. */
+const INTERVAL_MS = 5_000;
+/** Milliseconds between two looks at schedules, old exports and files that nobody needs. */
+const CARE_INTERVAL_MS = 10 * 60_000;
+/** Too low: a process that stood still loses its export. Too high: the export of a killed process waits. */
+const SILENCE_MS = 120_000;
+const SIGN_MS = 10_000;
+/** An export that has ended so many processes is not begun again by itself. */
+const MAX_ATTEMPTS = 3;
+/** Days after a month's end until it is settled: rides are reported late, and corrected. */
+const SETTLED_AFTER_DAYS = 3;
+/** Days for which failed exports are shown. */
+const FAILED_DAYS = 30;
+const DAY_MS = 86_400_000;
+/** A file that nobody needs is removed when it is so old: its export may be about to be finished. */
+const MIN_STRAY_AGE_MS = 10 * 60_000;
+const DELETE_BATCH_SIZE = 100;
+
+/**
+ * Makes the exports that people and schedules ask for, one at a time, and removes what is old. Any number of processes may do
+ * it: each export is made by one. Closing it ends the export under way; another process begins it anew.
+ */
+export function startExportWork(options: ExportWorkOptions): PeriodicWork {
+  const { systems, clock, onError, watch } = options;
+  const closed = new AbortController();
+  let caredAt = Number.NEGATIVE_INFINITY;
+  const eachSystem = async (work: (systemId: string) => Promise<boolean>) => {
+    let isMore = false;
+    for (const systemId of await systems()) {
+      if (closed.signal.aborted) return false;
+      try {
+        isMore = (await work(systemId)) || isMore;
+      } catch (error) {
+        onError(error, systemId);
+      }
+      watch?.gotOn();
+    }
+    return isMore;
+  };
+  const work = async () => {
+    if (clock() - caredAt >= CARE_INTERVAL_MS) {
+      caredAt = clock();
+      await eachSystem((systemId) => takeCare(options, systemId));
+      await removeStrayFiles(options);
+    }
+    // One of each system in turn: a system with many does not hold up the others.
+    while (await eachSystem((systemId) => makeNext(options, systemId, closed.signal)));
+  };
+  const runs = startPeriodic({ intervalMs: INTERVAL_MS, work, onError: (error) => onError(error), watch });
+  return {
+    runOnce: () => runs.runOnce(),
+    close() {
+      closed.abort(new Error("The service is stopped."));
+      return runs.close();
+    },
+  };
+}
+
+/** Asks for what schedules want, and deletes what is old. @returns false: nothing is left to do */
+async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string): Promise<boolean> {
+  const now = clock();
+  const schedules = await listSchedules(db, systemId);
+  if (schedules.length > 0) {
+    const { timezone = "UTC" } = (await describedSystem(db, systemId))?.published ?? {};
+    const month = monthOf(now, timezone, -1);
+    const isSettled = now >= periodOfMonth(month, timezone).to + SETTLED_AFTER_DAYS * DAY_MS;
+    for (const schedule of isSettled ? schedules : [])
+      await insertExport(db, systemId, wantedBy(schedule, month, ids.next("export"), new Date(now)));
+  }
+  const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
+  while ((await deletePastExports(db, systemId, range)) === DELETE_BATCH_SIZE);
+  return false;
+}
+
+function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date) {
+  const { kind, format, privacy, is_shared } = schedule;
+  return {
+    ...{ id, kind, format, privacy, is_shared, month: kind === "stations" ? null : month },
+    ...{ requested_at: now, requested_by: "server", schedule_id: schedule.id, scheduled_month: month },
+  };
+}
+
+/** Makes the export of a system that has waited longest. @returns whether there was one */
+async function makeNext(options: ExportWorkOptions, systemId: string, closed: AbortSignal): Promise<boolean> {
+  const { db, clock, silenceMs = SILENCE_MS } = options;
+  const id = await claimExport(db, systemId, silenceMs);
+  const stored = id === undefined ? undefined : await findExport(db, systemId, id);
+  if (stored === undefined) return false;
+  const attempt: Attempt = { systemId, id: stored.id, attempts: stored.attempts };
+  const fail = (problem: string) => updateFailed(db, attempt, problem, new Date(clock()));
+  if (stored.attempts > MAX_ATTEMPTS) {
+    await fail(`${MAX_ATTEMPTS} processes ended while they made it. Look into their logs, then have it made again.`);
+    return true;
+  }
+  try {
+    await make(options, attempt, stored, closed);
+  } catch (error) {
+    if (closed.aborted || isUnavailable(error)) {
+      await updateReleased(db, attempt);
+      if (!closed.aborted) throw error;
+    } else if (error instanceof ExportFileError) await fail(error.message);
+    else {
+      await fail("It failed in a way that was not foreseen. The service's log says more.");
+      throw error;
+    }
+  }
+  return true;
+}
+
+/** The attempt is another process's, or the export was deleted. */
+class AttemptLost extends Error {}
+
+async function make(
+  options: ExportWorkOptions,
+  attempt: Attempt,
+  stored: StoredExport,
+  closed: AbortSignal,
+): Promise<void> {
+  const { db, clock, directory, version, watch, onMade, signMs = SIGN_MS } = options;
+  const lost = new AbortController();
+  let rows = 0;
+  const sign = () =>
+    updateProgress(db, attempt, rows).then(
+      (isMine) => isMine || lost.abort(new AttemptLost()),
+      // A database that is away is the export's own problem.
+      () => undefined,
+    );
+  const timer = setInterval(() => void sign(), signMs);
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o750 }).catch((error: unknown) => {
+      throw explainFileError(error, directory);
+    });
+    const manifest = await makeExportApart({
+      ...{ systemId: attempt.systemId, kind: stored.kind, month: stored.month },
+      ...{ format: stored.format, privacy: stored.privacy },
+      ...{ connectionString: db.connectionString, directory, baseName: storedNameOf(attempt), version },
+      onProgress: (written) => {
+        rows = written;
+        watch?.gotOn();
+      },
+      signal: AbortSignal.any([closed, lost.signal]),
+    });
+    if (await updateFinished(db, attempt, factsOf(manifest), new Date(clock()))) onMade?.(attempt.systemId, manifest);
+    else await removeFilesOf(directory, stored);
+  } catch (error) {
+    if (!(error instanceof AttemptLost)) throw error;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const factNames = Object.keys(exportFacts) as (keyof ExportFacts)[];
+
+function factsOf(manifest: ExportManifest): ExportFacts {
+  return Object.fromEntries(factNames.map((name) => [name, manifest[name]])) as unknown as ExportFacts;
+}
+
+async function removeFilesOf(directory: string, stored: StoredExport): Promise<void> {
+  const path = storedPathOf(directory, stored);
+  for (const each of [manifestOf(path), path]) await rm(each, { force: true });
+}
+
+/** The names that files of ours have: the export and the attempt, then endings. */
+const FILE_NAME = /^(export_[A-Za-z0-9]+)-(\d+)\.(?:csv\.gz|parquet)(?:\.manifest\.json)?(?:\.part)?$/;
+
+/** Removes files that no export has, such as drafts of killed processes. Others in the directory are left alone. */
+async function removeStrayFiles({ db, systems, directory, clock, onError }: ExportWorkOptions): Promise<void> {
+  try {
+    const names = await readdir(directory).catch(() => []);
+    const files = names.flatMap((name) => {
+      const [, id, attempts] = FILE_NAME.exec(name) ?? [];
+      return id === undefined ? [] : [{ name, id, attempts: Number(attempts) }];
+    });
+    if (files.length === 0) return;
+    const ids = [...new Set(files.map(({ id }) => id))];
+    const owned = new Map<string, number>();
+    for (const systemId of await systems())
+      for (const { id, attempts } of await listFileOwners(db, systemId, ids)) owned.set(id, attempts);
+    for (const { name, id, attempts } of files) {
+      const path = join(directory, name);
+      if (owned.get(id) === attempts && !name.endsWith(".part")) continue;
+      const found = await stat(path).catch(() => undefined);
+      if (found !== undefined && clock() - found.mtimeMs > MIN_STRAY_AGE_MS) await rm(path, { force: true });
+    }
+  } catch (error) {
+    onError(error);
+  }
+}

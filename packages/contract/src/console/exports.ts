@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { exportFacts, exportFormat, exportKind, exportMonth, exportPrivacy, givenMonth } from "../exports.ts";
+import { identifier, identifierParam, timestamp } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, consolePageQuery, done, systemPath } from "./endpoint.ts";
+
+/** What a file is to have, as people choose it. */
+const choice = {
+  kind: exportKind,
+  format: exportFormat,
+  privacy: exportPrivacy.nullable().describe("Null for all but rides"),
+  is_shared: z.boolean().describe("Whether partners with the scope `exports:read` may have it"),
+};
+
+const shownExport = z
+  .object({
+    id: identifier,
+    ...choice,
+    month: exportMonth.nullable(),
+    state: z.enum(["waiting", "running", "ready", "failed"]),
+    requested_at: timestamp,
+    requested_by: z.string(),
+    is_scheduled: z.boolean(),
+    rows_done: z.number().int().min(0).describe("Rows written so far"),
+    problem: z.string().nullable().describe("Why it could not be made"),
+    finished_at: timestamp.nullable(),
+    file: z.object(exportFacts).strict().nullable().describe("Null: it is not finished"),
+    is_here: z.boolean().nullable().describe("Whether this process has the file; null: it is not finished"),
+  })
+  .strict();
+export type ShownExport = z.infer<typeof shownExport>;
+
+const shownSchedule = z
+  .object({
+    id: identifier,
+    ...choice,
+    keep_months: z.number().int().min(1),
+    created_at: timestamp,
+    created_by: z.string(),
+  })
+  .strict();
+export type ShownExportSchedule = z.infer<typeof shownSchedule>;
+
+const base = "/console/v1/systems/:system_id/exports";
+const schedules = "/console/v1/systems/:system_id/export-schedules";
+const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+const onePath = systemPath.extend({ id: identifierParam });
+
+/** Requests of a session that the download of a file counts for. */
+const DOWNLOAD_COST = 20;
+
+/** Files of open data, for the operator. */
+export const exportEndpoints = {
+  list: {
+    method: "GET",
+    path: base,
+    summary: "Exports, the newest first, and the schedules",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: z.object(consolePageQuery).strict(),
+    responses: {
+      200: z
+        .object({
+          data: z.array(shownExport),
+          next_cursor: z.string().min(1).optional(),
+          schedules: z.array(shownSchedule),
+          licence: z.string().nullable().describe("That new files will have; null: none is named"),
+          last_month: exportMonth.describe("The month before the present one, in the system's time zone"),
+        })
+        .strict(),
+      ...consoleErrors,
+    },
+  },
+  create: {
+    method: "POST",
+    path: base,
+    summary: "Have a file made",
+    metadata: changes,
+    pathParams: systemPath,
+    query: noQuery,
+    body: z.object({ ...choice, month: givenMonth.nullable() }).strict(),
+    responses: { 200: shownExport, ...changeErrors },
+  },
+  share: {
+    method: "POST",
+    path: `${base}/:id/share`,
+    summary: "Let partners have a file, or no more",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({ is_shared: z.boolean() }).strict(),
+    responses: { 200: shownExport, ...changeErrors },
+  },
+  remove: {
+    method: "POST",
+    path: `${base}/:id/remove`,
+    summary: "Delete a file, or give up one that is being made",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: done, ...changeErrors },
+  },
+  download: {
+    method: "GET",
+    path: `${base}/:id/file`,
+    summary: "The file",
+    metadata: consoleNeeds("operator", "viewer", { cost: DOWNLOAD_COST }),
+    pathParams: onePath,
+    query: noQuery,
+    responses: { 200: z.string(), ...consoleErrors },
+  },
+  addSchedule: {
+    method: "POST",
+    path: schedules,
+    summary: "Have a file made of each month, once it is over and settled",
+    metadata: changes,
+    pathParams: systemPath,
+    query: noQuery,
+    body: z.object({ ...choice, keep_months: z.number().int().min(1).max(600) }).strict(),
+    responses: { 200: shownSchedule, ...changeErrors },
+  },
+  removeSchedule: {
+    method: "POST",
+    path: `${schedules}/:id/remove`,
+    summary: "Stop a schedule; its files stay",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: done, ...changeErrors },
+  },
+} as const;

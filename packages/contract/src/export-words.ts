@@ -1,0 +1,33 @@
+/** What can be exported. */
+export const exportKinds = ["rides", "stations", "station_status"] as const;
+export type ExportKind = (typeof exportKinds)[number];
+
+/** How much of rides a file tells, the least first. The texts are for whoever chooses. */
+export const exportPrivacies = {
+  coarse:
+    "For everybody. Times to 15 minutes, positions to 3 decimals, ride ids made up for the file. Pairs of stations with fewer than 5 rides in the month are merged into their regions, or left out where that is too few.",
+  stations:
+    "As Citi Bike and others publish: start and end to the second, with station names and positions; ride ids made up for the file.",
+  full: "For somebody with a contract: the service's own ride ids, and times to the millisecond. Whoever may read rides can match them.",
+} as const;
+export type ExportPrivacy = keyof typeof exportPrivacies;
+
+export const exportPrivacyNames = Object.keys(exportPrivacies) as [ExportPrivacy, ...ExportPrivacy[]];
+
+/** The formats of files, with the media type and the ending of each. */
+export const exportFormats = {
+  csv: { mediaType: "application/gzip", ending: "csv.gz", text: "CSV, gzipped" },
+  parquet: { mediaType: "application/vnd.apache.parquet", ending: "parquet", text: "Parquet" },
+} as const;
+export type ExportFormat = keyof typeof exportFormats;
+
+export const exportFormatNames = Object.keys(exportFormats) as [ExportFormat, ...ExportFormat[]];
+
+/** Minutes to which `coarse` rounds times down. */
+export const COARSE_MINUTES = 15;
+
+/** Minutes for which a download link is valid at least. */
+export const DOWNLOAD_LINK_MINUTES = 10;
+
+/** A month as files name it. */
+export const EXPORT_MONTH = /^(?:20\d\d)-(?:0[1-9]|1[0-2])$/;

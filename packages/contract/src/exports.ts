@@ -1,0 +1,107 @@
+import { z } from "zod";
+import {
+  COARSE_MINUTES,
+  DOWNLOAD_LINK_MINUTES,
+  EXPORT_MONTH,
+  exportFormatNames,
+  exportKinds,
+  exportPrivacyNames,
+} from "./export-words.ts";
+import { MIN_FLOW_RIDES } from "./limits.ts";
+import { namedObject } from "./named-object.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
+
+export const exportKind = z.enum(exportKinds).describe("What the file has a row of each");
+export const exportFormat = z.enum(exportFormatNames).describe("`csv` is gzipped");
+export const exportPrivacy = z
+  .enum(exportPrivacyNames)
+  .describe(
+    `How much of rides it tells: \`coarse\` has times to ${COARSE_MINUTES} minutes and no pair of stations with fewer than ${MIN_FLOW_RIDES} rides, \`stations\` is what systems of the field publish, \`full\` has the service's own ride ids`,
+  );
+
+/** A month of the system's time zone, such as `2026-10`. */
+export const exportMonth = z.string().regex(EXPORT_MONTH);
+
+/** The same in a query string. */
+export const monthParam = textOf("month", givenOnce());
+
+/** The same in a request's body. */
+export const givenMonth = textOf("month");
+
+const count = z.number().int().min(0);
+
+/** Rides of the month that the file does not have, by why. */
+export const leftOut = z
+  .object({
+    not_completed: count.describe("Rides that are under way or were cancelled"),
+    short: count.describe("Rides under 60 s: a bike that was tried and put back"),
+    ended_by_operator: count.describe("Rides that staff or a time limit ended: their end is no rider's"),
+    rare: count.describe(`\`coarse\`: rides of too rare a pair of stations, in too rare a pair of regions`),
+  })
+  .strict();
+export type LeftOut = z.infer<typeof leftOut>;
+
+/** What a finished file is, as lists, manifests and pages say. */
+export const exportFacts = {
+  kind: exportKind,
+  month: exportMonth.nullable().describe("The month, in the system's time zone; null: the file is of no month"),
+  format: exportFormat,
+  privacy: exportPrivacy.nullable().describe("Null: the file tells of no rides"),
+  file_name: z.string(),
+  bytes: count,
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .describe("SHA-256 of the file, hexadecimal"),
+  rows: count,
+  left_out: leftOut
+    .nullable()
+    .describe("Rides of the month that the file leaves out; null: the file tells of no rides"),
+  merged: count.nullable().describe("`coarse`: rides that name their regions instead of stations"),
+  as_of: timestamp.describe("The file has what was known then. A later export may have rides that were reported late"),
+  time_zone: z.string().describe("IANA name: of the month, and of the local times in CSV"),
+  licence: z.string().nullable().describe("An SPDX identifier or an address; null: the operator has named none"),
+};
+
+export const exportFile = namedObject("Export", "A finished file of open data.", {
+  id: identifier,
+  ...exportFacts,
+  made_at: timestamp,
+  download_url: z
+    .string()
+    .describe(
+      `Where to download the file, without a key; ends at \`download_expires_at\`, at least ${DOWNLOAD_LINK_MINUTES} minutes from now. Treat it as a secret`,
+    ),
+  download_expires_at: timestamp,
+});
+export type ExportFile = z.infer<typeof exportFile>;
+
+export const exportList = listOf(exportFile, { title: "ExportList", description: "One page of exports." });
+
+export const exportListQuery = z
+  .object({
+    ...pagingQuery,
+    kind: z.enum(exportKinds, givenOnce()).optional().describe("Only files of this kind"),
+    month: monthParam.optional().describe("Only files of this month, such as `2026-10`"),
+    format: z.enum(exportFormatNames, givenOnce()).optional().describe("Only files in this format"),
+  })
+  .strict();
+
+/** The manifest beside a file. */
+export const exportManifest = z
+  .object({
+    ...exportFacts,
+    system_id: identifier,
+    system_name: z.string(),
+    operator: z.string().nullable(),
+    period: z
+      .object({ from: timestamp, to: timestamp.describe("Not part of it") })
+      .strict()
+      .nullable(),
+    privacy_text: z.string().nullable(),
+    columns: z.array(z.object({ name: z.string(), type: z.string(), text: z.string() }).strict()),
+    made_by: z.string(),
+  })
+  .strict();
+export type ExportManifest = z.infer<typeof exportManifest>;

@@ -1,0 +1,33 @@
+import { ApiError, UnexpectedResponseError } from "./errors/errors.ts";
+import type { Export } from "./json-types.generated.ts";
+
+/** How a file is fetched. */
+export interface DownloadOptions {
+  readonly signal?: AbortSignal | null | undefined;
+  /** The platform's own, if not said. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+}
+
+/**
+ * Downloads the file of an export and compares its checksum. Holds the file in memory: for one of gigabytes give `download_url`
+ * to a program that writes to disk, and compare `sha256` afterwards.
+ *
+ * @param file as `client.exports` returns it, no longer ago than its link lasts
+ * @throws ApiError when the link has ended: read the export again
+ * @throws UnexpectedResponseError when the bytes are not the file's
+ * @throws what `fetch` throws when there is no connection
+ * @example const file = await downloadExport(await client.exports.get(id));
+ */
+export async function downloadExport(
+  file: Pick<Export, "id" | "download_url" | "sha256">,
+  { signal = null, fetch: request = fetch }: DownloadOptions = {},
+): Promise<Uint8Array> {
+  const response = await request(file.download_url, { signal });
+  const { status } = response;
+  const details = { status, attempts: 1 };
+  if (!response.ok) throw new ApiError(`export ${file.id}: ${await response.text()}`, details);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (sum.reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "") === file.sha256) return bytes;
+  throw new UnexpectedResponseError(`export ${file.id} has another SHA-256: download it again`, details);
+}
