@@ -7,6 +7,7 @@ import { deletePastRemovedBikes, findChangeState, findHorizon, type FollowedTabl
 
 export { type Checkpoint, checkpointText, lossOf, nextSince } from "./change.rules.ts";
 export {
+  findHorizon as horizonOfList,
   type FollowedTable,
   insertRemovedBikes as recordRemovedBikes,
   updateResets as recordDeletedRows,

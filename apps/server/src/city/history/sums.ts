@@ -2,8 +2,7 @@ import { HISTORY_RETENTION_DAYS, SYSTEM_SUM_RETENTION_YEARS } from "@bikeshare/c
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
-import { findHorizon } from "../changes/queries.ts";
-import { updateStatementTimeout } from "../fleet/ride-import-queries.ts";
+import { horizonOfList } from "../changes/service.ts";
 import { hourOf } from "./sum-marks.ts";
 import {
   deletePastSums,
@@ -25,6 +24,7 @@ import {
   type SumTable,
   takeDueFlowDay,
   takeSumMarks,
+  updateStatementTimeout,
   updateSumProgress,
 } from "./sums-queries.ts";
 import { timeZoneOfSystem } from "./time-zone.ts";
@@ -121,7 +121,7 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
   const oldest = yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS);
   for (;;) {
     // Before the rides are read: what is written later has a later position.
-    const horizon = await findHorizon(readContextOn(db).readPool, "rides");
+    const horizon = await horizonOfList(readContextOn(db).readPool, "rides");
     const isMore = await db.transaction(async (tx) => {
       const now = new Date(clock());
       await insertProgress(tx, systemId, { timeZone, oldest, now });
