@@ -4,22 +4,14 @@ import { defineConfig } from "vite";
 const BASE_PATH = "/dashboard/";
 
 /**
- * Which modules are one file; a module is in the first that takes it. Compressed on its own, each small file repeats the
- * words and markup of its neighbours: with a file for each page, all pages together weigh a fifth more. So pages that
- * are opened after one another are one file, and what pages share comes with the first one, as do styles.
+ * Which modules are one file: what every page needs, and what belongs to accounts. Each other page has a file of its own,
+ * beside those that it shares with some: a page with its neighbours in one file would also load all that these need.
  */
 const CHUNKS = [
   {
     name: "base",
-    test: /(?<!\/gbfs)\.css$|dashboard\/src\/([^/]+\.|(api|components|layout|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|@tanstack|^\0/,
+    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|pager))|layout(?!\/shortcuts)|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|@tanstack|^\0/,
   },
-  { name: "overview", test: /\/pages\/overview\// },
-  { name: "requests", test: /\/pages\/(keys|requests)\// },
-  { name: "deliveries", test: /\/pages\/(deliveries|webhook)\// },
-  { name: "stations", test: /\/pages\/stations\// },
-  { name: "gbfs", test: /\/pages\/gbfs\/|contract\/src\/gbfs\// },
-  { name: "endpoints", test: /\/pages\/(audit\/|operator\/endpoint)/ },
-  { name: "operator", test: /\/pages\/(operator|audit)\// },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
 ];
 

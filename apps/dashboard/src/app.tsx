@@ -8,6 +8,8 @@ import { BareLayout } from "./layout/bare-layout.tsx";
 import { ConnectionNotice } from "./layout/connection-notice.tsx";
 import { Layout } from "./layout/layout.tsx";
 import { PageContent } from "./layout/page-content.tsx";
+import { SplitPage } from "./layout/split-page.tsx";
+import { useIsWide } from "./layout/use-wide.ts";
 import type { Page } from "./page.ts";
 import { pages } from "./pages.ts";
 import { HomePage } from "./pages/home-page.tsx";
@@ -23,7 +25,8 @@ export function App() {
       <Router base={pagesBase}>
         <Switch>
           {pages.map((page) => (
-            <Route key={page.path} path={page.path}>
+            // A list and the pages of its rows are one element: it stays while rows are opened beside it.
+            <Route key={page.list ?? page.path} path={page.path}>
               <FramedPage page={page} />
             </Route>
           ))}
@@ -54,9 +57,17 @@ function FramedPage({ page }: { readonly page: Page }) {
   }
   return (
     <SignedInOnly>
-      <PageContent page={page} />
+      <ListOrItem page={page} />
     </SignedInOnly>
   );
+}
+
+function ListOrItem({ page }: { readonly page: Page }) {
+  const isWide = useIsWide();
+  const isList = pages.some(({ list }) => list === page.path);
+  const list = isList ? page : pages.find(({ path }) => path === page.list);
+  if (!isWide || list === undefined) return <PageContent key={page.path} page={page} />;
+  return <SplitPage list={list} item={isList ? undefined : page} />;
 }
 
 function SignedInOnly({ children }: { readonly children: ComponentChildren }) {

@@ -1,20 +1,26 @@
-/** The pages for the operator alone: partners, the fleet, its sources, and the system itself. */
-import { importId, type Page } from "./page.ts";
+/** The operator's pages, in the order of the navigation: the city, its partners, its data, and the service itself. */
+import { importId, keyId, type Page, requestId, route } from "./page.ts";
 
-/** In the order of the navigation. */
-export const operatorPages: readonly Page[] = [
+const city: readonly Page[] = [
   {
-    path: "/operator/partners",
-    title: "Partners",
+    path: "/operator/overview",
+    title: "Overview",
     audience: "operator",
     isListed: true,
-    load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
+    group: "City",
+    icon: "home",
+    letter: "o",
+    load: async () => (await import("./pages/overview/operator-overview-page.tsx")).OperatorOverviewPage,
   },
   {
-    path: "/operator/partners/:partner_id",
-    title: "Partner",
+    path: "/operator/stations",
+    title: "Stations",
     audience: "operator",
-    load: async () => (await import("./pages/operator/partner-page.tsx")).PartnerPage,
+    isListed: true,
+    group: "City",
+    icon: "pin",
+    letter: "s",
+    load: async () => (await import("./pages/stations/stations-page.tsx")).OperatorStationsPage,
   },
   {
     path: "/operator/stations/:id",
@@ -27,12 +33,16 @@ export const operatorPages: readonly Page[] = [
     title: "Bikes",
     audience: "operator",
     isListed: true,
+    group: "City",
+    icon: "bike",
+    letter: "b",
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).BikesPage,
   },
   {
     path: "/operator/bikes/:id",
     title: "Bike",
     audience: "operator",
+    list: "/operator/bikes",
     load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).BikePage,
   },
   {
@@ -40,6 +50,9 @@ export const operatorPages: readonly Page[] = [
     title: "Rides",
     audience: "operator",
     isListed: true,
+    group: "City",
+    icon: "route",
+    letter: "r",
     views: [{ title: "Rides under way", words: "started", query: { status: "started" } }],
     load: async () => (await import("./pages/operator/fleet-pages.tsx")).RidesPage,
   },
@@ -47,12 +60,25 @@ export const operatorPages: readonly Page[] = [
     path: "/operator/rides/:id",
     title: "Ride",
     audience: "operator",
+    list: "/operator/rides",
     load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).RidePage,
+  },
+  {
+    path: "/operator/reservations",
+    title: "Reservations",
+    audience: "operator",
+    isListed: true,
+    group: "City",
+    icon: "clock",
+    letter: "v",
+    views: [{ title: "Active reservations", words: "bikes on hold", query: { status: "active" } }],
+    load: async () => (await import("./pages/operator/fleet-pages.tsx")).ReservationsPage,
   },
   {
     path: "/operator/reservations/:id",
     title: "Reservation",
     audience: "operator",
+    list: "/operator/reservations",
     load: async () => (await import("./pages/operator/reservation-page.tsx")).ReservationPage,
   },
   {
@@ -60,13 +86,98 @@ export const operatorPages: readonly Page[] = [
     title: "Alerts",
     audience: "operator",
     isListed: true,
+    group: "City",
+    icon: "bell",
     load: async () => (await import("./pages/operator/alerts-page.tsx")).AlertsPage,
+  },
+];
+
+const partners: readonly Page[] = [
+  {
+    path: "/operator/partners",
+    title: "Partners",
+    audience: "operator",
+    isListed: true,
+    group: "Partners",
+    icon: "building",
+    letter: "p",
+    load: async () => (await import("./pages/operator/partners-page.tsx")).PartnersPage,
+  },
+  {
+    path: "/operator/partners/:partner_id",
+    title: "Partner",
+    audience: "operator",
+    load: async () => (await import("./pages/operator/partner-page.tsx")).PartnerPage,
+  },
+  {
+    path: "/operator/endpoints",
+    title: "Webhooks",
+    audience: "operator",
+    isListed: true,
+    group: "Partners",
+    icon: "send",
+    letter: "w",
+    views: [{ title: "Webhooks", words: "endpoints signature secrets held paused" }],
+    load: async () => (await import("./pages/operator/endpoints-page.tsx")).EndpointsPage,
+  },
+  {
+    path: "/operator/endpoints/:partner_id",
+    title: "Webhook",
+    audience: "operator",
+    load: async () => (await import("./pages/webhook/operator-webhook-page.tsx")).OperatorWebhookPage,
+  },
+  {
+    path: "/operator/keys",
+    title: "Keys",
+    audience: "operator",
+    isListed: true,
+    group: "Partners",
+    icon: "key",
+    letter: "k",
+    finds: [keyId],
+    load: async () => (await import("./pages/keys/keys-page.tsx")).OperatorKeysPage,
+  },
+  {
+    path: "/operator/requests",
+    title: "Requests",
+    audience: "operator",
+    isListed: true,
+    group: "Partners",
+    icon: "activity",
+    letter: "q",
+    finds: [requestId],
+    load: async () => (await import("./pages/requests/requests-page.tsx")).OperatorRequestsPage,
+  },
+];
+
+const data: readonly Page[] = [
+  {
+    path: "/operator/feeds",
+    title: "Feeds",
+    audience: "operator",
+    isListed: true,
+    group: "Data",
+    icon: "feed",
+    letter: "f",
+    load: async () => (await import("./pages/operator/feeds-page.tsx")).FeedsPage,
+  },
+  {
+    path: "/operator/feed-quality",
+    title: "Feed quality",
+    audience: "operator",
+    isListed: true,
+    group: "Data",
+    icon: "star",
+    load: async () => (await import("./pages/operator/feed-quality-page.tsx")).FeedQualityPage,
   },
   {
     path: "/operator/imports",
     title: "Imports",
     audience: "operator",
     isListed: true,
+    group: "Data",
+    icon: "upload",
+    letter: "i",
     finds: [importId],
     load: async () => (await import("./pages/operator/imports-page.tsx")).ImportsPage,
   },
@@ -81,28 +192,22 @@ export const operatorPages: readonly Page[] = [
     title: "Exports",
     audience: "operator",
     isListed: true,
+    group: "Data",
+    icon: "file",
+    letter: "e",
     views: [{ title: "Exports", words: "open data download csv parquet files privacy licence" }],
     load: async () => (await import("./pages/exports/exports-page.tsx")).ExportsPage,
   },
-  {
-    path: "/operator/feeds",
-    title: "Feeds",
-    audience: "operator",
-    isListed: true,
-    load: async () => (await import("./pages/operator/feeds-page.tsx")).FeedsPage,
-  },
-  {
-    path: "/operator/feed-quality",
-    title: "Feed quality",
-    audience: "operator",
-    isListed: true,
-    load: async () => (await import("./pages/operator/feed-quality-page.tsx")).FeedQualityPage,
-  },
+];
+
+const administration: readonly Page[] = [
   {
     path: "/operator/systems",
     title: "System",
     audience: "operator",
     isListed: true,
+    group: "Administration",
+    icon: "settings",
     guide: "gbfs",
     views: [
       { title: "Pricing plans", words: "prices fares gbfs", query: { view: "plans" } },
@@ -118,6 +223,31 @@ export const operatorPages: readonly Page[] = [
     title: "Audit log",
     audience: "operator",
     isListed: true,
+    group: "Administration",
+    icon: "checks",
+    letter: "a",
     load: async () => (await import("./pages/audit/audit-page.tsx")).OperatorAuditPage,
   },
+  {
+    path: "/operator/people",
+    title: "People",
+    audience: "operator",
+    isListed: true,
+    group: "Administration",
+    icon: "users",
+    load: async () => (await import("./pages/account/people-page.tsx")).OperatorPeoplePage,
+  },
+  {
+    path: "/operator/api",
+    title: "API reference",
+    audience: "operator",
+    isListed: true,
+    group: "Administration",
+    icon: "code",
+    finds: [route],
+    load: async () => (await import("./pages/reference/reference-page.tsx")).OperatorReferencePage,
+  },
 ];
+
+/** In the order of the navigation. */
+export const operatorPages: readonly Page[] = [...city, ...partners, ...data, ...administration];

@@ -1,5 +1,10 @@
 /** A page of the dashboard, and the kinds of ids that lead to one. */
 import type { ComponentType } from "preact";
+import type { IconName } from "./components/icon.tsx";
+
+/** The headings of the operator's navigation, in their order. */
+export const navigationGroups = ["City", "Partners", "Data", "Administration"] as const;
+type NavigationGroup = (typeof navigationGroups)[number];
 
 export interface Page {
   /** Below /dashboard; parameters as `:name`. */
@@ -9,6 +14,13 @@ export interface Page {
   readonly audience: "public" | "person" | "partner" | "operator";
   /** Whether the navigation lists it, in the order of this table. */
   readonly isListed?: boolean;
+  /** The heading in the navigation under which the operator finds it. */
+  readonly group?: NavigationGroup;
+  readonly icon?: IconName;
+  /** Opens it after `g`. */
+  readonly letter?: string;
+  /** The path of the list that it is about one item of. On a wide window the list stands beside it. */
+  readonly list?: string;
   /** Whether it is about accounts, and left out in frames of the operator's portal. */
   readonly isAboutAccounts?: boolean;
   /** Ids that are opened on this page: the palette leads to it. */

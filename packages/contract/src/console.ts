@@ -52,10 +52,12 @@ export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type {
   BikeQuery,
+  FleetNames,
   FleetReservation,
   FreeBikes,
   HistoryQuery,
   ResourceEvent,
+  ReservationQuery,
   RideQuery,
   StationChange,
 } from "./console/fleet.ts";

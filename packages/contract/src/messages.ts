@@ -81,7 +81,7 @@ export const issueTexts = {
   repeatedLanguage: "must have each language once",
   httpCode: "must be an HTTP code such as 503, or a class of codes such as 5xx",
   idsOrFilters: "or filters must be given, and not both",
-  bikeOrRide: "or ride_id must be given, and not both",
+  oneFilter: "only one of bike_id, ride_id, partner_id and status may be given",
   stationOrBike: "or bike_id must be given",
   stationAndBike: "and bike_id exclude each other: give one of them",
 } as const;

@@ -11,7 +11,7 @@ interface FactsProps {
 /** A list of names and values that describe one thing. */
 export function Facts({ facts, isWide = false }: FactsProps) {
   return (
-    <dl class={`facts card ${isWide ? "facts-wide" : ""}`}>
+    <dl class={isWide ? "facts facts-wide" : "facts"}>
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>

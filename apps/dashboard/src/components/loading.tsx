@@ -1,15 +1,19 @@
 import "./state.css";
+import "./table.css";
 
 interface LoadingProps {
   readonly label?: string;
 }
 
-/** The placeholder of something that is loading. Appears after a moment only: most answers are faster. */
+/** The placeholder of a page or a part that is loading: lines where its title and text will be. */
 export function Loading({ label = "Loading …" }: LoadingProps) {
   return (
-    <div class="state loading" role="status">
-      <span class="spinner" />
-      <p class="muted">{label}</p>
+    <div class="loading skeleton" role="status">
+      <span class="visually-hidden">{label}</span>
+      <span class="skeleton-line" />
+      <span class="skeleton-line" />
+      <span class="skeleton-line" />
+      <span class="skeleton-line" />
     </div>
   );
 }

@@ -56,8 +56,8 @@ export function Menu({ button, label, children, variant = "quiet" }: MenuProps) 
   );
 }
 
-/** Below the button where there is room, else above; never beyond the window. */
-function openBeside(menu: HTMLElement, button: HTMLElement): void {
+/** Puts a menu below its button where there is room, else above; never beyond the window. */
+export function openBeside(menu: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = menu;
   const below = at.bottom + GAP_PX;

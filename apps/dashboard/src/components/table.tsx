@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { ErrorState } from "./error-state.tsx";
 import { Icon } from "./icon.tsx";
-import { Loading } from "./loading.tsx";
 import "./table.css";
 
 export interface Column<Row> {
@@ -25,6 +24,7 @@ export interface Sorting {
 interface TableProps<Row> {
   /** The table's caption, for screen readers only. */
   readonly caption: string;
+  /** The first one with a title says what a row is about. Its link leads to the row's page, as a press on the row does. */
   readonly columns: readonly Column<Row>[];
   /** Undefined until they are loaded. */
   readonly rows: readonly Row[] | undefined;
@@ -39,42 +39,94 @@ interface TableProps<Row> {
   readonly isCurrent?: (row: Row) => boolean;
 }
 
+/** Columns that a list keeps where the page of one of its rows stands beside it. */
+const BRIEF_COLUMNS = 3;
+
 /** Rows under a header, and cards on a phone. It scrolls sideways by itself where it is wider than the page. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, rowKey, empty, error, onRetry } = props;
+  const { caption, columns, rows, empty, error, onRetry } = props;
   const frame = useFittingFrame(rows !== undefined && rows.length > 0);
-  if (rows === undefined) {
+  if (rows === undefined && error !== undefined && error !== null) {
     return (
       <div class="table-frame">
-        {error === undefined || error === null ? <Loading /> : <ErrorState error={error} onRetry={onRetry} />}
+        <ErrorState error={error} onRetry={onRetry} />
       </div>
     );
   }
-  if (rows.length === 0) return <div class="table-frame">{empty}</div>;
+  if (rows?.length === 0) return <div class="table-frame">{empty}</div>;
+  const shown = withClasses(columns);
+  const head = (
+    <thead>
+      <tr>
+        {shown.map(({ column, className }) => (
+          <HeaderCell
+            key={column.id}
+            {...{ column, className }}
+            sorting={props.sorting}
+            onSort={rows === undefined ? undefined : props.onSort}
+          />
+        ))}
+      </tr>
+    </thead>
+  );
+  if (rows === undefined) return <LoadingTable caption={caption} head={head} columnCount={columns.length} />;
   return (
     // Focusable, so that the keyboard can scroll it sideways.
     <div ref={frame} class="table-frame table-scroll" role="group" aria-label={caption} tabIndex={0}>
       <table class="table">
         <caption class="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sorting={props.sorting} onSort={props.onSort} />
-            ))}
-          </tr>
-        </thead>
+        {head}
+        <Rows {...props} rows={rows} shown={shown} />
+      </table>
+    </div>
+  );
+}
+
+interface RowsProps<Row> extends Pick<TableProps<Row>, "rowKey" | "isCurrent"> {
+  readonly rows: readonly Row[];
+  readonly shown: ReturnType<typeof withClasses<Row>>;
+}
+
+function Rows<Row>({ rows, shown, rowKey, isCurrent }: RowsProps<Row>) {
+  return (
+    <tbody onClick={openRow}>
+      {rows.map((row) => (
+        <tr key={rowKey(row)} aria-current={isCurrent?.(row) === true ? "true" : undefined}>
+          {shown.map(({ column, className }) => (
+            <td
+              key={column.id}
+              class={className}
+              // Shown on a phone, where the header is out of sight.
+              data-title={column.title === "" ? undefined : column.title}
+            >
+              {column.cell(row)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  );
+}
+
+/** Rows whose height is that of most rows, so that nothing moves when they come. */
+const SKELETON_ROWS = 8;
+
+interface LoadingTableProps {
+  readonly caption: string;
+  readonly head: ComponentChildren;
+  readonly columnCount: number;
+}
+
+function LoadingTable({ caption, head, columnCount }: LoadingTableProps) {
+  return (
+    <div class="table-frame table-scroll loading" data-fits role="status" aria-label={`Loading: ${caption}`}>
+      <table class="table" aria-hidden="true">
+        {head}
         <tbody>
-          {rows.map((row) => (
-            <tr key={rowKey(row)} aria-current={props.isCurrent?.(row) === true ? "true" : undefined}>
-              {columns.map((column) => (
-                <td
-                  key={column.id}
-                  class={cellClass(column)}
-                  // Shown on a phone, where the header is out of sight.
-                  data-title={column.title === "" ? undefined : column.title}
-                >
-                  {column.cell(row)}
-                </td>
+          {Array.from({ length: SKELETON_ROWS }, (_, row) => (
+            <tr key={row} class="skeleton-row">
+              {Array.from({ length: columnCount }, (__, column) => (
+                <td key={column} />
               ))}
             </tr>
           ))}
@@ -82,6 +134,23 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
     </div>
   );
+}
+
+/** Opens the page of a row that is pressed beside its links and buttons. */
+function openRow(event: MouseEvent): void {
+  const { target } = event;
+  if (!(target instanceof Element) || target.closest("a, button, input, select, label, summary") !== null) return;
+  // A text that was selected with the pointer ends with a click.
+  if (getSelection()?.isCollapsed === false) return;
+  const { bubbles, cancelable, ctrlKey, metaKey, shiftKey } = event;
+  rowLink(target.closest("tr"))?.dispatchEvent(
+    new MouseEvent("click", { bubbles, cancelable, ctrlKey, metaKey, shiftKey }),
+  );
+}
+
+/** Returns the link or button to the page of a row: the first in the cell that says what the row is about. */
+export function rowLink(row: Element | null): HTMLElement | null {
+  return row?.querySelector<HTMLElement>("td.lead :is(a[href], button)") ?? null;
 }
 
 /**
@@ -104,15 +173,16 @@ function useFittingFrame(hasRows: boolean) {
 
 interface HeaderCellProps<Row> {
   readonly column: Column<Row>;
+  readonly className: string | undefined;
   readonly sorting: Sorting | undefined;
   readonly onSort: ((sorting: Sorting) => void) | undefined;
 }
 
-function HeaderCell<Row>({ column, sorting, onSort }: HeaderCellProps<Row>) {
-  if (column.title === "") return <td class={cellClass(column)} />;
+function HeaderCell<Row>({ column, className, sorting, onSort }: HeaderCellProps<Row>) {
+  if (column.title === "") return <td class={className} />;
   if (column.sortable !== true || onSort === undefined) {
     return (
-      <th scope="col" class={cellClass(column)}>
+      <th scope="col" class={className}>
         {column.title}
       </th>
     );
@@ -120,7 +190,7 @@ function HeaderCell<Row>({ column, sorting, onSort }: HeaderCellProps<Row>) {
   const direction = sorting?.column === column.id ? sorting.direction : undefined;
   const next = direction === "ascending" ? "descending" : "ascending";
   return (
-    <th scope="col" class={cellClass(column)} aria-sort={direction ?? "none"}>
+    <th scope="col" class={className} aria-sort={direction ?? "none"}>
       <button type="button" class="sort" onClick={() => onSort({ column: column.id, direction: next })}>
         {column.title}
         <span class={`sort-mark sort-${direction ?? "none"}`}>
@@ -131,7 +201,19 @@ function HeaderCell<Row>({ column, sorting, onSort }: HeaderCellProps<Row>) {
   );
 }
 
-function cellClass({ align, isSecondary }: Pick<Column<never>, "align" | "isSecondary">): string | undefined {
-  const names = [align === "end" && "align-end", isSecondary === true && "secondary"].filter(Boolean);
-  return names.length > 0 ? names.join(" ") : undefined;
+/** Returns each column with the class of its cells. */
+function withClasses<Row>(columns: readonly Column<Row>[]) {
+  const lead = columns.findIndex(({ title }) => title !== "");
+  let primary = 0;
+  return columns.map((column, index) => {
+    const { title, align, isSecondary } = column;
+    if (title !== "" && isSecondary !== true) primary += 1;
+    const names = [
+      index === lead && "lead",
+      align === "end" && "align-end",
+      isSecondary === true && "secondary",
+      (title === "" || primary > BRIEF_COLUMNS) && "brief-not",
+    ].filter(Boolean);
+    return { column, className: names.length > 0 ? names.join(" ") : undefined };
+  });
 }

@@ -1,42 +1,42 @@
 import { useEffect, useState } from "preact/hooks";
 import { visibleControls } from "./code.tsx";
 import { lazily } from "./lazily.ts";
+import { dayText, exactText, zoneName } from "./time-zone.ts";
 import "./time.css";
 
 interface TimeProps {
   /** RFC 3339; nothing has happened yet where it is null. */
   readonly at: string | null | undefined;
-  /** `exact` to the second; `both` with UTC on a second line; `relative` in words, with the rest on hover. */
-  readonly show?: "exact" | "both" | "relative";
+  /**
+   * `relative`: in words within a day, else the day; the exact time is in the tooltip. `exact`: to the second, for logs.
+   * `both`: in words, and the exact time beside.
+   */
+  readonly show?: "relative" | "exact" | "both";
   /** The text shown when there is no time. */
   readonly none?: string;
 }
 
-const local = lazily(
-  () =>
-    new Intl.DateTimeFormat("en-GB", {
-      day: "2-digit",
-      month: "short",
-      year: "numeric",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-    }),
-);
-const zone = lazily(() => new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }));
 const relative = lazily(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
+const DAY_MS = 86_400_000;
 
-/** A time in the reader's zone, with UTC beside it. */
-export function Time({ at, show = "exact", none = "never" }: TimeProps) {
-  const now = useNow(show === "relative");
+/** A time in the system's zone. Its tooltip has it to the second, with UTC. */
+export function Time({ at, show = "relative", none = "never" }: TimeProps) {
+  const now = useNow(show !== "exact");
   if (at === null || at === undefined) return <span class="muted">{none}</span>;
   const instant = new Date(at);
-  const here = `${local().format(instant)} ${zoneName(instant)}`;
-  const utc = utcText(instant);
+  const difference = instant.getTime() - now;
+  const exact = `${exactText(instant)} ${zoneName(instant)}`;
+  const isNear = Math.abs(difference) < DAY_MS;
   return (
-    <time class="time" dateTime={at} title={`${here}\n${utc}`}>
-      {show === "relative" ? relativeText(instant.getTime() - now) : local().format(instant)}
-      {show === "both" && <span class="time-utc">{utc}</span>}
+    <time class="time" dateTime={at} title={`${exact}\n${utcText(instant)}`}>
+      {show === "exact" && exactText(instant)}
+      {show === "relative" && (isNear ? relativeText(difference) : dayText(instant))}
+      {show === "both" && (
+        <>
+          {isNear && `${relativeText(difference)} `}
+          <span class={isNear ? "time-exact" : undefined}>{exact}</span>
+        </>
+      )}
     </time>
   );
 }
@@ -47,7 +47,7 @@ const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 export function timedText(text: string): string {
   return text
     .split(INSTANT)
-    .map((part, index) => (index % 2 === 1 ? local().format(new Date(part)) : visibleControls(part)))
+    .map((part, index) => (index % 2 === 1 ? dayText(new Date(part)) : visibleControls(part)))
     .join("");
 }
 
@@ -61,20 +61,12 @@ export function TimedText({ text }: { readonly text: string }) {
 }
 
 /** `2026-11-22 09:04:05 UTC` */
-export function utcText(instant: Date): string {
+function utcText(instant: Date): string {
   return `${instant.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
-function zoneName(instant: Date): string {
-  return (
-    zone()
-      .formatToParts(instant)
-      .find(({ type }) => type === "timeZoneName")?.value ?? ""
-  );
-}
-
 const units = [
-  ["day", 86_400_000],
+  ["day", DAY_MS],
   ["hour", 3_600_000],
   ["minute", 60_000],
   ["second", 1_000],
@@ -91,13 +83,13 @@ export function relativeText(differenceMs: number): string {
 
 const TICK_MS = 10_000;
 
-/** The present, again every ten seconds, where something shows how long ago it was. */
+/** The present, at each render and every ten seconds, where something shows how long ago it was. */
 function useNow(isTicking: boolean): number {
-  const [now, setNow] = useState(() => new Date().getTime());
+  const [, tick] = useState(0);
   useEffect(() => {
     if (!isTicking) return undefined;
-    const timer = setInterval(() => setNow(new Date().getTime()), TICK_MS);
+    const timer = setInterval(() => tick((count) => count + 1), TICK_MS);
     return () => clearInterval(timer);
   }, [isTicking]);
-  return now;
+  return new Date().getTime();
 }

@@ -1,4 +1,5 @@
 import { useLocation } from "wouter-preact";
+import { Icon } from "../components/icon.tsx";
 import { isEmbedded } from "../embedding.ts";
 import { pageAt } from "../pages.ts";
 import { useHasDocument } from "./has-document.ts";
@@ -16,6 +17,7 @@ export function DocsLink() {
       // Frames must not show other documents of the service.
       target={isEmbedded ? "_blank" : undefined}
     >
+      <Icon name="book" />
       Docs
     </a>
   );

@@ -1,8 +1,10 @@
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
+import { setTimeZone } from "../components/time-zone.ts";
 import { PaletteSlot } from "../palette/palette-button.tsx";
+import { useCurrentMembership } from "../session/session.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -14,6 +16,9 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [path] = useLocation();
+  // Before the page below is drawn, which shows times.
+  setTimeZone(useCurrentMembership()?.time_zone);
+  const Shortcuts = useShortcuts();
   useEffect(() => setOpen(false), [path]);
   return (
     <div class="layout">
@@ -43,7 +48,22 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <VisitNotice />
         {children}
       </main>
+      {Shortcuts !== undefined && <Shortcuts />}
       <PaletteSlot isOpen={isPaletteOpen} onChange={setPaletteOpen} />
     </div>
   );
+}
+
+/** Returns the keys of every page, whose module is loaded behind the first page. */
+function useShortcuts(): ComponentType | undefined {
+  const [Shortcuts, setShortcuts] = useState<ComponentType>();
+  useEffect(() => {
+    import("./shortcuts.tsx").then(
+      // Wrapped in a function: a component is a function, which the setter would call.
+      (loaded) => setShortcuts(() => loaded.Shortcuts),
+      // Every page works without.
+      () => undefined,
+    );
+  }, []);
+  return Shortcuts;
 }

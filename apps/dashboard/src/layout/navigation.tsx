@@ -3,16 +3,18 @@ import { Link, useLocation } from "wouter-preact";
 import { Icon } from "../components/icon.tsx";
 import { Menu } from "../components/menu.tsx";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
+import { navigationGroups, type Page } from "../page.ts";
 import { PaletteButton } from "../palette/palette-button.tsx";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
+import { useAttention } from "./attention.ts";
 import { DocsLink } from "./docs-link.tsx";
 
 /** The pages of the membership that is shown, and a way to the others. */
 export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
   const { memberships } = useSignedIn();
-  const [path] = useLocation();
   const current = useCurrentMembership();
   if (current === undefined) return <nav class="nav" aria-label="Pages" />;
+  const listed = listedPages(current);
   return (
     <nav class="nav" aria-label="Pages">
       {memberships.length > 1 ? (
@@ -21,22 +23,53 @@ export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
         <p class="nav-heading">{membershipName(current)}</p>
       )}
       <PaletteButton onOpen={onPalette} />
-      <ul>
-        {listedPages(current).map((page) => {
-          const address = pageAddress(page, current, memberships);
-          return (
-            <li key={page.path}>
-              <Link href={address} className="nav-link" aria-current={isWithin(path, address) ? "page" : undefined}>
-                {page.title}
-              </Link>
-            </li>
-          );
-        })}
+      {[undefined, ...navigationGroups].map((group) => (
+        <Group key={group} title={group} pages={listed.filter((page) => page.group === group)} current={current} />
+      ))}
+      <ul class="nav-group">
         <li>
           <DocsLink />
         </li>
       </ul>
     </nav>
+  );
+}
+
+interface GroupProps {
+  readonly title: string | undefined;
+  readonly pages: readonly Page[];
+  readonly current: Membership;
+}
+
+function Group({ title, pages, current }: GroupProps) {
+  const { memberships } = useSignedIn();
+  const [path] = useLocation();
+  const attention = useAttention(current);
+  if (pages.length === 0) return null;
+  return (
+    <div class="nav-group">
+      {title !== undefined && <p class="nav-heading">{title}</p>}
+      <ul>
+        {pages.map((page) => {
+          const address = pageAddress(page, current, memberships);
+          const count = attention.get(page.path.slice(page.path.lastIndexOf("/") + 1)) ?? 0;
+          return (
+            <li key={page.path}>
+              <Link href={address} className="nav-link" aria-current={isWithin(path, address) ? "page" : undefined}>
+                {page.icon !== undefined && <Icon name={page.icon} />}
+                {page.title}
+                {count > 0 && (
+                  <span class="nav-count" title={`${count} to look at`}>
+                    {count}
+                    <span class="visually-hidden"> to look at</span>
+                  </span>
+                )}
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
   );
 }
 

@@ -16,8 +16,14 @@ export async function loadPage(page: Page): Promise<ComponentType> {
   return loaded;
 }
 
+interface PageContentProps {
+  readonly page: Page;
+  /** It stands beside another, and the reader stays where they are. */
+  readonly isBeside?: boolean;
+}
+
 /** Loads the module of a page, and shows it. */
-export function PageContent({ page }: { readonly page: Page }) {
+export function PageContent({ page, isBeside = false }: PageContentProps) {
   const [Content, setContent] = useState(() => loadedPages.get(page));
   const [failure, setFailure] = useState<unknown>();
   const [crash, resetCrash] = useErrorBoundary() as [unknown, () => void];
@@ -34,13 +40,14 @@ export function PageContent({ page }: { readonly page: Page }) {
   }, [page]);
   useEffect(() => {
     document.title = `${page.title} · ${name}`;
-  }, [page, name]);
+  }, [page, name, isBeside]);
   // Readers of the screen are taken to the new page as everybody else is.
   useEffect(() => {
+    resetCrash();
+    if (isBeside) return;
     const main = document.getElementById("main");
     if (main !== null && document.activeElement !== document.body) main.focus({ preventScroll: true });
     scrollTo(0, 0);
-    resetCrash();
   }, [path]);
   if (crash !== undefined && crash !== null) return <ErrorState isPage error={crash} onRetry={resetCrash} />;
   // The files of an older version are gone once a new one is served.

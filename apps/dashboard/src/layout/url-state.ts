@@ -16,6 +16,8 @@ export interface UrlState {
     readonly onPrevious: (() => void) | undefined;
     readonly onNext: (() => void) | undefined;
   };
+  /** The address of another page that keeps the filters: of a row's page, beside its list. */
+  readonly here: (path: string) => string;
   /** The address of another page of the same system. */
   readonly link: (path: string, parameters?: Readonly<Record<string, string>>) => string;
 }
@@ -39,6 +41,7 @@ export function useUrlState(): UrlState {
           ? undefined
           : () => (history.state === FROM_LIST ? history.back() : navigate(change({ cursor: "" }))),
     }),
+    here: (to) => addressOf(to, given(parameters)),
     link: (to, more = {}) => addressOf(to, { system: get("system"), ...more }),
   };
 }

@@ -24,7 +24,8 @@ it("the operator opens an alert for a station, and ends it; a wrong station is r
   await page.getByRole("button", { name: /^End the alert/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End", exact: true }).click();
   await page.getByRole("heading", { name: "No open alerts" }).waitFor();
-  await page.getByLabel("Status").selectOption("ended");
+  await page.getByRole("button", { name: "Status: Open" }).click();
+  await page.getByRole("button", { name: "Ended in the last 90 days" }).click();
   await page.getByRole("cell", { name: /Works at the square/ }).waitFor();
   await inspect(page, "operator-alerts-ended");
 });

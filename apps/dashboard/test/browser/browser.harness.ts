@@ -18,6 +18,8 @@ export const PHONE = { width: 360, height: 740 };
 /** A small desktop at 200 %. */
 const ZOOMED = { width: 640, height: 450 };
 const THEMES = ["light", "dark"] as const;
+/** The sizes of screenshots: windows that most people have. */
+const PICTURES = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
 /** A person's browser: a context of its own, with its cookies. */
 export interface Visitor {
@@ -107,6 +109,19 @@ export function openBrowser() {
   };
 }
 
+/** Sets a filter of a list: by a choice of it, or by a text that is typed. */
+export async function setFilter(page: Page, filter: string, value: string): Promise<void> {
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  const menu = page.locator("search [popover]:popover-open");
+  await menu.getByRole("button", { name: filter, exact: true }).click();
+  const choice = menu.getByRole("button", { name: value, exact: true });
+  const box = menu.getByLabel(filter);
+  await choice.or(box).waitFor();
+  if (await choice.isVisible()) return choice.click();
+  await box.fill(value);
+  await page.keyboard.press("Enter");
+}
+
 /** What a test that has failed saw last. */
 async function takePictures(contexts: readonly BrowserContext[], test: string): Promise<void> {
   const name = test.replaceAll(/\W+/g, "-").slice(0, 60);
@@ -127,12 +142,11 @@ async function addCookie(context: BrowserContext, cookie: string): Promise<void>
  * each.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
+  if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
   for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
     await page.setViewportSize(size);
     for (const theme of THEMES) {
       await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
-      if (TAKES_SCREENSHOTS)
-        await page.screenshot({ path: join(OUTPUT_DIRECTORY, `${name}-${device}-${theme}.png`), fullPage: true });
       const rules = RULES[`${device} ${theme}`];
       if (rules === undefined) continue;
       expect.soft(await violations(page, rules), `axe on ${name}, ${device}, ${theme}`).toEqual([]);
@@ -143,6 +157,16 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await expectOneScroll(page, `${name} at 200 %`);
   await page.setViewportSize(DESKTOP);
   await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}
+
+async function takeScreenshots(page: Page, name: string): Promise<void> {
+  for (const [device, size] of Object.entries(PICTURES)) {
+    await page.setViewportSize(size);
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+      await page.screenshot({ path: join(OUTPUT_DIRECTORY, `${name}-${device}-${theme}.png`), fullPage: true });
+    }
+  }
 }
 
 /** The page itself scrolls, up and down: no list within it does. Wide tables scroll sideways on a desktop. */

@@ -102,8 +102,8 @@ const lists = [
   ["partner", "requests", ["Time", "Status", "Request", "Key", "Took"]],
   ["partner", "stations", ["Station", "Availability", "Bikes", "Docks", "Capacity"]],
   ["operator", "bikes", ["Bike", "State", "Station", "Reported"]],
-  ["operator", "rides", ["Ride", "Status", "Started", "Duration", "Bike", "From", "To"]],
-  ["operator", "audit", ["Time", "Who", "Action", "Subject"]],
+  ["operator", "rides", ["Started", "Status", "Bike", "Duration", "From", "To"]],
+  ["operator", "audit", ["Action", "Who", "Time", "Subject"]],
 ] as const;
 
 it.each(lists)(

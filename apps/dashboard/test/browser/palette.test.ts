@@ -51,7 +51,7 @@ it("the palette leads the operator to a partner, and says above its pages whose 
   await page.getByRole("combobox", { name: BOX }).fill(world.partnerId);
   await page.getByRole("option", { name: `Partner Transit App ${world.partnerId}` }).click();
   await page.getByRole("heading", { name: "Transit App", level: 1 }).waitFor();
-  await page.getByRole("link", { name: "Overview" }).last().click();
+  await page.getByRole("link", { name: "See the partner’s pages" }).click();
   await page.getByText("You are viewing a partner’s pages").waitFor();
   await page.getByRole("navigation", { name: "The partner’s pages" }).getByRole("link", { name: "Keys" }).click();
   await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();

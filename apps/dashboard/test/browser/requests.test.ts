@@ -48,7 +48,7 @@ it("a partner is led from the overview to what was refused, and learns what was 
   await page.getByText("Path, query and body of requests beyond the limit are not kept").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("button", { name: "Clear all" }).click();
   await page.getByRole("searchbox", { name: "Request-Id" }).fill(requestId);
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByRole("group", { name: "Answer body" }).getByText("invalid_parameter").waitFor();
@@ -125,6 +125,7 @@ it("the operator says what keys a partner's admins may create, and one of them c
   const { partnerId } = await busyPartner("Cargo Bikes");
   const operator = await visitAsNewPerson(null);
   const itsPage = await operator.open(`/operator/partners/${partnerId}`);
+  await itsPage.getByRole("button", { name: "More actions" }).click();
   await itsPage.getByRole("button", { name: "Key allowance" }).click();
   await itsPage.getByLabel("The partner’s admins may create keys").check();
   await itsPage.getByLabel("Requests per minute, all these keys combined").fill("100");
@@ -152,6 +153,7 @@ it("the operator says what keys a partner's admins may create, and one of them c
   expect(await statusWith(key)).toBe(200);
   await page.getByText("Revoke one of these to create another.").waitFor();
   expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
+  await itsPage.getByRole("button", { name: "More actions" }).click();
   await itsPage.getByRole("button", { name: "Key allowance" }).click();
   await itsPage.getByLabel("The partner’s admins may create keys").uncheck();
   await itsPage.getByRole("button", { name: "Save" }).click();

@@ -1,7 +1,9 @@
 import type { ConsoleSession } from "@bikeshare/contract/console";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
+import { describedSystem } from "../city/descriptions/service.ts";
 import { countedAddress } from "../http/transport.ts";
+import type { Queryable } from "../storage/db/database.ts";
 import type { Served } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { BeginSession } from "./people/context.ts";
@@ -72,19 +74,38 @@ export async function showSession(
   setSessionCookie(request, reply, token);
   const session = await sessionOf(db, token, clock());
   if (session === undefined) throw new Error("a session that has just begun is not there");
-  return describeSession(session, token, clock());
+  return describeSession(db, session, token, clock());
 }
 
-export function describeSession(session: SessionRow, token: string, now: number): Served<ConsoleSession> {
+/** Returns a session as the page sees it. */
+export async function describeSession(
+  db: Queryable,
+  session: SessionRow,
+  token: string,
+  now: number,
+): Promise<Served<ConsoleSession>> {
   const until = confirmedUntil(session);
+  const zones = await timeZonesOf(db, new Set(session.memberships.map(({ system_id }) => system_id)));
   return {
     person: { id: session.person_id, email: session.email, name: session.name },
-    memberships: session.memberships,
+    memberships: session.memberships.map((membership) => ({
+      ...membership,
+      time_zone: zones.get(membership.system_id) ?? "UTC",
+    })),
     needs_proof: session.needs_proof,
     csrf_token: csrfTokenOf(token),
     confirmed_until: until.getTime() > now ? until : null,
     expires_at: session.expires_at,
   };
+}
+
+/** Returns the time zone of each system, as GBFS publishes it. */
+async function timeZonesOf(db: Queryable, systemIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+  const zones = [...systemIds].map(async (systemId) => {
+    const system = await describedSystem(db, systemId);
+    return [systemId, system?.published.timezone ?? "UTC"] as const;
+  });
+  return new Map(await Promise.all(zones));
 }
 
 function browserOf({ transport, headers }: FastifyRequest): Browser {

@@ -1,4 +1,4 @@
-import type { Ride, Station } from "@bikeshare/contract";
+import type { Bike, Ride, Station } from "@bikeshare/contract";
 import type {
   BikeQuery,
   HistoryQuery,
@@ -13,7 +13,7 @@ import { regionsOf } from "../city/descriptions/lists.ts";
 import { describedSystem } from "../city/descriptions/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { setBikeState, setStationState } from "../city/fleet/operator-acts.ts";
-import { reservationOfAnyPartner, reservationsOf } from "../city/reservations/service.ts";
+import { reservationOfAnyPartner, reservationsOfAllPartners } from "../city/reservations/service.ts";
 import { getRide, listRides, type RideContext } from "../city/rides/service.ts";
 import { getStation, stationsForMap } from "../city/stations/service.ts";
 import { resourceHistory, stationHistory } from "../events/resource-history.ts";
@@ -26,6 +26,7 @@ import type { ListReader } from "../storage/lists/read-context.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
+import { namesIn } from "./search/service.ts";
 
 type FleetRoutes = ConsoleRoutes["fleet"];
 
@@ -54,9 +55,11 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       body: await freeBikes(long.databaseFor(request), consoleCaller(request).systemId),
     }),
     bike: async ({ params: { id }, request }) => {
-      const bike = await getBike(reads, consoleCaller(request).systemId, id);
-      if (bike === undefined) throw serviceError("not_found", "bike");
-      return { status: 200, body: jsonBody(bike) };
+      const { systemId } = consoleCaller(request);
+      const json = await getBike(reads, systemId, id);
+      if (json === undefined) throw serviceError("not_found", "bike");
+      const bike = JSON.parse(json) as Bike; // the database keeps the JSON of the contract
+      return { status: 200, body: { bike, names: await namesIn(context.db, systemId, [bike]) } };
     },
     rides: listRoute(context, {
       name: "rides",
@@ -64,9 +67,11 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
       read: (reader, filters: Omit<RideQuery, "limit" | "cursor">, page) => listRides(reads, reader, filters, page),
     }),
     ride: async ({ params: { id }, request }) => {
-      const ride = await getRide(reads, consoleCaller(request).systemId, id);
-      if (ride === undefined) throw serviceError("not_found", "ride");
-      return { status: 200, body: jsonBody(ride) };
+      const { systemId } = consoleCaller(request);
+      const json = await getRide(reads, systemId, id);
+      if (json === undefined) throw serviceError("not_found", "ride");
+      const ride = JSON.parse(json) as Ride; // the database keeps the JSON of the contract
+      return { status: 200, body: { ride, names: await namesIn(context.db, systemId, [ride]) } };
     },
     ...actRoutes(context),
     ...historyRoutes(context, reads, long),
@@ -98,15 +103,26 @@ function historyRoutes(
   long: LongReads,
 ): Pick<FleetRoutes, "reservations" | "reservation" | "history"> {
   return {
-    reservations: async ({ query: { bike_id: bikeId, ride_id: rideId }, request }) => {
+    reservations: async ({ query: { limit, cursor, ...filter }, request }) => {
       const { systemId } = consoleCaller(request);
-      const [of, id] = bikeId === undefined ? (["ride_id", rideId ?? ""] as const) : (["bike_id", bikeId] as const);
-      return { status: 200, body: { data: await reservationsOf(context, systemId, of, id) } };
+      const position = cursorPosition(
+        context.cursorCipher,
+        cursorScope(systemId, "console-reservations", filter),
+        timePosition,
+      );
+      const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
+      const { data, next } = await reservationsOfAllPartners(context, systemId, filter, {
+        limit: asked.limit,
+        ...(asked.kind === "cursor" && { after: asked.after }),
+      });
+      const names = await namesIn(context.db, systemId, data);
+      return { status: 200, body: { data, names, ...(next !== undefined && { next_cursor: position.encode(next) }) } };
     },
     reservation: async ({ params: { id }, request }) => {
-      const reservation = await reservationOfAnyPartner(context, consoleCaller(request).systemId, id);
+      const { systemId } = consoleCaller(request);
+      const reservation = await reservationOfAnyPartner(context, systemId, id);
       if (reservation === undefined) throw serviceError("not_found", "reservation");
-      return { status: 200, body: reservation };
+      return { status: 200, body: { reservation, names: await namesIn(context.db, systemId, [reservation]) } };
     },
     history: async ({ query: { of, id }, request }) => {
       const { systemId } = consoleCaller(request);
@@ -149,7 +165,7 @@ interface ListCall<Filters> {
 }
 
 function listRoute<Position, Filters extends object>(
-  { cursorCipher }: ConsoleContext,
+  { cursorCipher, db }: ConsoleContext,
   list: FleetList<Position, Filters>,
 ) {
   return async ({ query: { limit, cursor, ...rest }, request }: ListCall<Filters>) => {
@@ -160,9 +176,11 @@ function listRoute<Position, Filters extends object>(
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     // Each person reads one slow list at a time, as each partner does.
     const { items, next, total } = await list.read({ systemId, partnerId: actor }, filters, asked);
+    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes, whose fields these lack
+    const names = JSON.stringify(await namesIn(db, systemId, rows));
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;
-    return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}]${count}${more}}`) };
+    return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}],"names":${names}${count}${more}}`) };
   };
 }
 

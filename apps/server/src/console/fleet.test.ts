@@ -74,7 +74,10 @@ it("bikes are listed page by page and filtered, of the own system alone", async 
   expect([...first.data, ...next.data].map(({ id }) => id)).toHaveLength(BIKES);
   expect(new Set([...first.data, ...next.data].map(({ number }) => number))).toEqual(new Set([app.systemId]));
   expect(fleet.bikes.responses[200].parse(await read("/bikes?vehicle_state=missing")).data).toEqual([]);
-  expect(fleet.bike.responses[200].parse(await read("/bikes/bike-03"))).toMatchObject({ id: "bike-03" });
+  expect(fleet.bike.responses[200].parse(await read("/bikes/bike-03"))).toMatchObject({
+    bike: { id: "bike-03" },
+    names: { stations: { "station-1": app.systemId } },
+  });
 });
 
 it("rides are listed newest first and filtered by bike, station and time", async () => {
@@ -86,7 +89,10 @@ it("rides are listed newest first and filtered by bike, station and time", async
   expect(fleet.rides.responses[200].parse(rest).data.map(({ id }) => id)).toEqual(["ride-3"]);
   const early = await read("/rides?started_before=2026-01-01T02:30:00Z");
   expect(fleet.rides.responses[200].parse(early).data.map(({ id }) => id)).toEqual(["ride-2", "ride-1"]);
-  expect(fleet.ride.responses[200].parse(await read("/rides/ride-4"))).toMatchObject({ bike_id: "bike-02" });
+  expect(fleet.ride.responses[200].parse(await read("/rides/ride-4"))).toMatchObject({
+    ride: { bike_id: "bike-02" },
+    names: { stations: { "station-1": app.systemId, "station-2": app.systemId }, bikes: { "bike-02": app.systemId } },
+  });
 });
 
 it("a cursor serves its own list alone", async () => {
@@ -159,8 +165,8 @@ it("an admin ends rides that nobody ended, audited; each says what became of it"
     "not_found",
     "updated",
   ]);
-  expect(await read("/rides/lost-1")).toMatchObject({ status: "completed", end_reason: "operator" });
-  expect(await read("/bikes/bike-11")).toMatchObject({ vehicle_state: "missing" });
+  expect(await read("/rides/lost-1")).toMatchObject({ ride: { status: "completed", end_reason: "operator" } });
+  expect(await read("/bikes/bike-11")).toMatchObject({ bike: { vehicle_state: "missing" } });
   const tooMany = Array.from({ length: 201 }, (_, n) => `ride-${n}`);
   const admin = await signIn(app, { partnerId: null });
   expect((await admin.call("POST", `${system()}/rides/end`, { ids: tooMany })).status).toBe(400);
@@ -192,7 +198,7 @@ it("an admin takes a station offline and marks a bike as broken, audited once ea
   );
   expect(station).toMatchObject({ status: "offline", offline_reason: "operator" });
   const bike: unknown = await (await viewer.call("GET", `${system()}/bikes/bike-12`)).json();
-  expect(bike).toMatchObject({ vehicle_state: "non_operational" });
+  expect(bike).toMatchObject({ bike: { vehicle_state: "non_operational" } });
   const { data: acts } = consoleContract.systemAudit.list.responses[200].parse(
     await (await viewer.call("GET", `${system()}/audit?actor=${admin.actor}`)).json(),
   );

@@ -98,11 +98,14 @@ it("a bike leads to its reservations and what was delivered of it, a reservation
     const { data } = fleet.reservations.responses[200].parse(await read(`/reservations?${filter}`));
     expect(data).toMatchObject([{ id: "reservation_1", ride_id: "ride-1", partner_name: "Journey Planner" }]);
   }
-  const shown = fleet.reservation.responses[200].parse(await read("/reservations/reservation_1"));
+  const all = fleet.reservations.responses[200].parse(await read("/reservations?limit=1"));
+  expect(all.data).toMatchObject([{ id: "reservation_1" }]);
+  expect(fleet.reservations.responses[200].parse(await read("/reservations?status=active")).data).toEqual([]);
+  const { reservation: shown } = fleet.reservation.responses[200].parse(await read("/reservations/reservation_1"));
   expect(shown).toMatchObject({ status: "fulfilled", bike_id: "bike-1", partner_id: app.partnerId });
   expect(JSON.stringify(shown)).not.toContain("rider-7");
   expect((await historyOf("reservation", "reservation_1")).data).toMatchObject([{ event: "reservation.created" }]);
-  for (const path of ["/reservations", "/reservations?bike_id=a&ride_id=b"])
+  for (const path of ["/reservations?status=expired", "/reservations?bike_id=a&ride_id=b"])
     expect((await viewer.call("GET", `/console/v1/systems/${app.systemId}${path}`)).status).toBe(400);
   expect((await viewer.call("GET", `/console/v1/systems/${app.systemId}/history?of=ride&id=none`)).status).toBe(404);
 });

@@ -92,7 +92,7 @@ export function sessionRoutes(context: ConsoleContext): Omit<ConsoleRoutes["sess
   return {
     get: async ({ request }) => {
       const session = consoleSession(request);
-      return { status: 200, body: describeSession(session, session.token, clock()) };
+      return { status: 200, body: await describeSession(db, session, session.token, clock()) };
     },
     end: async ({ request, reply }) => {
       const { id, person_id: personId, isEmbedded } = consoleSession(request);
@@ -126,7 +126,7 @@ export function embeddedSessionRoutes(context: ConsoleContext): ConsoleRoutes["e
       setFrameCookie(request, reply, token);
       const session = await embeddedSessionOf(db, token, clock());
       if (session === undefined) throw new Error("a session that has just begun is not there");
-      return { status: 200, body: describeSession(session, token, clock()) };
+      return { status: 200, body: await describeSession(db, session, token, clock()) };
     },
   };
 }

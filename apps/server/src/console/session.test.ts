@@ -55,6 +55,7 @@ it("signs a new person in by an invitation's link, once", async () => {
     {
       system_id: "main",
       system_name: "Test city",
+      time_zone: "UTC",
       partner_id: app.partnerId,
       partner_name: "Journey Planner",
       role: "admin",

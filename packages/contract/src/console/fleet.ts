@@ -10,11 +10,21 @@ import { offlineReason, station } from "../stations.ts";
 import { givenIdentifier, identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
 
-/** A page of bikes or rides, in the order of the partners' lists. */
+/** What people call the stations and bikes whose ids an answer has. */
+const fleetNames = z
+  .object({
+    stations: z.record(z.string()).describe("Names, by id"),
+    bikes: z.record(z.string()).describe("Numbers, by id, of bikes that have one"),
+  })
+  .strict();
+export type FleetNames = z.infer<typeof fleetNames>;
+
+/** A page of bikes, rides or reservations, in the order of the partners' lists. */
 function fleetPage<Item extends z.ZodTypeAny>(item: Item) {
   return z
     .object({
       data: z.array(item),
+      names: fleetNames,
       total: z.number().int().min(0).optional().describe("In the whole list; on its first page alone"),
       next_cursor: z.string().min(1).optional(),
     })
@@ -108,12 +118,20 @@ const fleetReservation = z
 export type FleetReservation = z.infer<typeof fleetReservation>;
 
 const reservationQuery = z
-  .object({ bike_id: identifierParam.optional(), ride_id: identifierParam.optional() })
+  .object({
+    ...consolePageQuery,
+    bike_id: identifierParam.optional(),
+    ride_id: identifierParam.optional(),
+    partner_id: identifierParam.optional(),
+    status: z.literal("active").optional().describe("Those that hold a bike now"),
+  })
   .strict()
-  .refine(({ bike_id, ride_id }) => (bike_id === undefined) !== (ride_id === undefined), {
-    path: ["bike_id"],
-    message: issueText("bikeOrRide"),
-  });
+  .refine(
+    ({ bike_id, ride_id, partner_id, status }) =>
+      [bike_id, ride_id, partner_id, status].filter((filter) => filter !== undefined).length <= 1,
+    { path: ["bike_id"], message: issueText("oneFilter") },
+  );
+export type ReservationQuery = z.infer<typeof reservationQuery>;
 
 const historyQuery = z.object({ of: z.enum(["station", "bike", "ride", "reservation"]), id: identifierParam }).strict();
 export type HistoryQuery = z.infer<typeof historyQuery>;
@@ -167,7 +185,7 @@ export const fleetEndpoints = {
     metadata: consoleNeeds("operator"),
     pathParams: onePath,
     query: noQuery,
-    responses: { 200: bike, ...consoleErrors },
+    responses: { 200: z.object({ bike, names: fleetNames }).strict(), ...consoleErrors },
   },
   setBikeState: {
     method: "PUT",
@@ -196,7 +214,7 @@ export const fleetEndpoints = {
     metadata: consoleNeeds("operator"),
     pathParams: onePath,
     query: noQuery,
-    responses: { 200: ride, ...consoleErrors },
+    responses: { 200: z.object({ ride, names: fleetNames }).strict(), ...consoleErrors },
   },
   endRides: {
     method: "POST",
@@ -213,11 +231,12 @@ export const fleetEndpoints = {
   reservations: {
     method: "GET",
     path: `${of}/reservations`,
-    summary: "The newest reservations of a bike, or the one that a ride fulfilled",
+    summary: "Reservations of all partners, the newest first",
+    description: "Those of a bike, a ride or a partner, or those that are active, one of these filters at a time.",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: reservationQuery,
-    responses: { 200: z.object({ data: z.array(fleetReservation) }).strict(), ...consoleErrors },
+    responses: { 200: fleetPage(fleetReservation), ...consoleErrors },
   },
   reservation: {
     method: "GET",
@@ -226,7 +245,10 @@ export const fleetEndpoints = {
     metadata: consoleNeeds("operator"),
     pathParams: onePath,
     query: noQuery,
-    responses: { 200: fleetReservation, ...consoleErrors },
+    responses: {
+      200: z.object({ reservation: fleetReservation, names: fleetNames }).strict(),
+      ...consoleErrors,
+    },
   },
   history: {
     method: "GET",

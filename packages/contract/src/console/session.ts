@@ -16,6 +16,7 @@ export const membership = z
   .object({
     system_id: identifier,
     system_name: z.string(),
+    time_zone: z.string().describe("The system's, in which its people read times"),
     partner_id: identifier.nullable().describe("Null: the operator's"),
     partner_name: z.string().nullable(),
     role: membershipRole,

@@ -8,9 +8,9 @@ import "./audit.css";
 /** The columns of an audit log. @param url where partners and subjects are led to; left out on a partner's pages */
 export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>[] {
   const columns: readonly Column<ShownAct>[] = [
-    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
-    { id: "actor", title: "Who", cell: (act) => <Actor act={act} /> },
     { id: "action", title: "Action", cell: ({ action }) => <span class="act-name">{action}</span> },
+    { id: "actor", title: "Who", cell: (act) => <Actor act={act} /> },
+    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
     { id: "subject", title: "Subject", cell: (act) => <Subject act={act} url={url} /> },
     { id: "detail", title: "Details", cell: ({ detail }) => <Detail detail={detail} />, isSecondary: true },
   ];

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
-import { instantOf, localInput } from "../../components/instant-input.ts";
+import { type Filter, Filters } from "../../components/filters.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
@@ -10,7 +10,6 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { FilterField } from "../operator/filter-field.tsx";
 import { actColumns } from "./act-columns.tsx";
 
 /** The filters of every list of audit entries. */
@@ -28,7 +27,7 @@ export function OperatorAuditPage() {
       scope={[access.systemId, query]}
       read={(signal) => api.systemAudit.list({ params, query, signal })}
       isOperators
-      about="Every change to partners, people, keys, webhooks, systems and imports, and who made it."
+      about="Who changed what."
     />
   );
 }
@@ -45,7 +44,7 @@ export function PartnerAuditPage() {
       scope={[access.systemId, access.partnerId, query]}
       read={(signal) => api.partnerAudit.list({ params, query, signal })}
       isOperators={false}
-      about="Changes by your team and by the operator, and the operator’s visits to these pages."
+      about="By your team and by the operator, with the operator’s visits to these pages."
     />
   );
 }
@@ -68,7 +67,13 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
   return (
     <div class="stack">
       <PageHeader title="Audit log">{about}</PageHeader>
-      <Filters isOperators={isOperators} />
+      <Filters
+        label="Filters"
+        filters={isOperators ? operatorFilters : filters}
+        values={url.given(operatorFilters.map(({ name }) => name))}
+        onChange={url.filter}
+        count={data === undefined ? "" : `${data.data.length} shown`}
+      />
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Entries, newest first"
@@ -84,41 +89,20 @@ function AuditLog({ scope, read, isOperators, about }: AuditLogProps) {
           Searched back to <Time at={data.searched_to} />. “Older” goes further.
         </Notice>
       )}
-      <Pager
-        summary={data === undefined ? "" : `${data.data.length} ${data.data.length === 1 ? "act" : "acts"}`}
-        isPending={isFetching}
-        {...url.paging(data?.next_cursor)}
-      />
+      <Pager summary="" isPending={isFetching} {...url.paging(data?.next_cursor)} />
     </div>
   );
 }
 
-function Filters({ isOperators }: Pick<AuditLogProps, "isOperators">) {
-  const { get, filter } = useUrlState();
-  const text = (name: string, label: string, placeholder: string) => (
-    <FilterField
-      label={label}
-      value={get(name)}
-      placeholder={placeholder}
-      onFilter={(value) => filter({ [name]: value })}
-    />
-  );
-  const time = (name: string, label: string) => (
-    <FilterField
-      label={label}
-      type="datetime-local"
-      value={localInput(get(name))}
-      onFilter={(value) => filter({ [name]: instantOf(value) })}
-    />
-  );
-  return (
-    <search class="filters" aria-label="Filters">
-      {isOperators && text("actor", "Who", "mail address, or cli")}
-      {text("action", "Action", "key.issued")}
-      {text("subject", "Subject", "an id")}
-      {isOperators && text("partner_id", "Partner", "a partner’s id")}
-      {time("since", "From")}
-      {time("until", "Until")}
-    </search>
-  );
-}
+const filters: readonly Filter[] = [
+  { name: "action", label: "Action", placeholder: "key.issued" },
+  { name: "subject", label: "Subject", placeholder: "an id" },
+  { name: "since", label: "From", isInstant: true },
+  { name: "until", label: "Until", isInstant: true },
+];
+
+const operatorFilters: readonly Filter[] = [
+  { name: "actor", label: "Who", placeholder: "mail address, or cli" },
+  ...filters,
+  { name: "partner_id", label: "Partner", placeholder: "a partner’s id" },
+];

@@ -12,6 +12,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
+import { StatusMark } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { usePartnerAccess } from "../../session/session.ts";
@@ -62,9 +63,13 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
           <ListActions csv={addressOf(CSV, params, filters)} list={list} isLive={live.isLive} onLive={live.setLive} />
         }
       >
-        All deliveries to your webhook, sent or waiting. Kept for 30 days.
+        Kept for 30 days.
       </PageHeader>
-      <FilterBar filters={filters} onChange={setFilters} />
+      <FilterBar
+        filters={filters}
+        onChange={setFilters}
+        count={data === undefined ? "" : `${countDeliveries(data.data.length)} on this page`}
+      />
       {mayResend && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
       {live.isWaiting && <ChangesNotice onShow={() => void refetch()} />}
       <DeliveryTable
@@ -76,12 +81,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
         onClear={() => setFilters({})}
       />
       {data?.searched_to !== undefined && <SearchedNotice to={data.searched_to} />}
-      <Pager
-        summary={data === undefined ? "" : `${countDeliveries(data.data.length)} on this page`}
-        isPending={list.isPlaceholderData}
-        onPrevious={onPrevious}
-        onNext={onNext}
-      />
+      <Pager summary="" isPending={list.isPlaceholderData} onPrevious={onPrevious} onNext={onNext} />
       <ResendDialog
         selection={selection}
         client={client}
@@ -196,14 +196,15 @@ function ListActions({ csv, list, isLive, onLive }: ListActionsProps) {
         aria-pressed={isLive}
         onClick={() => onLive(!isLive)}
       >
+        <StatusMark tone={isLive ? "success" : "neutral"} />
         Live
       </button>
-      <a class="button button-secondary" href={csv} download>
-        CSV
-      </a>
       <Button pending={list.isFetching} onClick={() => void list.refetch()}>
         Refresh
       </Button>
+      <a class="button button-secondary" href={csv} download>
+        CSV
+      </a>
     </>
   );
 }
@@ -218,7 +219,11 @@ interface SelectionBarProps {
 function SelectionBar({ chosen, filters, onResend, onClear }: SelectionBarProps) {
   return (
     <div class="row" role="group" aria-label="Resend">
-      <Button variant="primary" disabled={chosen.size === 0} onClick={() => onResend({ ids: [...chosen] })}>
+      <Button
+        variant={chosen.size === 0 ? "secondary" : "primary"}
+        disabled={chosen.size === 0}
+        onClick={() => onResend({ ids: [...chosen] })}
+      >
         Resend {chosen.size === 0 ? "selected" : countDeliveries(chosen.size)}
       </Button>
       <Button onClick={() => onResend({ filters: queryOf(filters) })}>Resend all that match …</Button>

@@ -1,5 +1,5 @@
 import type { Delivery } from "@bikeshare/contract/console";
-import { Link } from "wouter-preact";
+import { Link, useParams } from "wouter-preact";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Status } from "../../components/status.tsx";
@@ -27,11 +27,13 @@ interface DeliveryTableProps {
 
 /** A page of deliveries. */
 export function DeliveryTable({ deliveries, error, onRetry, choosing, isFiltered, onClear }: DeliveryTableProps) {
+  const { id: openId } = useParams<{ id?: string }>();
   return (
     <Table
       caption="Deliveries, newest first"
       rows={deliveries}
       rowKey={({ id }) => id}
+      isCurrent={({ id }) => id === openId}
       error={error}
       onRetry={onRetry}
       columns={columnsFor(choosing)}
@@ -58,6 +60,15 @@ function columnsFor(choosing: Choosing | undefined): Column<Delivery>[] {
 
 const columns: readonly Column<Delivery>[] = [
   {
+    id: "delivery",
+    title: "Delivery",
+    cell: ({ id, event }) => (
+      <Link href={`${listPath()}/${id}${location.search}`} aria-label={`${event}, ${id}`} title={id}>
+        {event}
+      </Link>
+    ),
+  },
+  {
     id: "status",
     title: "Status",
     cell: (row) => {
@@ -66,15 +77,9 @@ const columns: readonly Column<Delivery>[] = [
     },
   },
   {
-    id: "delivery",
-    title: "Delivery",
-    cell: ({ id, event }) => (
-      // Below the list's own address: the page knows whose it is.
-      <Link href={`${location.pathname.replace(pagesBase, "")}/${id}${location.search}`}>
-        <strong>{event}</strong>
-        <span class="mono muted delivery-id">{id}</span>
-      </Link>
-    ),
+    id: "created",
+    title: "Created",
+    cell: ({ created_at: at }) => <Time at={at} />,
   },
   {
     id: "result",
@@ -88,14 +93,19 @@ const columns: readonly Column<Delivery>[] = [
     ),
   },
   { id: "attempts", title: "Attempts", align: "end", isSecondary: true, cell: ({ attempts }) => attempts },
-  { id: "created", title: "Created", cell: ({ created_at: at }) => <Time at={at} /> },
   {
     id: "next",
     title: "Next attempt",
     isSecondary: true,
-    cell: ({ next_attempt_at: at }) => <Time at={at} show="relative" none="–" />,
+    cell: ({ next_attempt_at: at }) => <Time at={at} none="–" />,
   },
 ];
+
+/** The path of the list, also where the page of one of its rows is open beside it. */
+function listPath(): string {
+  const path = location.pathname.replace(pagesBase, "");
+  return path.slice(0, path.indexOf("/deliveries")) + "/deliveries";
+}
 
 function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   if (isFiltered) {
@@ -107,8 +117,7 @@ function Nothing({ isFiltered, onClear }: { readonly isFiltered: boolean; readon
   }
   return (
     <EmptyState title="No deliveries yet">
-      As soon as something happens that your webhook is subscribed to, it stands here. The page of the webhook sends a
-      test.
+      Events appear here as they are sent. The Webhook page sends a test.
     </EmptyState>
   );
 }

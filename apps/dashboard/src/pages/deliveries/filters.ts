@@ -1,7 +1,7 @@
 /** The filters of the list of deliveries, as the address of the page has them. */
 import type { DeliveryFilters } from "@bikeshare/contract/console";
 
-const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
+export const filterNames = ["status", "event", "code", "failure", "resource_id", "since", "until"] as const;
 type FilterName = (typeof filterNames)[number];
 export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
 

@@ -55,7 +55,6 @@ const failures: Readonly<Record<string, string>> = {
 };
 
 export const statusChoices: readonly Choice[] = [
-  { value: "", label: "Any status" },
   { value: "unsuccessful", label: "Failing or given up" },
   { value: "failing", label: "Failing, will be retried" },
   { value: "failed", label: "Given up or dropped" },
@@ -65,14 +64,10 @@ export const statusChoices: readonly Choice[] = [
 ];
 
 export const failureChoices: readonly Choice[] = [
-  { value: "", label: "Any result" },
   ...Object.entries(failures).map(([value, label]) => ({ value, label })),
 ];
 
-export const eventChoices: readonly Choice[] = [
-  { value: "", label: "Any event" },
-  ...deliveryNames.map((event) => ({ value: event, label: event })),
-];
+export const eventChoices: readonly Choice[] = [...deliveryNames.map((event) => ({ value: event, label: event }))];
 
 /** `1 delivery`, `12 deliveries`. */
 export function countDeliveries(count: number): string {

@@ -1,3 +1,7 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
@@ -10,7 +14,6 @@ import { NextSteps } from "./next-steps.tsx";
 import { priceInWords } from "./price-in-words.ts";
 import { PublishedView } from "./published-view.tsx";
 import { VehicleTypesView } from "./vehicle-types-view.tsx";
-import { ZonesView } from "./zones-view.tsx";
 
 /** What GBFS publishes of the system and of what belongs to it: forms, and the documents that come of them. */
 export function SystemPage() {
@@ -39,13 +42,25 @@ function tabsOf(access: Access): Tab[] {
     { id: "plans", label: "Pricing plans", content: () => <PricingPlansView access={access} /> },
     { id: "types", label: "Vehicle types", content: () => <VehicleTypesView access={access} /> },
     { id: "regions", label: "Regions", content: () => <RegionsView access={access} /> },
-    { id: "zones", label: "Zones", content: () => <ZonesView access={access} /> },
+    { id: "zones", label: "Zones", content: () => <LazyZones access={access} /> },
     { id: "published", label: "Published", content: () => <PublishedView access={access} /> },
   ];
 }
 
 interface ViewProps {
   readonly access: Access;
+}
+
+/** The view of zones, whose module is loaded when it is opened: no other view reads maps. */
+function LazyZones({ access }: ViewProps) {
+  const [Loaded, setLoaded] = useState<ComponentType<ViewProps>>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    // Wrapped in a function: a component is a function, which the setter would call.
+    import("./zones-view.tsx").then(({ ZonesView }) => setLoaded(() => ZonesView), setError);
+  }, []);
+  if (error !== undefined) return <ErrorState error={error} onRetry={() => location.reload()} />;
+  return Loaded === undefined ? <Loading /> : <Loaded access={access} />;
 }
 
 function PricingPlansView({ access }: ViewProps) {

@@ -5,7 +5,7 @@ import { api, queries } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
-import { SelectField } from "../../components/field.tsx";
+import { Filters } from "../../components/filters.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
@@ -57,14 +57,13 @@ function AlertList({ access: { systemId, canChange }, reload }: AlertListProps) 
   const canEnd = (alert: OperatorAlert) => canChange && status === "open" && alert.source === "operator";
   return (
     <>
-      <search class="filters" aria-label="Filters">
-        <SelectField
-          label="Status"
-          value={status}
-          choices={statusChoices}
-          onChange={(value) => url.filter({ status: value === "open" ? "" : value })}
-        />
-      </search>
+      <Filters
+        label="Filters"
+        filters={[{ name: "status", label: "Status", choices: statusChoices }]}
+        values={{ status }}
+        onChange={({ status: value }) => url.filter({ status: value === "open" ? "" : (value ?? "") })}
+        count={data === undefined ? "" : `${data.data.length} of ${data.total}`}
+      />
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Alerts"
@@ -117,7 +116,7 @@ function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
           id: "opened",
           title: "Opened",
           isSecondary: true,
-          cell: ({ opened_at: at }) => <Time at={at} show="relative" />,
+          cell: ({ opened_at: at }) => <Time at={at} />,
         }
       : { id: "ended", title: "Ended", cell: ({ ended_at: at }) => <Time at={at} /> },
   ];

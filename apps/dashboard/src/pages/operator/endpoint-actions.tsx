@@ -1,6 +1,9 @@
 import type { EndpointSummary } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { Menu, MenuItem } from "../../components/menu.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { addressIn, type Scope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
@@ -20,33 +23,32 @@ export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
       await queries.invalidateQueries({ queryKey: ["endpoints"] });
       showToast("success", said);
     });
+  const page = addressIn(scope, `endpoints/${encodeURIComponent(endpoint.partner_id)}`);
   const { partner_name: name, status, pause_reason: reason } = endpoint;
   return (
     <div class="row">
       <Resume
         endpoint={endpoint}
-        href={addressIn(scope, `endpoints/${encodeURIComponent(endpoint.partner_id)}`)}
+        href={page}
         isPending={isPending}
         onResume={() => act(() => api.endpoints.resume(request), `${name} is sent to again.`)}
       />
-      {status !== "paused" && (
-        <Button
-          variant="quiet"
-          pending={isPending}
-          onClick={() => act(() => api.endpoints.retryNow(request), `What waits for ${name} is sent now.`)}
-        >
-          Retry now
-        </Button>
-      )}
-      {reason !== "operator" && (
-        <Button
-          variant="danger"
-          pending={isPending}
-          onClick={() => act(() => api.endpoints.pause(request), `Nothing more is sent to ${name}.`)}
-        >
-          Stop
-        </Button>
-      )}
+      <Menu label={`More actions for ${name}`} button={<Icon name="more" />}>
+        {status !== "paused" && (
+          <MenuItem onSelect={() => act(() => api.endpoints.retryNow(request), `What waits for ${name} is sent now.`)}>
+            Retry now
+          </MenuItem>
+        )}
+        <Link href={page}>Settings</Link>
+        {reason !== "operator" && (
+          <MenuItem
+            isDangerous
+            onSelect={() => act(() => api.endpoints.pause(request), `Nothing more is sent to ${name}.`)}
+          >
+            Stop
+          </MenuItem>
+        )}
+      </Menu>
     </div>
   );
 }

@@ -13,7 +13,6 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { EndpointActions } from "./endpoint-actions.tsx";
-import "./endpoints-page.css";
 
 /** Every partner's endpoint: how it does, and the switch that stops it. */
 export function EndpointsPage() {
@@ -26,17 +25,17 @@ export function EndpointsPage() {
   });
   if (scope === undefined) return <NotFoundPage />;
   return (
-    <div class="stack endpoints">
-      <PageHeader title="Endpoints">Partners’ webhook addresses and their queues.</PageHeader>
+    <div class="stack">
+      <PageHeader title="Webhooks" />
       {data?.workers === 0 && <Notice tone="warning">No worker is running. Start one to send webhooks.</Notice>}
       <Table
-        caption="Endpoints"
+        caption="Webhooks"
         columns={columnsFor(scope)}
         rows={data?.data}
         rowKey={({ id }) => id}
         error={error}
         onRetry={() => void refetch()}
-        empty={<EmptyState title="No endpoints yet">Partners set theirs on their webhook page.</EmptyState>}
+        empty={<EmptyState title="No webhooks yet">Partners set theirs on their webhook page.</EmptyState>}
       />
     </div>
   );

@@ -1,5 +1,5 @@
-import type { Bike, Ride, Station } from "@bikeshare/contract";
-import type { StationChange } from "@bikeshare/contract/console";
+import type { Ride, Station } from "@bikeshare/contract";
+import type { FleetNames, StationChange } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
@@ -10,31 +10,32 @@ import { Facts } from "../../components/facts.tsx";
 import { Status } from "../../components/status.tsx";
 import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { PageHeader } from "../../layout/page-header.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
 import type { FactForm } from "../gbfs/fact-form.tsx";
 import { BikeState } from "./bike-state.tsx";
 import { EndRides } from "./end-rides.tsx";
-import { EventHistory, Reservations } from "./fleet-history.tsx";
-import { ItemPage } from "./item-page.tsx";
-import { durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
+import { Reservations } from "./fleet-history.tsx";
+import { ItemHeader, ItemPage } from "./item-page.tsx";
+import { AsApi, Timeline } from "./item-timeline.tsx";
+import { bikeName, durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
 
 /** The operator's page of one bike, with its latest rides. */
 export function BikePage() {
   return (
-    <ItemPage<Bike>
+    <ItemPage
       noun="bike"
       read={(call) => api.fleet.bike(call)}
-      show={(bike, url, access) => (
+      show={({ bike, names }, url, access) => (
         <>
-          <PageHeader title={`Bike ${bike.number ?? bike.id}`}>
-            <span class="mono">{bike.id}</span>
-          </PageHeader>
+          <ItemHeader
+            title={bikeName(bike.id, bike.number)}
+            status={<BikeState state={bike.vehicle_state} />}
+            id={bike.id}
+          />
           <Facts
             facts={[
-              ["State", <BikeState state={bike.vehicle_state} />],
-              ["Station", <FleetLink of="stations" id={bike.station_id} url={url} />],
+              ["Station", <FleetLink of="stations" id={bike.station_id} names={names} url={url} />],
               ["Type", bike.vehicle_type_id],
               ["Position", bike.lat === null || bike.lon === null ? null : `${bike.lat}, ${bike.lon}`],
               ["Range", bike.current_range_meters === null ? null : `${bike.current_range_meters} m`],
@@ -44,8 +45,9 @@ export function BikePage() {
           />
           <Described access={access} kind="bike" id={bike.id} label="Pricing plan, home station, equipment…" />
           <LatestRides title="Latest rides" systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
-          <Reservations systemId={access.systemId} filter={{ bike_id: bike.id }} url={url} />
-          <EventHistory systemId={access.systemId} of="bike" id={bike.id} url={url} />
+          <Reservations systemId={access.systemId} bikeId={bike.id} url={url} />
+          <Timeline systemId={access.systemId} of="bike" id={bike.id} url={url} />
+          <AsApi value={bike} />
         </>
       )}
     />
@@ -55,41 +57,81 @@ export function BikePage() {
 /** The operator's page of one ride. */
 export function RidePage() {
   return (
-    <ItemPage<Ride>
+    <ItemPage
       noun="ride"
       read={(call) => api.fleet.ride(call)}
-      show={(ride, url, { systemId, canChange }) => (
+      show={({ ride, names }, url, { systemId, canChange }) => (
         <>
-          <PageHeader
-            title="Ride"
+          <ItemHeader
+            title={`Ride on ${bikeName(ride.bike_id, names.bikes[ride.bike_id])}`}
+            status={<RideStatus status={ride.status} />}
+            id={ride.id}
             actions={
               canChange && ride.status === "started" ? <EndRides systemId={systemId} ids={[ride.id]} /> : undefined
             }
-          >
-            <span class="mono">{ride.id}</span>
-          </PageHeader>
-          <Facts
-            facts={[
-              ["Status", <RideStatus status={ride.status} />],
-              ["Bike", <FleetLink of="bikes" id={ride.bike_id} url={url} />],
-              ["From", <FleetLink of="stations" id={ride.start_station_id} url={url} none="no station" />],
-              ["To", <FleetLink of="stations" id={ride.end_station_id} url={url} none="no station" />],
-              ["Started", <Time at={ride.started_at} show="both" />],
-              ["Ended", <Time at={ride.ended_at} show="both" none="under way" />],
-              ["Last changed", <Time at={ride.updated_at} show="both" />],
-              ["Duration", durationText(ride.duration_seconds)],
-              ["Distance", ride.distance_meters === null ? null : `${ride.distance_meters.toLocaleString("en")} m`],
-              ["End reason", ride.end_reason?.replaceAll("_", " ")],
-              ["Rider", ride.rider_category],
-              ["Counts in statistics", countableText(ride.is_countable)],
-            ]}
           />
-          <EventHistory systemId={systemId} of="ride" id={ride.id} url={url} />
-          <Reservations systemId={systemId} filter={{ ride_id: ride.id }} url={url} />
+          <RideFacts ride={ride} names={names} url={url} />
+          <RideTimeline ride={ride} names={names} url={url} systemId={systemId} />
+          <AsApi value={ride} />
         </>
       )}
     />
   );
+}
+
+interface RidePartProps {
+  readonly ride: Ride;
+  readonly names: FleetNames;
+  readonly url: UrlState;
+}
+
+function RideFacts({ ride, names, url }: RidePartProps) {
+  const station = (id: string | null) => <FleetLink of="stations" id={id} names={names} url={url} none="no station" />;
+  return (
+    <Facts
+      facts={[
+        ["Bike", <FleetLink of="bikes" id={ride.bike_id} names={names} url={url} />],
+        ["From", station(ride.start_station_id)],
+        ["To", station(ride.end_station_id)],
+        ["Started", <Time at={ride.started_at} show="both" />],
+        ["Ended", <Time at={ride.ended_at} show="both" none="under way" />],
+        ["Duration", durationText(ride.duration_seconds)],
+        ["Distance", ride.distance_meters === null ? null : `${ride.distance_meters.toLocaleString("en")} m`],
+        ["End reason", ride.end_reason?.replaceAll("_", " ")],
+        ["Rider", ride.rider_category],
+        ["Counts in statistics", countableText(ride.is_countable)],
+      ]}
+    />
+  );
+}
+
+/** What happened to a ride, with the reservation that it fulfilled. */
+function RideTimeline({ ride, names, url, systemId }: RidePartProps & { readonly systemId: string }) {
+  const { data } = useQuery({
+    queryKey: ["fleet", "reservations", systemId, { ride_id: ride.id }],
+    queryFn: ({ signal }) =>
+      api.fleet.reservations({ params: { system_id: systemId }, query: { ride_id: ride.id }, signal }),
+  });
+  const at = (id: string | null) => (id === null ? "outside a station" : `at ${names.stations[id] ?? id}`);
+  const reserved = (data?.data ?? []).map(({ id, created_at, partner_name }) => ({
+    at: created_at,
+    text: <Link href={url.link(`/operator/reservations/${encodeURIComponent(id)}`)}>Reserved by {partner_name}</Link>,
+  }));
+  const ended = ride.status === "cancelled" ? "Cancelled" : `Ended ${at(ride.end_station_id)}`;
+  const moments = [
+    ...reserved,
+    { at: ride.started_at, event: "ride.started", text: `Started ${at(ride.start_station_id)}` },
+    ...(ride.ended_at === null
+      ? []
+      : [
+          {
+            at: ride.ended_at,
+            event: ride.status === "cancelled" ? "ride.cancelled" : "ride.completed",
+            text: ended,
+          },
+        ]),
+  ];
+  return <Timeline systemId={systemId} url={url} of="ride" id={ride.id} moments={moments} />;
 }
 
 function countableText(isCountable: boolean | null): string | null {
@@ -105,9 +147,7 @@ export function StationPage() {
       read={(call) => api.fleet.station(call)}
       show={({ station, changes, searched_to }, url, access) => (
         <>
-          <PageHeader title={station.name}>
-            <span class="mono">{station.id}</span>
-          </PageHeader>
+          <ItemHeader title={station.name} status={<StationStatus station={station} />} id={station.id} />
           <StationFacts station={station} />
           <Described access={access} kind="station" id={station.id} label="Address, hours, links…" />
           <StationChanges changes={changes} searchedTo={searched_to} />
@@ -120,7 +160,8 @@ export function StationPage() {
             filter={{ station_id: station.id }}
             url={url}
           />
-          <EventHistory systemId={access.systemId} of="station" id={station.id} url={url} />
+          <Timeline systemId={access.systemId} of="station" id={station.id} url={url} />
+          <AsApi value={station} />
         </>
       )}
     />
@@ -155,21 +196,22 @@ function Described({ access, kind, id, label }: DescribedProps) {
   );
 }
 
+function StationStatus({ station: { status } }: { readonly station: Station }) {
+  return <Status tone={status === "online" ? "success" : "warning"}>{status}</Status>;
+}
+
 function StationFacts({ station }: { readonly station: Station }) {
-  const docks = station.num_docks_available;
-  const reason = station.offline_reason === null ? "" : `: ${station.offline_reason.replaceAll("_", " ")}`;
   return (
     <Facts
       facts={[
-        [
-          "Status",
-          <Status tone={station.status === "online" ? "success" : "warning"}>{station.status + reason}</Status>,
-        ],
         ["Bikes", station.num_bikes_available],
         ["Reserved", station.num_bikes_reserved],
-        ["Free docks", docks],
+        ["Free docks", station.num_docks_available],
         ["Capacity", station.capacity],
         ["Region", station.region_id],
+        ...(station.offline_reason === null
+          ? []
+          : [["Offline because", station.offline_reason.replaceAll("_", " ")] as const]),
         ["Reported", <Time at={station.last_reported} show="both" />],
         ["Changed", <Time at={station.updated_at} show="both" />],
       ]}
@@ -244,7 +286,7 @@ function LatestRides({ title, systemId, filter, url }: LatestRidesProps) {
       </div>
       <Table
         caption={title}
-        columns={rideColumns(url)}
+        columns={rideColumns(url, data?.names ?? { stations: {}, bikes: {} })}
         rows={data?.data}
         rowKey={({ id }) => id}
         error={error}

@@ -1,7 +1,10 @@
+import type { FleetNames } from "@bikeshare/contract/console";
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
+import { useParams } from "wouter-preact";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
+import { type Filter, Filters } from "../../components/filters.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
@@ -9,51 +12,61 @@ import { useUrlState } from "../../layout/url-state.ts";
 
 interface FleetPage<Row> {
   readonly data: readonly Row[];
+  readonly names?: FleetNames;
   readonly total?: number | undefined;
   readonly next_cursor?: string | undefined;
 }
 
 interface FleetListProps<Row> {
   readonly title: string;
-  readonly about: string;
-  readonly filters?: ComponentChildren;
+  /** A sentence that tells what the title does not. */
+  readonly about?: string;
+  readonly filters?: readonly Filter[];
   /** The placeholder of an empty list. */
   readonly empty?: string;
   /** The parameters that the answer depends on. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: (names: FleetNames) => readonly Column<Row>[];
   readonly isByTime: boolean;
   /** Renders actions for the shown rows. */
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
 }
 
+const NO_NAMES: FleetNames = { stations: {}, bikes: {} };
+
 /** A page with a list of the fleet, or of imported items. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
   const { title, about, filters, empty, scope, read, columns, isByTime, actions } = props;
   const url = useUrlState();
+  const { id: openId } = useParams<{ id?: string }>();
   const { data, error, refetch, isFetching } = useQuery({
     queryKey: ["fleet", title, ...scope],
     queryFn: ({ signal }) => read(signal),
     placeholderData: keepPreviousData,
   });
+  const names = (filters ?? []).map(({ name }) => name);
   return (
     <div class="stack">
-      <PageHeader title={title}>
-        <Sentence>{about}</Sentence>
+      <PageHeader title={title} actions={data !== undefined && data.data.length > 0 && actions?.(data.data)}>
+        {about === undefined ? undefined : <Sentence>{about}</Sentence>}
       </PageHeader>
       {filters !== undefined && (
-        <search class="filters" aria-label="Filters">
-          {filters}
-        </search>
+        <Filters
+          label="Filters"
+          filters={filters}
+          values={url.given(names)}
+          onChange={url.filter}
+          count={summary(data)}
+        />
       )}
-      {data !== undefined && data.data.length > 0 && actions?.(data.data)}
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption={title}
-        columns={columns}
+        columns={columns(data?.names ?? NO_NAMES)}
         rows={data?.data}
         rowKey={({ id }) => id}
+        isCurrent={({ id }) => id === openId}
         error={error}
         onRetry={() => void refetch()}
         empty={
@@ -64,7 +77,12 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
           )
         }
       />
-      <Pager summary={summary(data)} isPending={isFetching} isByTime={isByTime} {...url.paging(data?.next_cursor)} />
+      <Pager
+        summary={filters === undefined ? summary(data) : ""}
+        isPending={isFetching}
+        isByTime={isByTime}
+        {...url.paging(data?.next_cursor)}
+      />
     </div>
   );
 }

@@ -1,21 +1,30 @@
 import type { Ride } from "@bikeshare/contract";
-import type { BikeQuery, RideQuery } from "@bikeshare/contract/console";
-import { useLocation } from "wouter-preact";
+import type { BikeQuery, ReservationQuery, RideQuery } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { SelectField } from "../../components/field.tsx";
-import { instantOf, localInput } from "../../components/instant-input.ts";
+import type { Filter } from "../../components/filters.tsx";
 import { Time } from "../../components/time.tsx";
-import { type UrlState, useUrlState } from "../../layout/url-state.ts";
+import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { BikeState } from "./bike-state.tsx";
 import { EndRides } from "./end-rides.tsx";
-import { FilterField } from "./filter-field.tsx";
 import { FleetList } from "./fleet-list.tsx";
-import { FleetLink, rideColumns } from "./ride-columns.tsx";
+import { bikeName, FleetLink, reservationColumns, rideColumns } from "./ride-columns.tsx";
 
-const bikeStates = ["available", "reserved", "on_trip", "non_operational", "non_contactable", "missing", "removed"];
-const rideStatuses = ["started", "completed", "cancelled"];
+const choices = (values: readonly string[]) => values.map((value) => ({ value, label: value.replaceAll("_", " ") }));
+
+const bikeFilters: readonly Filter[] = [
+  {
+    name: "vehicle_state",
+    label: "State",
+    choices: choices([
+      ...["available", "reserved", "on_trip", "non_operational", "non_contactable", "missing", "removed"],
+    ]),
+  },
+  { name: "station_id", label: "Station", placeholder: "its id" },
+];
 
 /** The operator's list of bikes. */
 export function BikesPage() {
@@ -27,37 +36,45 @@ export function BikesPage() {
   return (
     <FleetList
       title="Bikes"
-      about="All bikes, by id."
       scope={[access.systemId, query]}
       read={(signal) => api.fleet.bikes({ params, query, signal })}
       isByTime={false}
-      filters={
-        <>
-          <Finder of="bikes" label="Bike" url={url} />
-          <ChoiceFilter name="vehicle_state" label="State" values={bikeStates} url={url} />
-          <TextFilter name="station_id" label="Station" url={url} />
-        </>
-      }
-      columns={[
-        { id: "id", title: "Bike", cell: ({ id }) => <FleetLink of="bikes" id={id} url={url} /> },
-        { id: "number", title: "Number", cell: ({ number }) => number, isSecondary: true },
+      filters={bikeFilters}
+      columns={(names) => [
+        {
+          id: "bike",
+          title: "Bike",
+          cell: ({ id, number }) => (
+            <Link href={url.here(`/operator/bikes/${encodeURIComponent(id)}`)} title={id}>
+              {bikeName(id, number)}
+            </Link>
+          ),
+        },
         { id: "state", title: "State", cell: ({ vehicle_state }) => <BikeState state={vehicle_state} /> },
         {
           id: "station",
           title: "Station",
-          cell: ({ station_id }) => <FleetLink of="stations" id={station_id} url={url} />,
+          cell: ({ station_id }) => <FleetLink of="stations" id={station_id} names={names} url={url} />,
         },
         { id: "type", title: "Type", cell: ({ vehicle_type_id }) => vehicle_type_id, isSecondary: true },
         {
           id: "reported",
           title: "Reported",
           isSecondary: true,
-          cell: ({ last_reported }) => <Time at={last_reported} show="relative" />,
+          cell: ({ last_reported }) => <Time at={last_reported} />,
         },
       ]}
     />
   );
 }
+
+const rideFilters: readonly Filter[] = [
+  { name: "status", label: "Status", choices: choices(["started", "completed", "cancelled"]) },
+  { name: "bike_id", label: "Bike", placeholder: "its id" },
+  { name: "station_id", label: "Station", placeholder: "its id" },
+  { name: "started_after", label: "Started from", isInstant: true },
+  { name: "started_before", label: "Started before", isInstant: true },
+];
 
 /** The operator's list of rides. */
 export function RidesPage() {
@@ -70,21 +87,11 @@ export function RidesPage() {
   return (
     <FleetList
       title="Rides"
-      about="All rides, newest start first."
       scope={[access.systemId, query]}
       read={(signal) => api.fleet.rides({ params, query, signal })}
       isByTime
-      filters={
-        <>
-          <Finder of="rides" label="Ride" url={url} />
-          <ChoiceFilter name="status" label="Status" values={rideStatuses} url={url} />
-          <TextFilter name="bike_id" label="Bike" url={url} />
-          <TextFilter name="station_id" label="Station" url={url} />
-          <TimeFilter name="started_after" label="Started from" url={url} />
-          <TimeFilter name="started_before" label="Started before" url={url} />
-        </>
-      }
-      columns={rideColumns(url)}
+      filters={rideFilters}
+      columns={(found) => rideColumns(url, found, true)}
       // A ride that began a moment ago is ended from its own page.
       {...(access.canChange &&
         query.status === "started" &&
@@ -95,72 +102,38 @@ export function RidesPage() {
   );
 }
 
-interface FilterProps {
-  readonly name: string;
-  readonly label: string;
-  readonly url: UrlState;
-}
-
-function TextFilter({ name, label, url }: FilterProps) {
-  return (
-    <FilterField
-      label={label}
-      value={url.get(name)}
-      placeholder="an id"
-      onFilter={(id) => url.filter({ [name]: id })}
-    />
-  );
-}
-
-function TimeFilter({ name, label, url }: FilterProps) {
-  return (
-    <FilterField
-      label={label}
-      type="datetime-local"
-      value={localInput(url.get(name))}
-      onFilter={(local) => url.filter({ [name]: instantOf(local) })}
-    />
-  );
-}
-
-function ChoiceFilter({ name, label, values, url }: FilterProps & { readonly values: readonly string[] }) {
-  const choices = [
-    { value: "", label: "all" },
-    ...values.map((value) => ({ value, label: value.replaceAll("_", " ") })),
+/** The operator's list of reservations, of all partners. */
+export function ReservationsPage() {
+  const access = useOperatorAccess();
+  const url = useUrlState();
+  const systemId = access?.systemId ?? "";
+  const params = { system_id: systemId };
+  const { data: partners } = useQuery({
+    queryKey: ["partners", systemId],
+    queryFn: ({ signal }) => api.partners.list({ params, signal }),
+    enabled: access !== undefined,
+  });
+  if (access === undefined) return <NotFoundPage />;
+  const given = url.given(["status", "partner_id", "bike_id", "cursor"]);
+  const filters: readonly Filter[] = [
+    { name: "status", label: "Status", choices: choices(["active"]) },
+    {
+      name: "partner_id",
+      label: "Partner",
+      choices: (partners?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+    },
+    { name: "bike_id", label: "Bike", placeholder: "its id" },
   ];
+  // An index has one of them at a time.
+  const chosen = filters.filter(({ name }) => url.get(name) !== "");
   return (
-    <SelectField
-      label={label}
-      value={url.get(name)}
-      choices={choices}
-      onChange={(value) => url.filter({ [name]: value })}
+    <FleetList
+      title="Reservations"
+      scope={[access.systemId, given]}
+      read={(signal) => api.fleet.reservations({ params, query: given as ReservationQuery, signal })}
+      isByTime
+      filters={chosen.length === 0 ? filters : chosen}
+      columns={(names) => reservationColumns(url, names, true)}
     />
-  );
-}
-
-/** Leads to the page of a bike or ride whose id is entered. */
-function Finder({
-  of,
-  label,
-  url,
-}: {
-  readonly of: "bikes" | "rides";
-  readonly label: string;
-  readonly url: UrlState;
-}) {
-  const [, navigate] = useLocation();
-  const open = (id: string) => {
-    if (id !== "") navigate(url.link(`/operator/${of}/${encodeURIComponent(id)}`));
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const box = event.currentTarget.querySelector("input");
-        open(box?.value.trim() ?? "");
-      }}
-    >
-      <FilterField label={`${label} with the id`} value="" placeholder="an id, then Enter" onFilter={() => undefined} />
-    </form>
   );
 }

@@ -9,7 +9,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { SelectField } from "../../components/field.tsx";
+import { Filters } from "../../components/filters.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
@@ -213,14 +213,13 @@ function Report({ access, detail }: { readonly access: Access; readonly detail: 
         <h2>What was wrong</h2>
         <ReportKept report={report} />
       </div>
-      <search class="filters" aria-label="Filters">
-        <SelectField
-          label="Reason"
-          value={url.get("reason")}
-          choices={[{ value: "", label: `all (${report.entries.toLocaleString("en")})` }, ...reasons]}
-          onChange={(reason) => url.filter({ reason })}
-        />
-      </search>
+      <Filters
+        label="Filters"
+        filters={[{ name: "reason", label: "Reason", choices: reasons }]}
+        values={url.given(["reason"])}
+        onChange={url.filter}
+        count={data === undefined ? "" : `${data.data.length} of ${report.entries.toLocaleString("en")} shown`}
+      />
       <Table
         caption="What was wrong"
         columns={entryColumns}
@@ -230,12 +229,7 @@ function Report({ access, detail }: { readonly access: Access; readonly detail: 
         onRetry={() => void refetch()}
         empty={<EmptyState title="Nothing of this reason is among the first entries" />}
       />
-      <Pager
-        summary={data === undefined ? "" : `${data.data.length} shown`}
-        isPending={isFetching}
-        isByTime={false}
-        {...url.paging(data?.next_cursor)}
-      />
+      <Pager summary="" isPending={isFetching} isByTime={false} {...url.paging(data?.next_cursor)} />
     </section>
   );
 }

@@ -18,17 +18,17 @@ export function ImportsPage() {
   return (
     <FleetList<ShownImport>
       title="Imports"
-      about="Trip files and feeds that were imported with `bikeshare import`, the newest first."
+      about="Made with `bikeshare import`."
       empty="Nothing was imported yet."
       scope={[access.systemId, query]}
       read={(signal) => api.imports.list({ params, query, signal })}
       isByTime
-      columns={[
+      columns={() => [
         {
           id: "at",
           title: "Time",
           cell: ({ id, at }) => (
-            <Link href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>
+            <Link href={url.link(`/operator/imports/${encodeURIComponent(id)}`)} title={id}>
               <Time at={at} />
             </Link>
           ),

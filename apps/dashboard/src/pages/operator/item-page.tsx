@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { useParams } from "wouter-preact";
+import { CopyButton } from "../../components/copy-button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
 import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
@@ -34,4 +36,29 @@ export function ItemPage<Item>({ noun, read, show }: ItemPageProps<Item>) {
   if (data === undefined)
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   return <div class="stack">{show(data, url, access)}</div>;
+}
+
+interface ItemHeaderProps {
+  readonly title: string;
+  readonly status?: ComponentChildren;
+  readonly id: string;
+  readonly actions?: ComponentChildren;
+}
+
+/** The header of something's page: its name, its state, and its id to copy. */
+export function ItemHeader({ title, status, id, actions }: ItemHeaderProps) {
+  return (
+    <PageHeader
+      title={
+        <span class="row">
+          {title} {status}
+        </span>
+      }
+      actions={actions}
+    >
+      <span class="item-id mono">
+        {id} <CopyButton text={id} label="Copy the id" />
+      </span>
+    </PageHeader>
+  );
 }

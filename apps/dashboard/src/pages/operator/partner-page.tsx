@@ -1,36 +1,25 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
-import { Link, useParams } from "wouter-preact";
+import { useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { Button, ButtonLink } from "../../components/button.tsx";
-import { CopyButton } from "../../components/copy-button.tsx";
+import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";
+import { Icon } from "../../components/icon.tsx";
 import { Loading } from "../../components/loading.tsx";
+import { Menu, MenuItem } from "../../components/menu.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
-import { PageHeader } from "../../layout/page-header.tsx";
-import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
+import { ItemHeader } from "./item-page.tsx";
 import { KeyAllowanceDialog } from "./key-allowance-dialog.tsx";
 import { PartnerDialog, RemoveDialog, showPartner, SuspendDialog } from "./partner-dialogs.tsx";
-import { EndpointStatus, PartnerStatus } from "./partner-status.tsx";
-
-/** The partner's own pages, which the operator's people may read. */
-const partnerPages = [
-  ["overview", "Overview"],
-  ["webhook", "Webhook"],
-  ["deliveries", "Deliveries"],
-  ["keys", "Keys"],
-  ["requests", "Requests"],
-  ["stations", "Stations"],
-  ["audit", "Audit log"],
-  ["people", "People"],
-] as const;
+import { PartnerParts } from "./partner-parts.tsx";
+import { PartnerStatus } from "./partner-status.tsx";
 
 /** The operator's page of one partner. */
 export function PartnerPage() {
@@ -47,16 +36,16 @@ export function PartnerPage() {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   const canChange = access.canChange && data.status !== "removed";
   return (
-    <div class="stack">
-      <PageHeader title={data.name} actions={canChange && <Actions systemId={systemId} partner={data} />}>
-        <span class="row">
-          <span class="mono">{data.id}</span>
-          <CopyButton text={data.id} label="Copy the partner’s id" />
-        </span>
-      </PageHeader>
+    <div class="stack wide">
+      <ItemHeader
+        title={data.name}
+        status={<PartnerStatus partner={data} />}
+        id={data.id}
+        actions={canChange && <Actions systemId={systemId} partner={data} />}
+      />
       <StatusNotice partner={data} />
       <PartnerFacts partner={data} />
-      {data.status !== "removed" && <PartnerPages id={id} />}
+      {data.status !== "removed" && <PartnerParts access={access} partner={data} />}
     </div>
   );
 }
@@ -76,19 +65,13 @@ function StatusNotice({ partner }: { readonly partner: ShownPartner }) {
 
 function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
   const { active_reservations: active, max_reservations: most } = partner;
-  const { link } = useUrlState();
-  const webhook = <EndpointStatus status={partner.endpoint_status} />;
-  const endpoint = link(`/operator/endpoints/${encodeURIComponent(partner.id)}`);
   const limit = `${active.toLocaleString("en")} of ${most.toLocaleString("en")}`;
   return (
     <Facts
       facts={[
-        ["Status", <PartnerStatus partner={partner} />],
-        ["Webhook", partner.status === "removed" ? webhook : <Link href={endpoint}>{webhook}</Link>],
-        ["Active reservations", partner.has_own_max_reservations ? limit : `${limit} (the default)`],
-        ["Keys that work", partner.active_keys],
-        ["Keys its admins may create", allowanceText(partner)],
         ["Requests today", partner.requests_today.toLocaleString("en")],
+        ["Reservations", partner.has_own_max_reservations ? limit : `${limit} (the default)`],
+        ["Own keys", allowanceText(partner)],
         ["Created", <Time at={partner.created_at} show="both" />],
       ]}
     />
@@ -104,31 +87,6 @@ function allowanceText({
   if (allowance === null) return keys === 0 ? null : `none; ${keys} made before still work`;
   const rates = `${rate.toLocaleString("en")} of ${allowance.rate_limit.toLocaleString("en")} requests per minute`;
   return `${keys} of ${allowance.keys}, ${rates}`;
-}
-
-function PartnerPages({ id }: { readonly id: string }) {
-  const { link } = useUrlState();
-  return (
-    <section class="stack" aria-labelledby="its-pages">
-      <div>
-        <h2 id="its-pages">The partner’s view</h2>
-        <p class="muted">
-          Opens the partner’s pages, read-only. Your visit is in the audit log, which the partner sees.
-        </p>
-      </div>
-      <nav class="row" aria-label="The partner’s pages">
-        {partnerPages.map(([path, title]) => (
-          <ButtonLink key={path} href={link(`/partners/${encodeURIComponent(id)}/${path}`)}>
-            {title}
-          </ButtonLink>
-        ))}
-      </nav>
-      <p>
-        <Link href={link("/operator/audit", { partner_id: id })}>Audit log of this partner</Link>, in the system’s audit
-        log.
-      </p>
-    </section>
-  );
 }
 
 type Opened = "change" | "keys" | "suspend" | "remove";
@@ -148,17 +106,19 @@ function Actions({ systemId, partner }: { readonly systemId: string; readonly pa
   return (
     <>
       <Button onClick={() => setOpened("change")}>Change</Button>
-      <Button onClick={() => setOpened("keys")}>Key allowance</Button>
-      {partner.status === "suspended" ? (
+      <Menu variant="secondary" label="More actions" button={<Icon name="more" />}>
+        <MenuItem onSelect={() => setOpened("keys")}>Key allowance</MenuItem>
+        {partner.status !== "suspended" && <MenuItem onSelect={() => setOpened("suspend")}>Suspend</MenuItem>}
+        <hr />
+        <MenuItem isDangerous onSelect={() => setOpened("remove")}>
+          Remove
+        </MenuItem>
+      </Menu>
+      {partner.status === "suspended" && (
         <Button variant="primary" pending={isPending} onClick={() => void resume()}>
           Resume
         </Button>
-      ) : (
-        <Button onClick={() => setOpened("suspend")}>Suspend</Button>
       )}
-      <Button variant="danger" onClick={() => setOpened("remove")}>
-        Remove
-      </Button>
       {opened === "keys" && <KeyAllowanceDialog {...common} />}
       <PartnerDialog {...common} isOpen={opened === "change"} />
       <SuspendDialog {...common} isOpen={opened === "suspend"} />

@@ -2,10 +2,9 @@ import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { Time } from "../../components/time.tsx";
-import { PageHeader } from "../../layout/page-header.tsx";
-import { EventHistory, ReservationStatus } from "./fleet-history.tsx";
-import { ItemPage } from "./item-page.tsx";
-import { FleetLink } from "./ride-columns.tsx";
+import { ItemHeader, ItemPage } from "./item-page.tsx";
+import { AsApi, type Moment, Timeline } from "./item-timeline.tsx";
+import { bikeName, FleetLink, ReservationStatus } from "./ride-columns.tsx";
 
 /** The operator's page of one reservation. */
 export function ReservationPage() {
@@ -13,33 +12,45 @@ export function ReservationPage() {
     <ItemPage
       noun="reservation"
       read={(call) => api.fleet.reservation(call)}
-      show={(reservation, url, { systemId }) => (
-        <>
-          <PageHeader title="Reservation">
-            <span class="mono">{reservation.id}</span>
-          </PageHeader>
-          <Facts
-            facts={[
-              ["Status", <ReservationStatus status={reservation.status} />],
-              [
-                "Partner",
-                <Link href={url.link(`/operator/partners/${encodeURIComponent(reservation.partner_id)}`)}>
-                  {reservation.partner_name}
-                </Link>,
-              ],
-              ["Bike", <FleetLink of="bikes" id={reservation.bike_id} url={url} />],
-              ["Station", <FleetLink of="stations" id={reservation.station_id} url={url} />],
-              ["Ride", <FleetLink of="rides" id={reservation.ride_id} url={url} />],
-              ["Created", <Time at={reservation.created_at} show="both" />],
-              ["Ends", <Time at={reservation.expires_at} show="both" />],
-              ["Cancelled", <Time at={reservation.cancelled_at} show="both" none="no" />],
-              ["Cancelled by", reservation.cancel_reason?.replaceAll("_", " ")],
-              ["Changed", <Time at={reservation.updated_at} show="both" />],
-            ]}
-          />
-          <EventHistory systemId={systemId} url={url} of="reservation" id={reservation.id} />
-        </>
-      )}
+      show={({ reservation, names }, url, { systemId }) => {
+        const { partner_id: partnerId, partner_name: partner, cancelled_at: cancelled, ...shown } = reservation;
+        const moments: Moment[] = [
+          { at: shown.created_at, event: "reservation.created", text: `Reserved by ${partner}` },
+          ...(cancelled === null
+            ? []
+            : [{ at: cancelled, event: "reservation.cancelled", text: `Cancelled: ${words(shown.cancel_reason)}` }]),
+        ];
+        return (
+          <>
+            <ItemHeader
+              title={`Reservation of ${bikeName(shown.bike_id, names.bikes[shown.bike_id])}`}
+              status={<ReservationStatus status={shown.status} />}
+              id={shown.id}
+            />
+            <Facts
+              facts={[
+                [
+                  "Partner",
+                  <Link href={url.link(`/operator/partners/${encodeURIComponent(partnerId)}`)}>{partner}</Link>,
+                ],
+                ["Bike", <FleetLink of="bikes" id={shown.bike_id} names={names} url={url} />],
+                ["Station", <FleetLink of="stations" id={shown.station_id} names={names} url={url} />],
+                ["Ride", <FleetLink of="rides" id={shown.ride_id} url={url} />],
+                ["Created", <Time at={shown.created_at} show="both" />],
+                ["Ends", <Time at={shown.expires_at} show="both" />],
+                ...(cancelled === null ? [] : [["Cancelled", <Time at={cancelled} show="both" />] as const]),
+                ["Cancelled by", words(shown.cancel_reason)],
+              ]}
+            />
+            <Timeline systemId={systemId} url={url} of="reservation" id={shown.id} moments={moments} />
+            <AsApi value={shown} />
+          </>
+        );
+      }}
     />
   );
+}
+
+function words(reason: string | null): string | null {
+  return reason?.replaceAll("_", " ") ?? null;
 }

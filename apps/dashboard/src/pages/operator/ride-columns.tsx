@@ -1,4 +1,5 @@
 import type { Ride } from "@bikeshare/contract";
+import type { FleetNames, FleetReservation } from "@bikeshare/contract/console";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { Status, type Tone } from "../../components/status.tsx";
@@ -16,44 +17,110 @@ export function RideStatus({ status }: Pick<Ride, "status">) {
   return <Status tone={tones[status]}>{status}</Status>;
 }
 
-/** A link to the page of something of the fleet; words where there is none. */
-export function FleetLink({ of, id, url, none }: FleetLinkProps): ComponentChildren {
+const reservationTones: Readonly<Record<FleetReservation["status"], Tone>> = {
+  active: "progress",
+  fulfilled: "success",
+  cancelled: "neutral",
+  expired: "neutral",
+};
+
+export function ReservationStatus({ status }: Pick<FleetReservation, "status">) {
+  return <Status tone={reservationTones[status]}>{status}</Status>;
+}
+
+/** Returns what people call a bike: by its number, where it has one. */
+export function bikeName(id: string, number: string | null | undefined): string {
+  return number === null || number === undefined ? id : `Bike ${number}`;
+}
+
+/** A link to the page of something of the fleet, by its name; words where there is none. */
+export function FleetLink({ of, id, names, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
-  return <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)}>{id}</Link>;
+  const name = { stations: names?.stations[id], bikes: names && bikeName(id, names.bikes[id]) }[of as string];
+  return (
+    <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)} title={id}>
+      {name ?? id}
+    </Link>
+  );
 }
 
 interface FleetLinkProps {
   readonly of: "stations" | "bikes" | "rides" | "reservations";
   readonly id: string | null;
+  readonly names?: FleetNames;
   readonly url: UrlState;
   readonly none?: string;
 }
 
-/** The columns of a list of rides. */
-export function rideColumns(url: UrlState): readonly Column<Ride>[] {
+/**
+ * The columns of a list of rides. A ride is called by its start: its id says nothing.
+ * @param isList the list of all rides, beside which a ride opens
+ */
+export function rideColumns(url: UrlState, names: FleetNames, isList = false): readonly Column<Ride>[] {
+  const station = (id: string | null) => <FleetLink of="stations" id={id} names={names} url={url} none="no station" />;
+  const address = isList ? url.here : url.link;
   return [
-    { id: "id", title: "Ride", cell: ({ id }) => <FleetLink of="rides" id={id} url={url} /> },
+    {
+      id: "started",
+      title: "Started",
+      cell: ({ id, started_at }) => (
+        <Link href={address(`/operator/rides/${encodeURIComponent(id)}`)} title={id}>
+          <Time at={started_at} />
+          <span class="visually-hidden">: ride {id}</span>
+        </Link>
+      ),
+    },
     { id: "status", title: "Status", cell: ({ status }) => <RideStatus status={status} /> },
-    { id: "started", title: "Started", cell: ({ started_at }) => <Time at={started_at} /> },
-    { id: "duration", title: "Duration", align: "end", cell: ({ duration_seconds: s }) => durationText(s) },
     {
       id: "bike",
       title: "Bike",
-      isSecondary: true,
-      cell: ({ bike_id }) => <FleetLink of="bikes" id={bike_id} url={url} />,
+      cell: ({ bike_id }) => <FleetLink of="bikes" id={bike_id} names={names} url={url} />,
+    },
+    { id: "duration", title: "Duration", align: "end", cell: ({ duration_seconds: s }) => durationText(s) },
+    { id: "from", title: "From", isSecondary: true, cell: ({ start_station_id: id }) => station(id) },
+    { id: "to", title: "To", isSecondary: true, cell: ({ end_station_id: id }) => station(id) },
+  ];
+}
+
+/** The columns of a list of reservations. @param isList the list of all, beside which a reservation opens */
+export function reservationColumns(
+  url: UrlState,
+  names: FleetNames,
+  isList = false,
+): readonly Column<FleetReservation>[] {
+  const address = isList ? url.here : url.link;
+  return [
+    {
+      id: "created",
+      title: "Created",
+      cell: ({ id, created_at: at }) => (
+        <Link href={address(`/operator/reservations/${encodeURIComponent(id)}`)} title={id}>
+          <Time at={at} />
+          <span class="visually-hidden">: reservation {id}</span>
+        </Link>
+      ),
+    },
+    { id: "status", title: "Status", cell: ({ status }) => <ReservationStatus status={status} /> },
+    {
+      id: "bike",
+      title: "Bike",
+      cell: ({ bike_id }) => <FleetLink of="bikes" id={bike_id} names={names} url={url} />,
     },
     {
-      id: "from",
-      title: "From",
+      id: "station",
+      title: "Station",
       isSecondary: true,
-      cell: ({ start_station_id: id }) => <FleetLink of="stations" id={id} url={url} none="no station" />,
+      cell: ({ station_id }) => <FleetLink of="stations" id={station_id} names={names} url={url} />,
     },
     {
-      id: "to",
-      title: "To",
+      id: "partner",
+      title: "Partner",
       isSecondary: true,
-      cell: ({ end_station_id: id }) => <FleetLink of="stations" id={id} url={url} none="no station" />,
+      cell: ({ partner_id: id, partner_name: name }) => (
+        <Link href={url.link(`/operator/partners/${encodeURIComponent(id)}`)}>{name}</Link>
+      ),
     },
+    { id: "ends", title: "Ends", isSecondary: true, cell: ({ expires_at: at }) => <Time at={at} /> },
   ];
 }
 

@@ -3,9 +3,6 @@
 const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
 export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;
 
-/** The changes that clear every filter. */
-export const noFilters: RequestFilters = Object.fromEntries(FILTER_NAMES.map((name) => [name, ""]));
-
 export function readFilters(search: URLSearchParams): RequestFilters {
   return Object.fromEntries(
     FILTER_NAMES.flatMap((name) => {

@@ -2,9 +2,8 @@ import type { ShownKey } from "@bikeshare/contract/console";
 import { partnerErrorCodes } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
-import { SelectField, TextField } from "../../components/field.tsx";
-import { Form } from "../../components/form.tsx";
-import { InstantField } from "../../components/instant-field.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Filters } from "../../components/filters.tsx";
 import { keyName } from "../keys/key-dialogs.tsx";
 import { isRequestId, type RequestFilters } from "./filters.ts";
 
@@ -12,64 +11,40 @@ interface FiltersProps {
   readonly filters: RequestFilters;
   readonly keys: readonly ShownKey[];
   readonly onChange: (change: RequestFilters) => void;
+  readonly count: string;
+  readonly onFind: (id: string) => void;
 }
 
 const statuses = [
-  { value: "", label: "All" },
   { value: "2xx", label: "Succeeded (2xx)" },
   { value: "errors", label: "All errors" },
   { value: "4xx", label: "Client errors (4xx)" },
   { value: "429", label: "Refused by the limit (429)" },
   { value: "5xx", label: "Server errors (5xx)" },
 ];
-const methods = ["GET", "POST", "PATCH", "DELETE"];
+const methods = ["GET", "POST", "PATCH", "DELETE"].map((value) => ({ value, label: value }));
 const errors = partnerErrorCodes.map((code) => ({ value: code, label: code }));
-const ALL = { value: "", label: "All" };
 
 /** The filters of the log. */
-export function Filters({ filters, keys, onChange }: FiltersProps) {
+export function RequestFilterBar({ filters, keys, onChange, count, onFind }: FiltersProps) {
   return (
-    <div class="filters" role="search" aria-label="Requests">
-      <SelectField
-        label="Key"
-        value={filters.key_id ?? ""}
-        choices={[
-          ALL,
-          ...withPresent(
-            keys.map((key) => ({ value: key.id, label: keyChoice(key) })),
-            filters.key_id,
-          ),
-        ]}
-        onChange={(key_id) => onChange({ key_id })}
-      />
-      <SelectField
-        label="Status"
-        value={filters.status ?? ""}
-        choices={withPresent(statuses, filters.status)}
-        onChange={(status) => onChange({ status })}
-      />
-      <SelectField
-        label="Error code"
-        value={filters.error ?? ""}
-        choices={[ALL, ...withPresent(errors, filters.error)]}
-        onChange={(error) => onChange({ error })}
-      />
-      <SelectField
-        label="Method"
-        value={filters.method ?? ""}
-        choices={[
-          ALL,
-          ...withPresent(
-            methods.map((value) => ({ value, label: value })),
-            filters.method,
-          ),
-        ]}
-        onChange={(method) => onChange({ method })}
-      />
-      <RouteField key={filters.route} value={filters.route ?? ""} onChange={(route) => onChange({ route })} />
-      <InstantField label="From" value={filters.since} onInput={(since) => onChange({ since })} />
-      <InstantField label="Until" value={filters.until} onInput={(until) => onChange({ until })} />
-    </div>
+    <Filters
+      label="Requests"
+      filters={[
+        { name: "status", label: "Status", choices: statuses },
+        { name: "key_id", label: "Key", choices: keys.map((key) => ({ value: key.id, label: keyChoice(key) })) },
+        { name: "error", label: "Error code", choices: errors },
+        { name: "method", label: "Method", choices: methods },
+        { name: "route", label: "Route", placeholder: "/v1/rides/:id" },
+        { name: "since", label: "From", isInstant: true },
+        { name: "until", label: "Until", isInstant: true },
+      ]}
+      values={filters}
+      onChange={onChange}
+      count={count}
+    >
+      <RequestSearch onFind={onFind} />
+    </Filters>
   );
 }
 
@@ -78,30 +53,8 @@ function keyChoice(key: ShownKey): string {
   return `${keyName(key)}${key.name === null ? "" : ` …${key.last4}`}${ended}`;
 }
 
-/** Returns the choices, including the address's value if it is none of them. */
-function withPresent<One extends { readonly value: string; readonly label: string }>(
-  choices: readonly One[],
-  present: string | undefined,
-) {
-  if (present === undefined || choices.some(({ value }) => value === present)) return choices;
-  return [...choices, { value: present, label: present }];
-}
-
-/** Sent by Enter or when it is left: half a route matches nothing. */
-function RouteField({ value, onChange }: { readonly value: string; readonly onChange: (route: string) => void }) {
-  const [typed, setTyped] = useState(value);
-  const send = () => typed.trim() !== value && onChange(typed.trim());
-  return (
-    <div onFocusOut={send}>
-      <Form onSubmit={send}>
-        <TextField label="Route" value={typed} onInput={setTyped} placeholder="/v1/rides/:id" monospace type="search" />
-      </Form>
-    </div>
-  );
-}
-
 /** Finds one request by its id. */
-export function RequestSearch({ onFind }: { readonly onFind: (id: string) => void }) {
+function RequestSearch({ onFind }: { readonly onFind: (id: string) => void }) {
   const [typed, setTyped] = useState("");
   const [error, setError] = useState<string>();
   const find = () => {
@@ -110,19 +63,22 @@ export function RequestSearch({ onFind }: { readonly onFind: (id: string) => voi
     if (isRequestId(id)) onFind(id);
   };
   return (
-    <Form onSubmit={find}>
-      <div class="request-search">
-        <TextField
-          label="Request-Id"
-          value={typed}
-          onInput={setTyped}
-          placeholder="req_…"
-          monospace
-          type="search"
-          error={error}
-        />
-        <Button type="submit">Find</Button>
-      </div>
-    </Form>
+    <form
+      class="request-search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        find();
+      }}
+    >
+      <TextField
+        label="Request-Id"
+        value={typed}
+        onInput={setTyped}
+        placeholder="Request-Id: req_…"
+        type="search"
+        error={error}
+      />
+      <Button type="submit">Find</Button>
+    </form>
   );
 }

@@ -48,12 +48,7 @@ export function RequestTable(props: RequestTableProps) {
         </Notice>
       )}
       {page !== undefined && (page.data.length > 0 || props.onOlder !== undefined || props.onNewest !== undefined) && (
-        <Pager
-          summary={`${page.data.length} ${page.data.length === 1 ? "request" : "requests"}`}
-          onPrevious={props.onNewest}
-          onNext={props.onOlder}
-          isPending={props.isPending}
-        />
+        <Pager summary="" onPrevious={props.onNewest} onNext={props.onOlder} isPending={props.isPending} />
       )}
     </div>
   );
@@ -66,8 +61,6 @@ function columnsFor(keys: readonly ShownKey[], onOpen: (id: string) => void): re
     return key === undefined ? id : keyName(key);
   };
   return [
-    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} /> },
-    { id: "status", title: "Status", cell: (request) => <RequestStatus request={request} /> },
     {
       id: "route",
       title: "Request",
@@ -82,6 +75,8 @@ function columnsFor(keys: readonly ShownKey[], onOpen: (id: string) => void): re
         </button>
       ),
     },
+    { id: "status", title: "Status", cell: (request) => <RequestStatus request={request} /> },
+    { id: "at", title: "Time", cell: ({ at }) => <Time at={at} show="exact" /> },
     { id: "error", title: "Error", cell: ({ error }) => (error === null ? "" : <code class="mono">{error}</code>) },
     { id: "key", title: "Key", cell: ({ key_id }) => nameOf(key_id), isSecondary: true },
     { id: "ms", title: "Took", align: "end", cell: ({ ms }) => durationText(ms), isSecondary: true },

@@ -2,14 +2,13 @@ import type { RequestQuery } from "@bikeshare/contract/console";
 import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { Button } from "../../components/button.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
-import { noFilters, readFilters, type RequestFilters, withFilters } from "./filters.ts";
+import { readFilters, type RequestFilters, withFilters } from "./filters.ts";
 import { LiveButton, useIsLive } from "./live-button.tsx";
 import { RequestDetails } from "./request-details.tsx";
-import { Filters, RequestSearch } from "./request-filters.tsx";
+import { RequestFilterBar } from "./request-filters.tsx";
 import { RequestTable } from "./request-table.tsx";
 import "../facts.css";
 import "./requests.css";
@@ -49,17 +48,15 @@ function Requests({ scope }: { readonly scope: Scope }) {
   return (
     <>
       <PageHeader title="Requests" actions={<LiveButton live={live} />}>
-        Requests with a key in the last 7 days, newest first.
+        Kept for 7 days.
       </PageHeader>
-      <Filters filters={filters} keys={keys} onChange={change} />
-      <div class="request-tools">
-        <RequestSearch onFind={(id) => set("request", id)} />
-        {hasFilters && (
-          <Button variant="quiet" onClick={() => change(noFilters)}>
-            Clear the filters
-          </Button>
-        )}
-      </div>
+      <RequestFilterBar
+        filters={filters}
+        keys={keys}
+        onChange={change}
+        count={data === undefined ? "" : `${data.data.length} ${data.data.length === 1 ? "request" : "requests"}`}
+        onFind={(id) => set("request", id)}
+      />
       <RequestTable
         page={data}
         error={error}

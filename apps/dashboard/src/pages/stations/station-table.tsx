@@ -8,6 +8,7 @@ import { Time } from "../../components/time.tsx";
 import { availabilityLabels, availabilityOf, closedReason } from "./availability.ts";
 import { PAGE_SIZE, type StationFilters } from "./filters.ts";
 import { AvailabilityMark } from "./legend.tsx";
+import "../facts.css";
 
 interface StationTableProps {
   /** Those that match; undefined until they are loaded. */
@@ -39,7 +40,7 @@ export function StationTable(props: StationTableProps) {
         empty={total === 0 ? <NoStations /> : <NoMatch onChange={onChange} />}
       />
       {stations !== undefined && stations.length > 0 && (
-        <nav class="row" aria-label="Pages of the table">
+        <nav class="pager" aria-label="Pages of the table">
           <span class="muted" role="status">
             {summaryOf(stations.length, total, page, pageCount)}
           </span>
@@ -77,6 +78,31 @@ function NoMatch({ onChange }: Pick<StationTableProps, "onChange">) {
   );
 }
 
+interface StationNameProps extends Pick<StationTableProps, "onSelect" | "addressOf"> {
+  readonly id: string;
+  readonly name: string;
+}
+
+function StationName({ id, name, onSelect, addressOf }: StationNameProps) {
+  if (addressOf === undefined) {
+    return (
+      <button type="button" class="link-button" title={`${id}: show on the map`} onClick={() => onSelect(id)}>
+        {name}
+      </button>
+    );
+  }
+  return (
+    <>
+      <Link href={addressOf(id)} title={id}>
+        {name}
+      </Link>{" "}
+      <button type="button" class="copy" aria-label={`Show ${name} on the map`} onClick={() => onSelect(id)}>
+        <Icon name="pin" />
+      </button>
+    </>
+  );
+}
+
 function columnsFor(
   onSelect: (id: string) => void,
   addressOf: StationTableProps["addressOf"],
@@ -86,20 +112,7 @@ function columnsFor(
       id: "name",
       title: "Station",
       sortable: true,
-      cell: ({ id, name }) => (
-        <>
-          <button type="button" class="station-name" title="Show on the map" onClick={() => onSelect(id)}>
-            {name}
-          </button>
-          {addressOf === undefined ? (
-            <span class="station-id mono muted">{id}</span>
-          ) : (
-            <Link href={addressOf(id)} className="station-id mono">
-              {id}
-            </Link>
-          )}
-        </>
-      ),
+      cell: ({ id, name }) => <StationName {...{ id, name, onSelect, addressOf }} />,
     },
     {
       id: "availability",
@@ -122,7 +135,7 @@ function columnsFor(
       title: "Reported",
       sortable: true,
       isSecondary: true,
-      cell: ({ last_reported: at }) => <Time at={at} show="relative" />,
+      cell: ({ last_reported: at }) => <Time at={at} />,
     },
   ];
 }

@@ -3,8 +3,10 @@ import { useQuery } from "@tanstack/preact-query";
 import { useMemo } from "preact/hooks";
 import { useSearchParams } from "wouter-preact";
 import { ErrorState } from "../../components/error-state.tsx";
-import { SelectField, TextField } from "../../components/field.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Filters } from "../../components/filters.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { withParameter } from "../scope.ts";
 import { AVAILABILITIES, type Availability, availabilityLabels, availabilityOf } from "./availability.ts";
 import { readFilters, selectStations, type StationFilters, withFilters } from "./filters.ts";
 import { Legend } from "./legend.tsx";
@@ -39,23 +41,19 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
     setSearch((before) => withFilters(before, next), { replace: !("page" in next) });
   const selectedId = search.get("station") ?? undefined;
   const select = (id: string | undefined) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before);
-        if (id === undefined) next.delete("station");
-        else next.set("station", id);
-        return next;
-      },
-      { replace: true },
-    );
+    setSearch((before) => withParameter(before, "station", id), { replace: true });
   return (
     <>
-      <PageHeader title="Stations">All stations, live. Updates every 10 seconds.</PageHeader>
+      <PageHeader title="Stations" />
       {stations === undefined && error !== null ? (
         <ErrorState error={error} onRetry={() => void refetch()} />
       ) : (
         <>
-          <Filters filters={filters} onChange={change} />
+          <FilterBar
+            filters={filters}
+            onChange={change}
+            count={stations === undefined ? "" : `${selected.length} of ${stations.length}`}
+          />
           <section class="card map-card" aria-label="Map">
             <StationMap stations={stations ?? []} matching={matching} selectedId={selectedId} onSelect={select} />
             <Legend counts={countsOf(stations ?? [])} />
@@ -78,20 +76,32 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
 interface FiltersProps {
   readonly filters: StationFilters;
   readonly onChange: (change: Partial<StationFilters>) => void;
+  readonly count: string;
 }
 
-function Filters({ filters, onChange }: FiltersProps) {
-  const choices = AVAILABILITIES.map((value) => ({ value, label: availabilityLabels[value] }));
+function FilterBar({ filters, onChange, count }: FiltersProps) {
   return (
-    <div class="filters" role="search" aria-label="Stations">
-      <TextField label="Name or id" type="search" value={filters.q} onInput={(q) => onChange({ q })} />
-      <SelectField
-        label="Availability"
-        value={filters.availability ?? ""}
-        choices={[{ value: "", label: "All" }, ...choices]}
-        onChange={(value) => onChange({ availability: AVAILABILITIES.find((one) => one === value) })}
+    <Filters
+      label="Stations"
+      filters={[
+        {
+          name: "availability",
+          label: "Availability",
+          choices: AVAILABILITIES.map((value) => ({ value, label: availabilityLabels[value] })),
+        },
+      ]}
+      values={{ availability: filters.availability }}
+      onChange={({ availability }) => onChange({ availability: AVAILABILITIES.find((one) => one === availability) })}
+      count={count}
+    >
+      <TextField
+        label="Name or id"
+        type="search"
+        placeholder="Name or id"
+        value={filters.q}
+        onInput={(q) => onChange({ q })}
       />
-    </div>
+    </Filters>
   );
 }
 

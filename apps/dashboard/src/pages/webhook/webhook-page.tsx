@@ -52,7 +52,7 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
   const catalogue = events.data.data;
   const common = { params, client, canChange };
   return (
-    <div class="stack">
+    <div class="stack form-page">
       <PageHeader title={title}>{about}</PageHeader>
       {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
       {webhook !== null && <StatusSection {...common} webhook={webhook} />}

@@ -195,29 +195,56 @@ export function listLargestHolders(
   return db.query<HolderRow>(largestHolders, [systemId, at, limit]);
 }
 
+/** Rows before the position $4, newest first. */
+const before = "(created_at, id) < ($4::timestamptz, $5) order by created_at desc, id desc limit $6";
+
 /** The state at the instant $2, the same before and after the sweeper has expired the reservation. */
-const select = (condition: string) => `
+const select = (rows: string) => `
   select reservation_json(r.id, case when overdue then 'expired' else r.status end, r.station_id, r.bike_id,
       r.vehicle_type_id, null, r.created_at, r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at,
       case when overdue then r.expires_at else r.updated_at end)::jsonb - 'rider_ref'
     || jsonb_build_object('partner_id', r.partner_id, 'partner_name', partners.name) as reservation
-  from (select *, (status = 'active' and expires_at <= $2::timestamptz) as overdue from reservations
-        where system_id = $1 and ${condition} order by created_at desc, id desc limit 20) as r
+  from (select *, (status = 'active' and expires_at <= $2::timestamptz) as overdue from (${rows}) as rows) as r
   join partners on partners.system_id = $1 and partners.id = r.partner_id
-  order by r.created_at desc, r.id desc`;
+  order by r.created_at desc, r.id desc limit $6`;
+
+const where = (condition: string) => `select * from reservations where system_id = $1 and ${condition} and ${before}`;
 
 const statements = {
-  id: statement("reservations.ofAnyPartner", select("id = $3")),
-  bike_id: statement("reservations.ofBike", select("bike_id = $3")),
-  ride_id: statement("reservations.ofRide", select("ride_id = $3")),
+  id: statement("reservations.ofAnyPartner", select(where("id = $3"))),
+  bike_id: statement("reservations.ofBike", select(where("bike_id = $3"))),
+  ride_id: statement("reservations.ofRide", select(where("ride_id = $3"))),
+  partner_id: statement("reservations.ofPartner", select(where("partner_id = $3"))),
+  // There are few, because each partner holds few.
+  status: statement("reservations.active", select(where("status = $3 and status = 'active' and expires_at > $2"))),
+  // The newest of each partner, whose index has that order. $3 names nothing.
+  all: statement(
+    "reservations.ofAllPartners",
+    select(`select newest.* from partners as p cross join lateral (
+        select * from reservations where system_id = $1 and partner_id = p.id and ${before}) as newest
+      where p.system_id = $1 and $3 = ''`),
+  ),
 };
 
-/** Returns the reservation with an id, or the newest of a bike or a ride, whichever partner's. */
+export interface ReservationsBy {
+  readonly systemId: string;
+  /** The id or status; empty for all. */
+  readonly id: string;
+  readonly now: Date;
+  /** Left out: the newest ones. */
+  readonly after?: TimePosition;
+  readonly limit: number;
+}
+
+/** Returns the reservation with an id, or the newest of a bike, a ride or a partner, whichever partner's. */
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,
-  { systemId, id, now }: { readonly systemId: string; readonly id: string; readonly now: Date },
+  { systemId, id, now, after, limit }: ReservationsBy,
 ): Promise<FleetReservation[]> {
-  const rows = await db.query<{ reservation: FleetReservation }>(statements[by], [systemId, now, id]);
+  const position = [after?.at ?? "infinity", after?.id ?? ""];
+  const rows = await db.query<{ reservation: FleetReservation }>(statements[by], [
+    ...[systemId, now, id, ...position, limit],
+  ]);
   return rows.map(({ reservation }) => reservation);
 }

@@ -104,17 +104,27 @@ export async function reservationOfAnyPartner(
   systemId: string,
   id: string,
 ): Promise<FleetReservation | undefined> {
-  return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()) }))[0];
+  return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()), limit: 1 }))[0];
 }
 
-/** Returns the newest reservations of a bike, or the one that a ride fulfilled, as they are now, for the operator. */
-export function reservationsOf(
+/** Which reservations the operator reads: at most one filter, which an index has. */
+export type AnyPartnersFilter = Partial<Record<"bike_id" | "ride_id" | "partner_id" | "status", string | undefined>>;
+
+/** Returns a page of reservations of all partners as they are now, newest first, for the operator. */
+export async function reservationsOfAllPartners(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
-  of: "bike_id" | "ride_id",
-  id: string,
-): Promise<FleetReservation[]> {
-  return listReservationsBy(db, of, { systemId, id, now: new Date(clock()) });
+  filter: AnyPartnersFilter,
+  { after, limit }: { readonly after?: TimePosition; readonly limit: number },
+): Promise<{ readonly data: FleetReservation[]; readonly next: TimePosition | undefined }> {
+  const names = ["bike_id", "ride_id", "partner_id", "status"] as const;
+  const by = names.find((name) => filter[name] !== undefined) ?? "all";
+  const id = by === "all" ? "" : (filter[by] ?? "");
+  const common = { systemId, id, now: new Date(clock()), limit: limit + 1 };
+  const rows = await listReservationsBy(db, by, after === undefined ? common : { ...common, after });
+  const data = rows.slice(0, limit);
+  const last = rows.length > limit ? data.at(-1) : undefined;
+  return { data, next: last && { at: last.created_at, id: last.id } };
 }
 
 /**

@@ -72,3 +72,24 @@ export function findForPartner(
 ): Promise<FoundEntry[]> {
   return db.query<FoundEntry>(ofPartner, [systemId, text.id, text.words, partnerId, text.maxRows]);
 }
+
+const names = statement(
+  "search.names",
+  `(select 'station' as kind, id, name from stations where system_id = $1 and id = any($2))
+   union all (select 'bike' as kind, id, number as name from bikes where system_id = $1 and id = any($3) and number is not null)`,
+);
+
+interface NamedRow {
+  readonly kind: "station" | "bike";
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Returns the names of stations and the numbers of bikes. */
+export function listNames(
+  db: Queryable,
+  systemId: string,
+  { stations, bikes }: { readonly stations: ReadonlySet<string>; readonly bikes: ReadonlySet<string> },
+): Promise<NamedRow[]> {
+  return db.query<NamedRow>(names, [systemId, [...stations], [...bikes]]);
+}

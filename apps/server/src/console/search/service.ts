@@ -1,6 +1,6 @@
-import type { FoundEntry } from "@bikeshare/contract/console";
+import type { FleetNames, FoundEntry } from "@bikeshare/contract/console";
 import type { Queryable } from "../../storage/db/database.ts";
-import { findForOperator, findForPartner, type SearchText } from "./queries.ts";
+import { findForOperator, findForPartner, listNames, type SearchText } from "./queries.ts";
 
 /**
  * Limits the rows of a kind that are read for a name. Names have no index: each ride would update one that contains the
@@ -28,6 +28,26 @@ export async function search(
       ? await findForOperator(db, systemId, wanted)
       : await findForPartner(db, { systemId, partnerId }, wanted);
   return [...new Map(found.map((entry) => [`${entry.kind} ${entry.id}`, entry])).values()];
+}
+
+/** A bike, ride or reservation, by the fields that name others. */
+interface Naming {
+  readonly bike_id?: string | null;
+  readonly station_id?: string | null;
+  readonly start_station_id?: string | null;
+  readonly end_station_id?: string | null;
+}
+
+/** Returns what people call the stations and bikes that items name. */
+export async function namesIn(db: Queryable, systemId: string, items: readonly Naming[]): Promise<FleetNames> {
+  const isId = (id: string | null | undefined): id is string => typeof id === "string";
+  const stationIds = items.flatMap((item) => [item.station_id, item.start_station_id, item.end_station_id]);
+  const stations = new Set(stationIds.filter(isId));
+  const bikes = new Set(items.map(({ bike_id }) => bike_id).filter(isId));
+  const named: { readonly [Kind in keyof FleetNames]: Record<string, string> } = { stations: {}, bikes: {} };
+  if (stations.size + bikes.size === 0) return named;
+  for (const { kind, id, name } of await listNames(db, systemId, { stations, bikes })) named[`${kind}s`][id] = name;
+  return named;
 }
 
 function readText(text: string): Omit<SearchText, "maxRows"> {

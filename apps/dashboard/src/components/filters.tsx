@@ -1,0 +1,247 @@
+import type { ComponentChildren } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
+import { type Choice, SelectField, TextField } from "./field.tsx";
+import { Icon } from "./icon.tsx";
+import { InstantField } from "./instant-field.tsx";
+import { openBeside } from "./menu.tsx";
+import { timedText } from "./time.tsx";
+import "./filters.css";
+
+/** Something that a list is filtered by. Its value is a text, as the address of the page has it. */
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** The values to choose from. Without them a text is typed. */
+  readonly choices?: readonly Choice[];
+  /** A day and time is chosen. */
+  readonly isInstant?: boolean;
+  readonly placeholder?: string;
+  readonly hint?: string;
+  /** Shows the value as people call it: a bike's number instead of its id. */
+  readonly show?: (value: string) => ComponentChildren;
+}
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+interface FiltersProps {
+  /** What is filtered, for screen readers: "Rides". */
+  readonly label: string;
+  readonly filters: readonly Filter[];
+  readonly values: Values;
+  /** Takes the filters that change; an empty value takes one away. */
+  readonly onChange: (changes: Readonly<Record<string, string>>) => void;
+  /** How much matches: "12 of 340". */
+  readonly count?: ComponentChildren;
+  /** Controls before the filters, such as a box to search in. */
+  readonly children?: ComponentChildren;
+}
+
+/** Filters as chips that add up: each can be changed or taken away, and a button adds one more. */
+export function Filters({ label, filters, values, onChange, count, children }: FiltersProps) {
+  const given = filters.filter(({ name }) => (values[name] ?? "") !== "");
+  const others = filters.filter((filter) => !given.includes(filter));
+  return (
+    <search class="filters" aria-label={label}>
+      {children}
+      {given.map((filter) => (
+        <Chip key={filter.name} filter={filter} values={values} onChange={onChange} />
+      ))}
+      {others.length > 0 && (
+        <span class="chip chip-add">
+          <Editor
+            filters={others}
+            values={values}
+            onChange={onChange}
+            button={
+              <>
+                <Icon name="filter" /> Filter
+              </>
+            }
+          />
+        </span>
+      )}
+      {given.length > 1 && (
+        <button
+          type="button"
+          class="button button-quiet"
+          onClick={() => onChange(Object.fromEntries(given.map(({ name }) => [name, ""])))}
+        >
+          Clear all
+        </button>
+      )}
+      {count !== undefined && (
+        <span class="filters-count muted" role="status">
+          {count}
+        </span>
+      )}
+    </search>
+  );
+}
+
+interface ChipProps extends Pick<FiltersProps, "values" | "onChange"> {
+  readonly filter: Filter;
+}
+
+function Chip({ filter, values, onChange }: ChipProps) {
+  const { name, label } = filter;
+  return (
+    <span class="chip">
+      <Editor
+        filters={[filter]}
+        values={values}
+        onChange={onChange}
+        button={
+          <>
+            {label}: <strong>{valueText(filter, values[name] ?? "")}</strong>
+          </>
+        }
+      />
+      <button
+        type="button"
+        class="copy"
+        aria-label={`Remove the filter ${label}`}
+        onClick={() => onChange({ [name]: "" })}
+      >
+        <Icon name="close" />
+      </button>
+    </span>
+  );
+}
+
+function valueText({ choices, isInstant, show }: Filter, value: string): ComponentChildren {
+  if (show !== undefined) return show(value);
+  if (isInstant === true) return timedText(value);
+  return choices?.find((choice) => choice.value === value)?.label ?? value;
+}
+
+interface EditorProps extends Pick<FiltersProps, "filters" | "values" | "onChange"> {
+  readonly button: ComponentChildren;
+}
+
+/** A button that opens the choice of a filter, where there are several, and of its value. */
+function Editor({ filters, values, onChange, button }: EditorProps) {
+  const id = useId();
+  const opener = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<string>();
+  const only = filters.length === 1 ? filters[0] : undefined;
+  const filter = only ?? filters.find(({ name }) => name === chosen);
+  const place = () => {
+    if (opener.current === null || box.current === null) return;
+    openBeside(box.current, opener.current);
+    box.current.querySelector<HTMLElement>("input, select, button")?.focus();
+  };
+  const choose = (name: string) => {
+    setChosen(name);
+    requestAnimationFrame(place);
+  };
+  const set = (value: string) => {
+    box.current?.hidePopover();
+    if (filter !== undefined) onChange({ [filter.name]: value });
+  };
+  const toggle = (opens: boolean) => {
+    setOpen(opens);
+    setChosen(undefined);
+    if (opens) queueMicrotask(place);
+  };
+  return (
+    <>
+      <button
+        ref={opener}
+        type="button"
+        class="chip-button"
+        popovertarget={id}
+        aria-expanded={isOpen}
+        data-filter={only === undefined ? "add" : undefined}
+      >
+        {button}
+      </button>
+      <div ref={box} id={id} popover="auto" class="menu" onToggle={(event) => toggle(event.newState === "open")}>
+        {isOpen && filter === undefined && <Names filters={filters} onChoose={choose} />}
+        {isOpen && filter !== undefined && <Value filter={filter} value={values[filter.name] ?? ""} onChange={set} />}
+      </div>
+    </>
+  );
+}
+
+function Names({
+  filters,
+  onChoose,
+}: {
+  readonly filters: readonly Filter[];
+  readonly onChoose: (name: string) => void;
+}) {
+  return (
+    <>
+      {filters.map(({ name, label }) => (
+        <button key={name} type="button" class="menu-item" onClick={() => onChoose(name)}>
+          {label}
+        </button>
+      ))}
+    </>
+  );
+}
+
+interface ValueProps {
+  readonly filter: Filter;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** Up to so many choices are shown at once; more are behind a select. */
+const MAX_LISTED = 10;
+
+function Value({ filter, value, onChange }: ValueProps) {
+  const [typed, setTyped] = useState(value);
+  const { choices } = filter;
+  if (choices !== undefined && choices.length <= MAX_LISTED) {
+    return (
+      <>
+        {choices.map((choice) => (
+          <button
+            key={choice.value}
+            type="button"
+            class="menu-item"
+            aria-pressed={choice.value === value}
+            onClick={() => onChange(choice.value)}
+          >
+            {choice.label}
+          </button>
+        ))}
+      </>
+    );
+  }
+  return (
+    <form
+      class="filter-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChange(typed.trim());
+      }}
+    >
+      <ValueField filter={filter} value={typed} onChange={setTyped} />
+      <button type="submit" class="button button-primary">
+        Apply
+      </button>
+    </form>
+  );
+}
+
+function ValueField({ filter: { label, choices, isInstant, placeholder, hint }, value, onChange }: ValueProps) {
+  if (choices !== undefined) {
+    const all = [{ value: "", label: "All" }, ...choices];
+    return <SelectField label={label} value={value} choices={all} onChange={onChange} />;
+  }
+  if (isInstant === true) return <InstantField label={label} value={value} onInput={onChange} />;
+  return (
+    <TextField
+      label={label}
+      type="search"
+      value={value}
+      onInput={onChange}
+      hint={hint}
+      {...(placeholder !== undefined && { placeholder })}
+    />
+  );
+}

@@ -1,0 +1,70 @@
+/** The zone in which times are shown and typed: that of the system whose pages are open. */
+import { lazily } from "./lazily.ts";
+
+let shownZone: string | undefined;
+let formats = formatsIn(undefined);
+
+/** Shows and reads times in a zone from now on. Undefined: the reader's own. */
+export function setTimeZone(zone: string | undefined): void {
+  if (zone === shownZone) return;
+  shownZone = zone;
+  formats = formatsIn(zone);
+}
+
+function formatsIn(timeZone: string | undefined) {
+  const day = { day: "numeric", month: "short" } as const;
+  const clock = { hour: "2-digit", minute: "2-digit" } as const;
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    lazily(() => new Intl.DateTimeFormat("en-GB", { ...options, ...(timeZone !== undefined && { timeZone }) }));
+  return {
+    thisYear: format({ ...day, ...clock }),
+    anyYear: format({ ...day, year: "numeric", ...clock }),
+    exact: format({ ...day, year: "numeric", ...clock, second: "2-digit" }),
+    zone: format({ timeZoneName: "short" }),
+    parts: format({
+      ...{ year: "numeric", month: "2-digit", day: "2-digit" },
+      ...{ ...clock, second: "2-digit", hourCycle: "h23" },
+    }),
+  };
+}
+
+/** `26 Nov, 08:46`, with the year where it is another one. */
+export function dayText(instant: Date): string {
+  const isThisYear = wallTime(instant).slice(0, 4) === wallTime(new Date()).slice(0, 4);
+  return (isThisYear ? formats.thisYear() : formats.anyYear()).format(instant);
+}
+
+/** `26 Nov 2026, 08:46:18` */
+export function exactText(instant: Date): string {
+  return formats.exact().format(instant);
+}
+
+/** `CET` */
+export function zoneName(instant: Date): string {
+  const part = formats
+    .zone()
+    .formatToParts(instant)
+    .find(({ type }) => type === "timeZoneName");
+  return part?.value ?? "";
+}
+
+/** Returns the time of the zone's clocks: `2026-11-26T08:46:18`. */
+export function wallTime(instant: Date): string {
+  const parts = Object.fromEntries(
+    formats
+      .parts()
+      .formatToParts(instant)
+      .map(({ type, value }) => [type, value]),
+  );
+  return `${parts["year"]}-${parts["month"]}-${parts["day"]}T${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
+}
+
+/** Returns when the zone's clocks show a time; undefined: it is no time. Of two such instants, the first. */
+export function instantAt(wall: string): Date | undefined {
+  const asUtc = Date.parse(`${wall}Z`);
+  if (Number.isNaN(asUtc)) return undefined;
+  const offsetAt = (ms: number) => Date.parse(`${wallTime(new Date(ms))}Z`) - ms;
+  // The offset at the time itself, which is known only once the time is: around a change of the clocks they differ.
+  const offset = offsetAt(asUtc - offsetAt(asUtc));
+  return new Date(asUtc - offset);
+}

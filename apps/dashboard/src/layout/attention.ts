@@ -1,0 +1,43 @@
+/** How much needs attention, and on which page it is put right. */
+import type { Membership, ShownCheck } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { api } from "../api/api.ts";
+
+/** Milliseconds between two reads. The overview itself reads more often. */
+const REFRESH_INTERVAL_MS = 60_000;
+
+/** Pages of checks whose name in the navigation is another: the operator has no page of all deliveries. */
+const PAGES: Readonly<Record<string, string>> = { webhook: "endpoints", deliveries: "endpoints" };
+
+/** Returns the number of problems that nobody has acknowledged, by the last part of their page's path. */
+export function useAttention({ system_id, partner_id }: Membership): ReadonlyMap<string, number> {
+  const { data } = useQuery({
+    queryKey: ["attention", system_id, partner_id],
+    queryFn: async ({ signal }) => {
+      const { checks } =
+        partner_id === null
+          ? await api.systemOverview.get({ params: { system_id }, signal })
+          : await api.partnerOverview.get({ params: { system_id, partner_id }, signal });
+      return countByPage(checks, partner_id === null ? PAGES : {});
+    },
+    refetchInterval: REFRESH_INTERVAL_MS,
+    staleTime: REFRESH_INTERVAL_MS,
+    // The page itself shows what fails.
+    retry: false,
+  });
+  return data ?? NOTHING;
+}
+
+const NOTHING: ReadonlyMap<string, number> = new Map();
+
+function countByPage(
+  checks: readonly ShownCheck[],
+  renamed: Readonly<Record<string, string>>,
+): ReadonlyMap<string, number> {
+  const open = checks.filter(({ acknowledged, severity }) => acknowledged === null && severity !== "info");
+  const pages = Map.groupBy(open, ({ link }) => {
+    const page = link?.page ?? "overview";
+    return renamed[page] ?? page;
+  });
+  return new Map([...pages].map(([page, found]) => [page, found.length]));
+}

@@ -1,0 +1,117 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { Dialog } from "../components/dialog.tsx";
+import { rowLink } from "../components/table.tsx";
+import { listedPages, pageAddress } from "../membership-pages.ts";
+import type { Page } from "../page.ts";
+import { useCurrentMembership, useSignedIn } from "../session/session.ts";
+
+/** How long `g` waits for its letter. */
+const LETTER_MS = 1_500;
+
+/** The keys of every page, and the dialog that lists them. */
+export function Shortcuts() {
+  const [isShown, setShown] = useState(false);
+  const pages = useLetters();
+  const [, navigate] = useLocation();
+  const goesUntil = useRef(0);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const isGoing = event.timeStamp < goesUntil.current;
+      goesUntil.current = 0;
+      const page = isGoing ? pages.find(({ letter }) => letter === event.key) : undefined;
+      if (page !== undefined) navigate(page.address);
+      else if (event.key === "g") goesUntil.current = event.timeStamp + LETTER_MS;
+      else if (event.key === "?") setShown(true);
+      else if (event.key === "/") focusFilter();
+      else if (event.key === "j") moveRow(1);
+      else if (event.key === "k") moveRow(-1);
+      else if (event.key !== "Escape" || !closeItem()) return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [pages, navigate]);
+  return (
+    <Dialog title="Keyboard" isOpen={isShown} onClose={() => setShown(false)}>
+      <dl class="shortcuts">
+        {[...keys, ...pages.map(({ title, letter }) => [title, `g ${letter}`] as const)].map(([what, key]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>
+              {key.split(" ").map((one) => (
+                <>
+                  <kbd>{one}</kbd>{" "}
+                </>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+const keys = [
+  ["Search", "Ctrl K"],
+  ["Next row", "j"],
+  ["Row before", "k"],
+  ["Open the row", "Enter"],
+  ["Close beside a list", "Escape"],
+  ["Filter", "/"],
+  ["These keys", "?"],
+] as const;
+
+interface LetteredPage {
+  readonly title: string;
+  readonly letter: string;
+  readonly address: string;
+}
+
+/** Returns the pages that `g` and a letter open. */
+function useLetters(): readonly LetteredPage[] {
+  const { memberships } = useSignedIn();
+  const current = useCurrentMembership();
+  if (current === undefined) return [];
+  const lettered = (page: Page): readonly LetteredPage[] =>
+    page.letter === undefined
+      ? []
+      : [{ title: page.title, letter: page.letter, address: pageAddress(page, current, memberships) }];
+  return listedPages(current).flatMap(lettered);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, select, textarea, dialog, [popover]") !== null;
+}
+
+function focusFilter(): void {
+  const controls = document.querySelectorAll<HTMLElement>("main search :is(input, [data-filter=add])");
+  const [control] = [...controls].toSorted((one, other) => Number(isButton(one)) - Number(isButton(other)));
+  if (isButton(control)) control?.click();
+  else control?.focus();
+}
+
+function isButton(element: Element | undefined): boolean {
+  return element instanceof HTMLButtonElement;
+}
+
+/** Moves the focus to the link of the next or previous row. Beside an open page it opens that row. */
+function moveRow(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll("main tbody tr")];
+  const isSplit = document.querySelector(".split-list") !== null;
+  const links = (isSplit ? [...document.querySelectorAll(".split-list tbody tr")] : rows)
+    .map(rowLink)
+    .filter((link) => link !== null);
+  const at = links.findIndex((link) => link.closest("tr")?.matches(":focus-within, [aria-current=true]"));
+  const link = links[at === -1 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))];
+  link?.focus();
+  link?.scrollIntoView({ block: "nearest" });
+  if (isSplit) link?.click();
+}
+
+function closeItem(): boolean {
+  const close = document.querySelector<HTMLElement>(".split-close");
+  close?.click();
+  return close !== null;
+}

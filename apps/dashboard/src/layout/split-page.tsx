@@ -1,0 +1,81 @@
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { Icon } from "../components/icon.tsx";
+import type { Page } from "../page.ts";
+import { PageContent } from "./page-content.tsx";
+import { SplitSide } from "./split-side.ts";
+import { useUrlState } from "./url-state.ts";
+
+interface SplitPageProps {
+  readonly list: Page;
+  /** Undefined: the list alone. */
+  readonly item: Page | undefined;
+}
+
+/**
+ * A list, and on a wide window the page of one of its rows beside it. The list stays as it is while rows are opened, and
+ * the address follows.
+ */
+export function SplitPage({ list, item }: SplitPageProps) {
+  const side = useRef<HTMLDivElement>(null);
+  const [path] = useLocation();
+  useInSight(side, item !== undefined, path);
+  return (
+    <div class={item === undefined ? undefined : "split"}>
+      <div class={item === undefined ? undefined : "split-list"}>
+        <SplitSide.Provider value={item === undefined ? undefined : "list"}>
+          <PageContent page={list} isBeside={item !== undefined} />
+        </SplitSide.Provider>
+      </div>
+      {item !== undefined && (
+        <div ref={side} class="split-item">
+          <SplitSide.Provider value="item">
+            <CloseLink />
+            <PageContent key={path} page={item} isBeside />
+          </SplitSide.Provider>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Leads back to the list alone. */
+function CloseLink() {
+  const [path, navigate] = useLocation();
+  const { here } = useUrlState();
+  return (
+    <button
+      type="button"
+      class="copy split-close"
+      aria-label="Close"
+      title="Close (Escape)"
+      onClick={() => navigate(here(path.slice(0, path.lastIndexOf("/"))))}
+    >
+      <Icon name="close" />
+    </button>
+  );
+}
+
+/** Pixels above what is opened. */
+const TOP_PX = 16;
+
+/**
+ * Keeps what is opened in sight: the page alone scrolls, and the row may be far down the list. What is lower than the
+ * window stays at its top; what is higher begins where the reader is, and scrolls with the list.
+ */
+function useInSight(side: { readonly current: HTMLElement | null }, isOpen: boolean, path: string): void {
+  useLayoutEffect(() => {
+    const box = side.current;
+    const frame = box?.parentElement;
+    if (!isOpen || box === null || frame === null || frame === undefined) return undefined;
+    const begin = Math.max(0, TOP_PX - frame.getBoundingClientRect().top);
+    const place = () => {
+      const isLow = box.offsetHeight <= innerHeight - 2 * TOP_PX;
+      box.classList.toggle("split-low", isLow);
+      box.style.marginTop = isLow ? "0" : `${begin}px`;
+    };
+    const observer = new ResizeObserver(place);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [isOpen, path]);
+}

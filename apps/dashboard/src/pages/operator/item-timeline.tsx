@@ -1,0 +1,114 @@
+import type { HistoryQuery, ResourceEvent } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Code } from "../../components/code.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+import { Time } from "../../components/time.tsx";
+import type { UrlState } from "../../layout/url-state.ts";
+import "./item-timeline.css";
+
+/** Something that is known without an event: imports make none, and events are kept for 30 days. */
+export interface Moment {
+  readonly at: string;
+  /** The event that says the same, and is shown instead where there is one. */
+  readonly event?: string;
+  readonly text: ComponentChildren;
+}
+
+interface TimelineProps extends HistoryQuery {
+  readonly systemId: string;
+  readonly url: UrlState;
+  readonly moments?: readonly Moment[];
+}
+
+const deliveryTones: Readonly<Record<ResourceEvent["deliveries"][number]["status"], Tone>> = {
+  pending: "progress",
+  succeeded: "success",
+  failed: "danger",
+  held: "warning",
+};
+
+/** What happened to something of the fleet, and whom it was delivered to, the newest first. */
+export function Timeline({ systemId, url, of, id, moments = [] }: TimelineProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["fleet", "history", systemId, of, id],
+    queryFn: ({ signal }) => api.fleet.history({ params: { system_id: systemId }, query: { of, id }, signal }),
+  });
+  return (
+    <section class="stack" aria-labelledby="timeline">
+      <div>
+        <h2 id="timeline">Timeline</h2>
+        {data?.is_complete === false && (
+          <p class="muted">Too many events at the same time: some may be missing here.</p>
+        )}
+      </div>
+      {data === undefined &&
+        (error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
+      {data !== undefined && <Entries events={data.data} moments={moments} url={url} />}
+    </section>
+  );
+}
+
+interface EntriesProps {
+  readonly events: readonly ResourceEvent[];
+  readonly moments: readonly Moment[];
+  readonly url: UrlState;
+}
+
+function Entries({ events, moments, url }: EntriesProps) {
+  const told = new Map(moments.map((moment) => [moment.event, moment.text]));
+  const entries = [
+    ...events.map((event) => ({ at: event.at, key: event.id, text: told.get(event.event), event })),
+    ...moments
+      .filter(({ event }) => event === undefined || events.every((one) => one.event !== event))
+      .map(({ at, text }, index) => ({ at, key: `moment ${index}`, text, event: undefined })),
+  ].toSorted((one, other) => other.at.localeCompare(one.at));
+  if (entries.length === 0)
+    return <EmptyState title="No events">Imports make no events, and events are kept for 30 days.</EmptyState>;
+  return (
+    <ol class="moments">
+      {entries.map(({ at, key, text, event }) => (
+        <li key={key}>
+          <span class="moment-text">
+            {text !== undefined && <span>{text}</span>}
+            {event !== undefined && <code class={text === undefined ? "mono" : "mono muted"}>{event.event}</code>}
+          </span>
+          <span class="muted">
+            <Time at={at} />
+          </span>
+          {event !== undefined && event.deliveries.length > 0 && <Deliveries event={event} url={url} />}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Deliveries({ event, url }: { readonly event: ResourceEvent; readonly url: UrlState }) {
+  return (
+    <ul class="moment-deliveries" aria-label="Delivered to">
+      {event.deliveries.map(({ id, partner_id, partner_name, status }) => (
+        <li key={id} class="row">
+          <Link href={url.link(`/partners/${encodeURIComponent(partner_id)}/deliveries/${encodeURIComponent(id)}`)}>
+            {partner_name}
+          </Link>
+          <Status tone={deliveryTones[status]}>{status}</Status>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** An object as partners read it. */
+export function AsApi({ value }: { readonly value: object }) {
+  return (
+    <details>
+      <summary>As the API gives it</summary>
+      <Code text={JSON.stringify(value, null, 2)} label="As the API gives it" />
+    </details>
+  );
+}

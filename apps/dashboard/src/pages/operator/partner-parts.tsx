@@ -1,0 +1,224 @@
+import type { EndpointSummary, MemberList, ShownKey, ShownPartner } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Chart } from "../../components/chart.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Facts } from "../../components/facts.tsx";
+import { Status } from "../../components/status.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { type UrlState, useUrlState } from "../../layout/url-state.ts";
+import type { Access } from "../../session/session.ts";
+import { endpointState } from "../endpoint-state.ts";
+import { keyName } from "../keys/key-dialogs.tsx";
+import { KeyStatus } from "../keys/key-table.tsx";
+import { daySeries } from "../keys/usage-series.ts";
+import { waitingText } from "../waiting-text.ts";
+import "./partner-parts.css";
+
+interface PartnerPartsProps {
+  readonly access: Access;
+  readonly partner: ShownPartner;
+}
+
+/** What a partner has and does: its webhook, requests, keys and people, each with the way to all of it. */
+export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerPartsProps) {
+  const url = useUrlState();
+  const keys = useKeysOf(systemId, id);
+  return (
+    <>
+      <div class="partner-parts">
+        <WebhookPart systemId={systemId} id={id} url={url} />
+        <RequestsPart systemId={systemId} id={id} keys={keys.data} url={url} />
+      </div>
+      <Part title="Keys" links={[["All keys", url.link("/operator/keys")]]}>
+        <Table
+          caption="Keys"
+          columns={keyColumns(url)}
+          rows={keys.data}
+          rowKey={(key) => key.id}
+          error={keys.error}
+          onRetry={() => void keys.refetch()}
+          empty={<EmptyState title="No key works">Issue one on the page Keys.</EmptyState>}
+        />
+      </Part>
+      <PeoplePart systemId={systemId} id={id} url={url} />
+      <VisitPart id={id} url={url} />
+    </>
+  );
+}
+
+interface PartProps {
+  readonly title: string;
+  readonly links: readonly (readonly [text: string, href: string])[];
+  readonly children: ComponentChildren;
+}
+
+function Part({ title, links, children }: PartProps) {
+  return (
+    <section class="stack partner-part" aria-label={title}>
+      <div class="partner-part-head">
+        <h2>{title}</h2>
+        <span class="row">
+          {links.map(([text, href]) => (
+            <Link key={href} href={href}>
+              {text}
+            </Link>
+          ))}
+        </span>
+      </div>
+      {children}
+    </section>
+  );
+}
+
+interface OfPartner {
+  readonly systemId: string;
+  readonly id: string;
+  readonly url: UrlState;
+}
+
+function WebhookPart({ systemId, id, url }: OfPartner) {
+  const { data } = useQuery({
+    queryKey: ["endpoints", systemId],
+    queryFn: ({ signal }) => api.endpoints.list({ params: { system_id: systemId }, signal }),
+  });
+  const endpoint = data?.data.find(({ partner_id: partnerId }) => partnerId === id);
+  const page = url.link(`/operator/endpoints/${encodeURIComponent(id)}`);
+  const deliveries = url.link(`/partners/${encodeURIComponent(id)}/deliveries`);
+  return (
+    <Part
+      title="Webhook"
+      links={[
+        ["Settings", page],
+        ["Deliveries", deliveries],
+      ]}
+    >
+      {endpoint === undefined || endpoint.url === null ? (
+        <p class="muted">{data === undefined ? " " : "No address is set."}</p>
+      ) : (
+        <EndpointFacts endpoint={endpoint} />
+      )}
+    </Part>
+  );
+}
+
+function EndpointFacts({ endpoint }: { readonly endpoint: EndpointSummary }) {
+  const [tone, text] = endpointState(endpoint);
+  return (
+    <Facts
+      facts={[
+        ["State", <Status tone={tone}>{text}</Status>],
+        ["Address", <span class="mono">{endpoint.url}</span>],
+        ["Waiting", waitingText(endpoint.pending)],
+        ["Held", waitingText(endpoint.held)],
+        ["Failing since", <Time at={endpoint.failing_since} none="no" />],
+      ]}
+    />
+  );
+}
+
+const SHOWN_DAYS = 7;
+/** Each key is a request more. */
+const CHARTED_KEYS = 6;
+
+function RequestsPart({ systemId, id, keys, url }: OfPartner & { readonly keys: readonly ShownKey[] | undefined }) {
+  const ids = (keys ?? []).slice(0, CHARTED_KEYS).map((key) => key.id);
+  const { data } = useQuery({
+    queryKey: ["usage-days", systemId, id, ids],
+    queryFn: async ({ signal }) => {
+      const params = { system_id: systemId };
+      const days = ids.map((key_id) =>
+        api.systemRequests.days({ params, query: { key_id, days: SHOWN_DAYS }, signal }),
+      );
+      return (await Promise.all(days)).flatMap((answer) => answer.data);
+    },
+    enabled: keys !== undefined,
+  });
+  return (
+    <Part title="Requests" links={[["Its requests", url.link(`/partners/${encodeURIComponent(id)}/requests`)]]}>
+      <Chart
+        title="Requests per day (UTC)"
+        {...daySeries(data ?? [], SHOWN_DAYS, new Date().getTime())}
+        unit="requests"
+      />
+    </Part>
+  );
+}
+
+/** Returns a partner's keys that work, the last used first. */
+function useKeysOf(systemId: string, id: string) {
+  return useQuery({
+    queryKey: ["keys", systemId, undefined],
+    queryFn: ({ signal }) => api.systemKeys.list({ params: { system_id: systemId }, signal }),
+    select: ({ data }) =>
+      data
+        .filter((key) => key.partner_id === id && key.status !== "revoked" && key.status !== "expired")
+        .toSorted((one, other) => (other.last_used_at ?? "").localeCompare(one.last_used_at ?? "")),
+  });
+}
+
+function keyColumns(url: UrlState): readonly Column<ShownKey>[] {
+  return [
+    {
+      id: "key",
+      title: "Key",
+      cell: (key) => <Link href={url.link("/operator/keys", { key: key.id })}>{keyName(key)}</Link>,
+    },
+    { id: "status", title: "Status", cell: (key) => <KeyStatus shown={key} /> },
+    { id: "used", title: "Last used", cell: ({ last_used_at: at }) => <Time at={at} /> },
+    {
+      id: "limit",
+      title: "Requests per minute",
+      align: "end",
+      isSecondary: true,
+      cell: ({ rate_limit: limit }) => limit.toLocaleString("en"),
+    },
+  ];
+}
+
+function PeoplePart({ systemId, id, url }: OfPartner) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["partner-people", systemId, id],
+    queryFn: ({ signal }) =>
+      api.operatorPeople.list({ params: { system_id: systemId }, query: { partner_id: id }, signal }),
+  });
+  return (
+    <Part title="People" links={[["Invite", url.link("/operator/people", { partner: id })]]}>
+      <Table
+        caption="People"
+        columns={peopleColumns}
+        rows={data?.members}
+        rowKey={(member) => member.id}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<EmptyState title="Nobody yet">Invite the partner’s first admin on the page People.</EmptyState>}
+      />
+    </Part>
+  );
+}
+
+const peopleColumns: readonly Column<MemberList["members"][number]>[] = [
+  { id: "name", title: "Name", cell: ({ name }) => name },
+  { id: "role", title: "Role", cell: ({ role }) => role },
+  { id: "email", title: "Email", cell: ({ email }) => email },
+  {
+    id: "seen",
+    title: "Last seen",
+    isSecondary: true,
+    cell: ({ last_used_at: at }) => <Time at={at} none="not signed in" />,
+  },
+];
+
+/** The partner's own pages, which the operator's people may read. */
+function VisitPart({ id, url }: Pick<OfPartner, "id" | "url">) {
+  return (
+    <p class="muted">
+      <Link href={url.link(`/partners/${encodeURIComponent(id)}/overview`)}>See the partner’s pages</Link> as its people
+      do: your visit is in its audit log. <Link href={url.link("/operator/audit", { partner_id: id })}>Audit log</Link>{" "}
+      of this partner.
+    </p>
+  );
+}
