@@ -39,7 +39,7 @@ export async function recordPastStates(
     ...{ reserved: 0, disabled: 0, docks_disabled: null, flags: isOffline ? OFFLINE_FLAGS : ONLINE_FLAGS },
   }));
   await insertPastStates(tx, systemId, rows, since);
-  await insertMarksBetween(tx, systemId, since, until);
+  await insertMarksBetween(tx, systemId, { from: since, to: until, summedTo: null });
 }
 
 /** Adds each station's state at the beginning of each month in the period: a read looks no further back. */

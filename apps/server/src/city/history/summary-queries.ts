@@ -36,9 +36,15 @@ export async function findLocalTime(
 
 const sampled = ["available", "reserved", "on_trip", "disabled", "missing", "online", "empty", '"full"', "offline"];
 
+/** SQL: whether an hour between two instants has not been summed even once. */
+const isUnsummed = (from: string, to: string) => `exists (
+       select from sum_marks mark where mark.system_id = $1 and mark.is_first
+         and mark.hour > ${from} - interval '1 hour' and mark.hour < ${to})`;
+
 const steps = statement(
   "summary.steps",
-  `select step."from", step."to", rides.started::int as started, rides.ended::int as ended, samples.*
+  `select step."from", step."to", rides.started::int as started, rides.ended::int as ended, samples.*,
+     ${isUnsummed('step."from"', 'step."to"')} as is_unsummed
    from unnest($2::timestamptz[], $3::timestamptz[]) as step ("from", "to")
    cross join lateral (
      select coalesce(sum(rides_started), 0) as started, coalesce(sum(rides_ended), 0) as ended
@@ -57,6 +63,8 @@ export interface StepRow extends Readonly<Record<Sampled, number | null>> {
   readonly to: Date;
   readonly started: number;
   readonly ended: number;
+  /** Whether an hour of it has not been summed even once. */
+  readonly is_unsummed: boolean;
 }
 
 /** Returns the sums of steps, oldest first. @param bounds where each begins, and where the last one ends */
@@ -81,7 +89,7 @@ const ridesOfWeeks = statement(
        coalesce(sum(rides_started * least(1, extract(epoch from days.until_now - starts_at) / 900))
          filter (where starts_at < days.until_now), 0) as until_now
      from ride_quarters where system_id = $1 and starts_at >= days.begins and starts_at < days.ends) as rides
-   where days.ends > $4::timestamptz
+   where days.ends > $4::timestamptz and (week = 0 or not ${isUnsummed("days.begins", "days.ends")})
    order by week`,
 );
 
@@ -95,7 +103,7 @@ export interface RidesOfDay {
 /**
  * Returns the rides of today and of the same day of the four weeks before, up to this time of the day. Of the quarter of an
  * hour in which this time lies, a past day counts the part that is over.
- * @param summedFrom days that are over by then are left out
+ * @param summedFrom days that are over by then are left out, like past days of which an hour was never summed
  */
 export function listRidesOfWeeks(
   db: QueryRunner,
@@ -135,28 +143,38 @@ const NOT: Readonly<Record<LastingState, string>> = {
   offline: `not (${status("offline")})`,
 };
 
+/** SQL: the instant of the change after the newest one that says otherwise, of those whose days a condition allows. */
+const beginning = (state: LastingState, days: string) => `(
+       select next.at
+       from (
+         select c.at from station_changes c
+         where c.system_id = $1 and c.station_id = found.id and ${days} and ${NOT[state]}
+         order by c.at desc limit 1) as other
+       cross join lateral (
+         select c.at from station_changes c
+         where c.system_id = $1 and c.station_id = found.id and c.at > other.at
+           and c.changed_on >= (other.at at time zone 'UTC')::date and c.changed_on <= found.changed_on
+         order by c.at limit 1) as next)`;
+
 /*
- * A station has been so since the change after the newest one that says otherwise. Looks back month by month, for what may be
- * a year: nearly all stations find it in the first.
+ * A station has been so since the change after the newest one that says otherwise. Nearly all stations find it in the month of
+ * their newest change, which is one partition. A look into all of them costs a descent in each, whatever it finds.
  */
 const lasting = (state: LastingState) =>
   statement(
     `summary.lasting.${state}`,
     `with found as materialized (
-       select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since
-       from stations s where s.system_id = $1 and ${OWN[state]}),
-     since as (
-       select found.*, other.at as other_at
-       from found left join lateral (
-         select c.at from station_changes c
-         where c.system_id = $1 and c.station_id = found.id and c.changed_on >= $2::date and ${NOT[state]}
-         order by c.at desc limit 1) as other on true)
-     select since.id, since.name, since.bikes, since.docks, (select count(*) from found)::int as n,
-       case when since.state_since = '-infinity' then since.known_since else (
-         select min(c.at) from station_changes c
-         where c.system_id = $1 and c.station_id = since.id and c.changed_on >= $2::date
-           and c.at > coalesce(since.other_at, '-infinity')) end as since
-     from since order by since nulls first, since.id limit 100`,
+       select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since,
+         (s.state_since at time zone 'UTC')::date as changed_on,
+         (date_trunc('month', s.state_since, 'UTC') at time zone 'UTC')::date as month
+       from stations s where s.system_id = $1 and ${OWN[state]})
+     select found.id, found.name, found.bikes, found.docks, (select count(*) from found)::int as n,
+       case when found.state_since = '-infinity' then found.known_since else coalesce(
+         ${beginning(state, "c.changed_on >= found.month and c.changed_on <= found.changed_on")},
+         ${beginning(state, "c.changed_on >= $2::date and c.changed_on < found.month")},
+         (select c.at from station_changes c
+          where c.system_id = $1 and c.station_id = found.id and c.changed_on >= $2::date order by c.at limit 1)) end as since
+     from found order by since nulls first, found.id limit 100`,
   );
 
 const lastings = { empty: lasting("empty"), full: lasting("full"), offline: lasting("offline") };

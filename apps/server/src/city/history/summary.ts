@@ -93,9 +93,16 @@ async function boundsBefore(
   return before.slice(-(days + 1));
 }
 
-function stepOf({ from, to, started, ended, ...means }: StepRow, progress: SumProgress | undefined): SummaryStep {
+function stepOf(
+  { from, to, started, ended, is_unsummed, ...means }: StepRow,
+  progress: SumProgress | undefined,
+): SummaryStep {
   const isSummed =
-    progress !== undefined && progress.summed_to !== null && from < progress.summed_to && to > progress.summed_from;
+    progress !== undefined &&
+    progress.summed_to !== null &&
+    from < progress.summed_to &&
+    to > progress.summed_from &&
+    !is_unsummed;
   const { available, reserved, on_trip, disabled, missing, online, empty, full, offline } = means;
   return {
     from: from.toISOString(),

@@ -151,14 +151,32 @@ export async function findChangedHours(
 
 const markHours = statement(
   "sums.markHours",
-  `insert into sum_marks (system_id, hour, of_flows)
-   select placed.system_id, marked.hour, true
+  `insert into sum_marks (system_id, hour, of_flows, is_first)
+   select placed.system_id, marked.hour, true, $4::timestamptz is null or marked.hour >= $4
    from ${rowsOfSystem("generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') as marked (hour)")}`,
 );
 
-/** Marks every hour from one until before another. */
-export async function insertMarksBetween(tx: Transaction, systemId: string, from: Date, to: Date): Promise<void> {
-  await tx.query(markHours, [systemId, from, to]);
+/** Marks every hour from one until before another. @param summedTo the end of the hours that were summed as they passed */
+export async function insertMarksBetween(
+  tx: Transaction,
+  systemId: string,
+  { from, to, summedTo }: { readonly from: Date; readonly to: Date; readonly summedTo: Date | null },
+): Promise<void> {
+  await tx.query(markHours, [systemId, from, to, summedTo]);
+}
+
+const markRideHours = statement(
+  "sums.markRideHours",
+  `insert into sum_marks (system_id, hour, of_flows, is_first)
+   select placed.system_id, marked.hour, false, not exists (
+     select from ride_quarters q
+     where q.system_id = $1 and q.starts_at >= marked.hour and q.starts_at < marked.hour + interval '1 hour')
+   from ${rowsOfSystem("unnest($2::timestamptz[]) as marked (hour)")}`,
+);
+
+/** Marks hours in which rides that were written start or end. Where no ride was counted yet, none is not the answer. */
+export async function insertRideMarks(tx: Transaction, systemId: string, hours: readonly Date[]): Promise<void> {
+  if (hours.length > 0) await tx.query(markRideHours, [systemId, hours]);
 }
 
 const takeMarks = statement(

@@ -16,11 +16,16 @@ afterEach(() => harness.close());
 
 const MINUTE_MS = 60_000;
 const at = (time: string) => harness.clock.advance(Date.parse(`2026-06-01T${time}Z`) - harness.clock());
-const sum = async (changedRides?: number) => {
+const sum = async (changedRides?: number, monotonic = () => performance.now()) => {
   // What was written just now lies behind the horizon a second later.
   await harness.db.query(passSecond);
   await harness.db.query(readSecond);
-  return sumSystem({ ...harness, monotonic: () => performance.now(), ...(changedRides && { changedRides }) }, "main");
+  return sumSystem({ ...harness, monotonic, ...(changedRides && { changedRides }) }, "main");
+};
+/** A turn whose time is over before it comes to the hours of the past. */
+const markOnly = () => {
+  let now = 0;
+  return sum(undefined, () => (now += 60_000));
 };
 const passSecond = statement("test.passSecond", "update rides set change_position = change_position - 1100000");
 const readSecond = statement("test.readSecond", "update sum_progress set position = position - 1100000");
@@ -191,6 +196,31 @@ test("days are the system's: 23 and 25 hours long when clocks change, and made a
   expect(autumn.data).toMatchObject([{ from: "2025-10-25T22:00:00.000Z", to: "2025-10-26T23:00:00.000Z" }]);
 });
 
+test("hours that were never summed have no sums rather than no rides", async () => {
+  const ride = (id: string, hour: string) => ({
+    ...{ id, bike_id: id, start_station_id: "A", end_station_id: "B" },
+    ...{ started_at: `${hour}:05:00Z`, ended_at: `${hour}:15:00Z` },
+  });
+  const pastRides = async () => {
+    const { data } = await summary({ step: "PT1H", from: "2026-05-25T10:00:00Z", to: "2026-05-25T14:00:00Z" });
+    const [whole] = (await summary({ step: "P1D", from: "2026-05-25T00:00:00Z", to: "2026-05-26T00:00:00Z" })).data;
+    return [...data, whole].map((step) => step?.rides_started);
+  };
+  const usual = async () => (await cityAtAGlance(harness, "main", MINUTE_MS)).rides.before;
+  at("12:30:00");
+  await harness.past(ride("a", "2026-05-25T11"));
+  await markOnly();
+  expect([await pastRides(), await usual()]).toEqual([[null, null, null, null, null], []]);
+  await sum();
+  expect([await pastRides(), await usual()]).toMatchObject([[null, 1, 0, 0, 1], [{ day: "2026-05-25", whole_day: 1 }]]);
+  // An import of what was before, of an hour that seemed to have no rides, and of one that had some.
+  await harness.past(ride("b", "2026-05-25T10"), ride("c", "2026-05-25T12"), ride("d", "2026-05-25T11"));
+  await markOnly();
+  expect([await pastRides(), await usual()]).toEqual([[null, 1, null, 0, null], []]);
+  await sum();
+  expect(await pastRides()).toEqual([1, 2, 1, 0, 4]);
+});
+
 test("a glance shows the bikes by state, since when stations are empty, and today against the same days before", async () => {
   const weekAgo = {
     ...{ id: "w", bike_id: "w", start_station_id: "A", end_station_id: "B" },
@@ -229,5 +259,22 @@ test("a glance shows the bikes by state, since when stations are empty, and toda
       before: [{ day: "2026-05-25", until_now: 1, whole_day: 2 }],
       usual_until_now: 1,
     },
+  });
+});
+
+test("a station is so since its newest change from another state, however many months and changes ago", async () => {
+  at("12:30:00");
+  await harness.start({ id: "r", bike_id: "1" });
+  at("13:00:00");
+  await harness.offline({ id: "A" }, { id: "B" });
+  harness.clock.advance(70 * 24 * 60 * MINUTE_MS);
+  await harness.end({ id: "r", end_station_id: "B" });
+  const { offline } = (await cityAtAGlance(harness, "main", MINUTE_MS)).stations;
+  expect(offline).toMatchObject({
+    count: 2,
+    data: [
+      { id: "A", since: "2026-06-01T13:00:00.000Z" },
+      { id: "B", bikes: 1, since: "2026-06-01T13:00:00.000Z" },
+    ],
   });
 });

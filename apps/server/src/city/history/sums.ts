@@ -14,7 +14,7 @@ import {
   insertFlowMarks,
   insertMarksBetween,
   insertProgress,
-  insertSumMarks,
+  insertRideMarks,
   lockSumProgress,
   makeFleetSamples,
   sumFlowDay,
@@ -129,7 +129,8 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
       if (progress === undefined) return undefined;
       const next = { ...progress, time_zone: timeZone, next_hour: hourOf(now) };
       if (progress.next_hour < next.next_hour) {
-        await insertMarksBetween(tx, systemId, progress.next_hour, next.next_hour);
+        const summed = { summedTo: progress.summed_to };
+        await insertMarksBetween(tx, systemId, { from: progress.next_hour, to: next.next_hour, ...summed });
       }
       const since = await expandOpenMarks(tx, systemId, { oldest: keptFrom(clock()), nextHour: next.next_hour });
       // At the beginning all days are marked with their hours.
@@ -142,12 +143,8 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
         const read = { after: progress.position, before: horizon.position, limit: changedRides };
         const { position, n, hours } = await findChangedHours(tx, systemId, read);
         const kept = hours.filter((hour) => hour >= oldest);
-        insertSumMarks(
-          tx,
-          systemId,
-          kept.filter((hour) => hour < next.next_hour),
-          false,
-        );
+        const past = kept.filter((hour) => hour < next.next_hour);
+        await insertRideMarks(tx, systemId, past);
         const flows = kept.filter((hour) => hour >= keptFrom(clock()));
         await insertFlowMarks(tx, systemId, flows, flowTimes(now, timeZone));
         next.position = position;

@@ -631,6 +631,7 @@ export interface Tables {
     readonly id: string;
     readonly of_flows: boolean;
     readonly and_after: boolean;
+    readonly is_first: boolean;
   };
   readonly sum_progress: {
     readonly system_id: string;
@@ -902,7 +903,7 @@ export const columnTypes = {
   station_changes: { system_id: "text", station_id: "text", at: "timestamptz", changed_on: "date", bikes: "integer", reserved: "integer", disabled: "integer", docks: "integer", docks_disabled: "integer", flags: "smallint", by_type: "text" },
   station_hours: { system_id: "text", station_id: "text", hour: "timestamptz", rides_started: "integer", rides_ended: "integer", seconds_online: "integer", seconds_empty: "integer", seconds_full: "integer", seconds_offline: "integer", bike_seconds: "bigint", bikes: "smallint[]", docks: "smallint[]" },
   stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text", docks_base: "integer", change_position: "bigint", source_facts: "json", vehicle_docks_available: "json", state_since: "timestamptz", known_since: "timestamptz" },
-  sum_marks: { system_id: "text", hour: "timestamptz", id: "text", of_flows: "boolean", and_after: "boolean" },
+  sum_marks: { system_id: "text", hour: "timestamptz", id: "text", of_flows: "boolean", and_after: "boolean", is_first: "boolean" },
   sum_progress: { system_id: "text", position: "bigint", summed_from: "timestamptz", next_hour: "timestamptz", summed_to: "timestamptz", flows_to: "timestamptz", time_zone: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
