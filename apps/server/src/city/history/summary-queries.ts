@@ -143,37 +143,33 @@ const NOT: Readonly<Record<LastingState, string>> = {
   offline: `not (${status("offline")})`,
 };
 
-/** SQL: the instant of the change after the newest one that says otherwise, of those whose days a condition allows. */
-const beginning = (state: LastingState, days: string) => `(
-       select next.at
-       from (
-         select c.at from station_changes c
-         where c.system_id = $1 and c.station_id = found.id and ${days} and ${NOT[state]}
-         order by c.at desc limit 1) as other
-       cross join lateral (
-         select c.at from station_changes c
-         where c.system_id = $1 and c.station_id = found.id and c.at > other.at
-           and c.changed_on >= (other.at at time zone 'UTC')::date and c.changed_on <= found.changed_on
-         order by c.at limit 1) as next)`;
+const CHANGES = "station_changes c where c.system_id = $1 and c.station_id = found.id";
+
+/** SQL: the instant of the change after the newest one that says otherwise, of the changes from a day until before another. */
+const beginning = (state: LastingState, from: string, to: string) => `(
+           select next.at
+           from (
+             select c.at from ${CHANGES} and c.changed_on >= ${from}::date and c.changed_on < ${to}::date and ${NOT[state]}
+             order by c.at desc limit 1) as other
+           cross join lateral (
+             select c.at from ${CHANGES} and c.changed_on >= ${from}::date and c.changed_on < $5::date and c.at > other.at
+             order by c.at limit 1) as next)`;
 
 /*
- * A station has been so since the change after the newest one that says otherwise. Nearly all stations find it in the month of
- * their newest change, which is one partition. A look into all of them costs a descent in each, whatever it finds.
+ * A station has been so since the change after the newest one that says otherwise. Nearly all stations find it in this month
+ * or, when that has just begun, in the one before. A look into all partitions costs a descent in each, whatever it finds. The
+ * months are parameters, so that each look begins with the partitions that it needs.
  */
 const lasting = (state: LastingState) =>
   statement(
     `summary.lasting.${state}`,
     `with found as materialized (
-       select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since,
-         (s.state_since at time zone 'UTC')::date as changed_on,
-         (date_trunc('month', s.state_since, 'UTC') at time zone 'UTC')::date as month
+       select s.id, s.name, s.num_bikes_available as bikes, s.num_docks_available as docks, s.state_since, s.known_since
        from stations s where s.system_id = $1 and ${OWN[state]})
      select found.id, found.name, found.bikes, found.docks, (select count(*) from found)::int as n,
        case when found.state_since = '-infinity' then found.known_since else coalesce(
-         ${beginning(state, "c.changed_on >= found.month and c.changed_on <= found.changed_on")},
-         ${beginning(state, "c.changed_on >= $2::date and c.changed_on < found.month")},
-         (select c.at from station_changes c
-          where c.system_id = $1 and c.station_id = found.id and c.changed_on >= $2::date order by c.at limit 1)) end as since
+         ${beginning(state, "$4", "$5")}, ${beginning(state, "$3", "$4")}, ${beginning(state, "$2", "$3")},
+         (select c.at from ${CHANGES} and c.changed_on >= $2::date order by c.at limit 1)) end as since
      from found order by since nulls first, found.id limit 100`,
   );
 
@@ -189,14 +185,18 @@ export interface LastingRow {
   readonly n: number;
 }
 
-/** Returns the stations in a state, those for the longest time first. @param oldest the day from which changes are looked at */
+/**
+ * Returns the stations in a state, those for the longest time first.
+ * @param days the days (UTC) of the oldest changes that are looked at, and on which the months begin
+ */
 export function listLastingStations(
   db: QueryRunner,
   systemId: string,
   state: LastingState,
-  oldest: Date,
+  days: Readonly<Record<"oldest" | "lastMonth" | "thisMonth" | "nextMonth", string>>,
 ): Promise<LastingRow[]> {
-  return db.query<LastingRow>(lastings[state], [systemId, oldest]);
+  const { oldest, lastMonth, thisMonth, nextMonth } = days;
+  return db.query<LastingRow>(lastings[state], [systemId, oldest, lastMonth, thisMonth, nextMonth]);
 }
 
 const stationSums = statement(

@@ -163,8 +163,11 @@ async function lastingStations(
   state: LastingState,
   now: Date,
 ): Promise<Glance["stations"]["empty"]> {
-  const oldest = new Date(now.getTime() - HISTORY_RETENTION_DAYS * DAY_MS);
-  const rows = await listLastingStations(db, systemId, state, oldest);
+  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const monthOf = (offset: number) => dayOf(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset));
+  const oldest = dayOf(now.getTime() - HISTORY_RETENTION_DAYS * DAY_MS);
+  const days = { oldest, lastMonth: monthOf(-1), thisMonth: monthOf(0), nextMonth: monthOf(1) };
+  const rows = await listLastingStations(db, systemId, state, days);
   return {
     count: rows[0]?.n ?? 0,
     data: rows.map(({ id, name, bikes, docks, since }) => ({
