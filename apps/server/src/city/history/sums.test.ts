@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
+import { checkInvariants } from "../../health/check/service.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { describe as describeSystem } from "../descriptions/service.ts";
 import { listFlows } from "./flows.ts";
@@ -277,4 +278,24 @@ test("a station is so since its newest change from another state, however many m
       { id: "B", bikes: 1, since: "2026-06-01T13:00:00.000Z" },
     ],
   });
+});
+
+test("check finds sums that are not those of the rides, and leaves out hours that are yet to be summed", async () => {
+  const check = async () => (await checkInvariants(harness.db, "main")).find(({ name }) => name === "ride_sums");
+  at("12:10:00");
+  await harness.start({ id: "r1", bike_id: "1" }, { id: "r2", bike_id: "2" });
+  at("14:30:00");
+  await sum();
+  expect(await check()).toMatchObject({ broken: 0 });
+  await harness.past({
+    ...{ id: "late", bike_id: "3", start_station_id: "A", end_station_id: "B" },
+    ...{ started_at: "2026-06-01T12:20:00Z", ended_at: "2026-06-01T12:40:00Z" },
+  });
+  expect(await check()).toMatchObject({ broken: 0 });
+  await sum();
+  expect(await check()).toMatchObject({ broken: 0 });
+  const spoil = "update ride_quarters set rides_started = 7 where starts_at = '2026-06-01T12:15:00Z'";
+  await harness.db.query(statement("test.spoilSums", spoil));
+  const examples = ["2026-06-01T12:15Z: 7 started and 0 ended kept, 1 and 0 there"];
+  expect(await check()).toMatchObject({ broken: 1, examples });
 });

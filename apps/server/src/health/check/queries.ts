@@ -205,6 +205,38 @@ const history: readonly InvariantText[] = [
   ],
 ];
 
+const QUARTER = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
+
+// Of the last day that is settled. Hours that are to be summed again, and those of rides that summing has not read, may differ.
+const sums: readonly InvariantText[] = [
+  [
+    "ride_sums",
+    "the summed rides of each quarter of an hour of the last 24 hours, without the newest, are those that started and ended in it",
+    `with span as materialized (
+       select position, next_hour - interval '25 hours' as begins, next_hour - interval '1 hour' as ends
+       from sum_progress where system_id = $1 and summed_to >= next_hour),
+     happened as materialized (
+       select r.started_at as at, (r.status <> 'cancelled')::int as started, 0 as ended, r.change_position > span.position as is_unread
+       from span join rides r on r.system_id = $1 and r.started_at >= span.begins and r.started_at < span.ends
+       union all
+       select r.ended_at, 0, (r.status = 'completed')::int, r.change_position > span.position
+       from span join rides r on r.system_id = $1 and r.ended_at >= span.begins and r.ended_at < span.ends),
+     open as materialized (
+       select date_trunc('hour', at, 'UTC') as hour from happened where is_unread
+       union all select hour from sum_marks where system_id = $1)
+     select to_char(starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"') || ': '
+       || coalesce(kept.started, 0) || ' started and ' || coalesce(kept.ended, 0) || ' ended kept, '
+       || coalesce(real.started, 0) || ' and ' || coalesce(real.ended, 0) || ' there'
+     from (select ${QUARTER("at")} as starts_at, sum(started) as started, sum(ended) as ended from happened group by 1) as real
+     full join (
+       select q.starts_at, q.rides_started as started, q.rides_ended as ended
+       from span join ride_quarters q on q.system_id = $1 and q.starts_at >= span.begins and q.starts_at < span.ends) as kept
+       using (starts_at)
+     where (coalesce(kept.started, 0), coalesce(kept.ended, 0)) <> (coalesce(real.started, 0), coalesce(real.ended, 0))
+       and not exists (select from open where hour = date_trunc('hour', starts_at, 'UTC'))`,
+  ],
+];
+
 /** Invariants of stored counts. */
 const counts: readonly InvariantText[] = [
   [
@@ -241,6 +273,7 @@ const fleetInvariants = [
   ...quotas,
   ...stationCounters,
   ...history,
+  ...sums,
   ...counts,
 ];
 
