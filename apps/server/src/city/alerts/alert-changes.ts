@@ -17,6 +17,7 @@ import {
 } from "./alert.rules.ts";
 import {
   countOpenedOfSource,
+  findLaterEnds,
   findStandingStations,
   insertAlerts,
   lockAlertsOfSource,
@@ -92,10 +93,12 @@ export async function openClosures(
   const wanted = new Map(closures.map((closure) => [closure.stationId, closure.summary]));
   const held = await lockClosuresOf(tx, systemId, [...wanted.keys()]);
   const open = new Map(held.map((alert) => [alert.closes_station, alert]));
+  const ends = await findLaterEnds(tx, systemId, [...wanted.keys()], now);
   const language = await mainLanguageOf(tx, systemId);
   const changes = [...wanted].flatMap(([stationId, given]): AlertChange[] => {
     const before = open.get(stationId);
-    const isOver = before !== undefined && alertAt(before, now).ended_at !== null;
+    const end = before && alertAt(before, now).ended_at;
+    const isOver = end !== undefined && end !== null;
     const summary = canonicalTexts(given, language);
     if (before !== undefined && !isOver) {
       const after = changedAlert(before, before.type, { ...before.content, summary }, now);
@@ -103,7 +106,8 @@ export async function openClosures(
     }
     const content = { summary, station_ids: [stationId] };
     const base = { id: ids.next("alert"), source: "operator", type: "station_closure", content } as const;
-    const opened: AlertChange = { before: undefined, after: newAlert({ ...base, closes_station: stationId }, now) };
+    const after = newAlert({ ...base, closes_station: stationId }, now, end ?? ends.get(stationId));
+    const opened: AlertChange = { before: undefined, after };
     return before === undefined ? [opened] : [{ before, after: alertAt(before, now) }, opened];
   });
   await writeAlerts(command, changes);
@@ -124,20 +128,47 @@ export async function endAlertsOfRemoved(
   command: AlertCommand,
   stationIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  if (stationIds.length === 0) return new Set();
+  const { pointless } = await lockAlertsAbout(command, stationIds);
+  await writeAlerts(command, endingOf(pointless, command.now));
+  return new Set();
+}
+
+/**
+ * Ends the operator's alerts that concern only these stations, which are locked and deleted without a trace. The alerts that
+ * concern other places too name them no more.
+ */
+export async function endAlertsOfDeleted(command: AlertCommand, stationIds: readonly string[]): Promise<void> {
+  const { pointless, others } = await lockAlertsAbout(command, stationIds);
+  const deleted = new Set(stationIds);
+  const renamed = others.map((before): AlertChange => {
+    const { content, type } = before;
+    const station_ids = (content.station_ids ?? []).filter((id) => !deleted.has(id));
+    return { before, after: changedAlert(before, type, { ...content, station_ids }, command.now) };
+  });
+  await writeAlerts(command, [...endingOf(pointless, command.now), ...renamed]);
+}
+
+/** Locks the operator's open alerts about stations. @returns those that concern only these stations, apart from the others */
+async function lockAlertsAbout(
+  command: AlertCommand,
+  stationIds: readonly string[],
+): Promise<{ readonly pointless: readonly StoredAlert[]; readonly others: readonly StoredAlert[] }> {
+  if (stationIds.length === 0) return { pointless: [], others: [] };
   const { tx, systemId, now } = command;
   command.locks("alerts");
   const removed = new Set(stationIds);
   const held = await lockAlertsOfStations(tx, systemId, stationIds);
   const others = held.flatMap(({ content }) => content.station_ids ?? []).filter((id) => !removed.has(id));
   const standing = await findStandingStations(tx, systemId, [...new Set(others)]);
-  const isPointless = ({ closes_station: closed, content }: StoredAlert) => {
+  const isPointless = (alert: StoredAlert) => {
+    const { closes_station: closed, content } = alert;
+    if (alertAt(alert, now).ended_at !== null) return true;
     if (closed !== null && removed.has(closed)) return true;
     const { station_ids: stations = [], region_ids: regions = [] } = content;
     return regions.length === 0 && stations.every((id) => removed.has(id) || !standing.has(id));
   };
-  await writeAlerts(command, endingOf(held.filter(isPointless), now));
-  return new Set();
+  const pointless = new Set(held.filter(isPointless));
+  return { pointless: [...pointless], others: held.filter((alert) => !pointless.has(alert)) };
 }
 
 /** The result of applying a feed's alerts. */
@@ -178,12 +209,13 @@ export async function applyAlerts(
   let ignored = records.length - kept.length;
   for (const { id, type, content } of kept) {
     const before = byId.get(id);
-    const isOpen = before !== undefined && alertAt(before, now).ended_at === null;
-    if (isOpen && before.source !== source) {
+    const end = before && alertAt(before, now).ended_at;
+    const open = end === null ? before : undefined;
+    if (open !== undefined && open.source !== source) {
       ignored++;
       continue;
     }
-    const opened = newAlert({ id, source, type, content }, now);
+    const opened = newAlert({ id, source, type, content }, now, end);
     // A feed may still list an alert whose times are over.
     if (alertAt(opened, now).ended_at !== null) continue;
     if (before === undefined && --left < 0) {
@@ -191,7 +223,7 @@ export async function applyAlerts(
       continue;
     }
     named.add(id);
-    changes.push({ before, after: isOpen ? changedAlert(before, type, content, now) : opened });
+    changes.push({ before, after: open === undefined ? opened : changedAlert(open, type, content, now) });
   }
   const gone = held.filter((alert) => alert.source === source && alert.ended_at === null && !named.has(alert.id));
   changes.push(...endingOf(gone, now));

@@ -54,33 +54,46 @@ function endOfTimes(times: AlertContent["times"]): Date | null {
   return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
 }
 
+/** Returns the time of an alert's change: after an earlier one, which another process's clock may put later than `now`. */
+function timeOfChange(now: Date, earlier: Date | undefined): Date {
+  return earlier === undefined || now > earlier ? now : new Date(earlier.getTime() + 1);
+}
+
 /** Returns an alert as readers see it at an instant: ended by the clock, even if the end is not stored yet. */
 export function alertAt(alert: StoredAlert, now: Date): StoredAlert {
   const { ended_at: endedAt, ends_at: endsAt } = alert;
   if (endedAt !== null || endsAt === null || endsAt > now) return alert;
-  return { ...alert, ended_at: endsAt, updated_at: endsAt };
+  const end = endsAt < alert.updated_at ? alert.updated_at : endsAt;
+  return { ...alert, ended_at: end, updated_at: end };
 }
 
 /** Returns an open alert, ended at an instant. */
 export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
-  // The clocks of two processes may differ slightly.
-  const ended_at = at < alert.opened_at ? alert.opened_at : at;
+  const ended_at = timeOfChange(at, alert.updated_at);
   return { ...alert, ended_at, updated_at: ended_at };
 }
 
-/** Returns a new, open alert. */
+/** Returns a new, open alert. @param earlier the end of one that it follows: of the same id, or about the same closure */
 export function newAlert(
   alert: Pick<StoredAlert, "id" | "source" | "type" | "content"> & { readonly closes_station?: string },
   now: Date,
+  earlier?: Date | null,
 ): StoredAlert {
   const ends_at = endOfTimes(alert.content.times);
-  return { closes_station: null, ...alert, opened_at: now, ends_at, ended_at: null, updated_at: now };
+  const opened_at = timeOfChange(now, earlier ?? undefined);
+  return { closes_station: null, ...alert, opened_at, ends_at, ended_at: null, updated_at: opened_at };
 }
 
 /** Returns an open alert with another type and content, or the same object when nothing differs. */
 export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
   if (alert.type === type && textOf(alert.content) === textOf(content)) return alert;
-  return { ...alert, type, content, ends_at: endOfTimes(content.times), updated_at: now };
+  return {
+    ...alert,
+    type,
+    content,
+    ends_at: endOfTimes(content.times),
+    updated_at: timeOfChange(now, alert.updated_at),
+  };
 }
 
 /** Returns a content's JSON, which is equal for equal contents. */

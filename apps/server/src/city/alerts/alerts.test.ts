@@ -59,6 +59,7 @@ describe("alerts of the operator", () => {
     expect(outcomes(await harness.alerts(item()))).toEqual(["unchanged"]);
     expect(outcomes(await harness.alerts({ id, description: "Until May" }))).toEqual(["updated"]);
     expect(alert.parse(await shown())).toMatchObject({ summary: "Works at the river", description: "Until May" });
+    harness.clock.advance(HOUR);
     expect(outcomes(await harness.endAlerts({ id }, { id }))).toEqual(["updated", "unchanged"]);
     expect(outcomes(await harness.endAlerts({ id }))).toEqual(["unchanged"]);
     expect(await shown()).toMatchObject({ ended_at: at(0) });
@@ -203,6 +204,7 @@ describe("alerts of the operator", () => {
 
   test("are deleted 90 days after their end, and not earlier", async () => {
     await harness.alerts(item());
+    harness.clock.advance(HOUR);
     await harness.endAlerts({ id });
     const sweeper = startPastAlertsSweeper({
       ...harness.live,

@@ -27,6 +27,13 @@ const lockOfSource = statement(
   `${select} and (id = any($3::text[]) or ended_at is null and source = $2) order by id for update`,
 );
 
+// Few: ends that another process's clock put later than this one's.
+const laterEnds = statement(
+  "riderAlerts.laterEnds",
+  `select closes_station, max(ended_at) as ended_at from rider_alerts
+   where system_id = $1 and closes_station = any($2::text[]) and ended_at >= $3::timestamptz group by closes_station`,
+);
+
 // Alerts that other transactions have locked wait for the next sweep.
 const claimOverdue = statement(
   "riderAlerts.claimOverdue",
@@ -123,6 +130,17 @@ export function lockClosuresOf(
   stationIds: readonly string[],
 ): Promise<StoredAlert[]> {
   return tx.query<StoredAlert>(lockClosures, [systemId, stationIds]);
+}
+
+/** Finds the last ends of closures of stations that are at an instant or later, by station. */
+export async function findLaterEnds(
+  tx: Transaction,
+  systemId: string,
+  stationIds: readonly string[],
+  at: Date,
+): Promise<ReadonlyMap<string, Date>> {
+  const rows = await tx.query<{ closes_station: string; ended_at: Date }>(laterEnds, [systemId, stationIds, at]);
+  return new Map(rows.map((row) => [row.closes_station, row.ended_at]));
 }
 
 /** Locks the operator's open alerts about any of the stations. */

@@ -70,7 +70,7 @@ export function upsertAlerts(
       for (const { index, item } of readable) {
         const stored = left.get(item.id);
         const before = stored !== undefined && alertAt(stored, now).ended_at === null ? stored : undefined;
-        const after = decideUpsert(before, item, { places, language, now, open }, (...error) =>
+        const after = decideUpsert(before, item, { places, language, now, open, stored }, (...error) =>
           results.failed(index, item.id, "invalid_parameter", ...error),
         );
         if (after === undefined) continue;
@@ -92,13 +92,15 @@ interface UpsertFacts {
   readonly now: Date;
   /** The number of the operator's open alerts. */
   readonly open: number;
+  /** The alert with this id, open or ended. */
+  readonly stored: StoredAlert | undefined;
 }
 
 /** @param before the open alert with this id; undefined for an ended one, which opens again */
 function decideUpsert(
   before: StoredAlert | undefined,
   item: AlertUpsert,
-  { places, language, now, open }: UpsertFacts,
+  { places, language, now, open, stored }: UpsertFacts,
   refuse: (...error: MessageArguments<"invalid_parameter">) => undefined,
 ): StoredAlert | undefined {
   const { id } = item;
@@ -110,7 +112,8 @@ function decideUpsert(
   const type = item.type ?? before?.type;
   const content = mergedContent(before?.content, item, language);
   if (type === undefined || content === undefined) return refuse("newAlert");
-  const opened = newAlert({ id, source: OPERATOR, type, content }, now);
+  const earlier = stored && alertAt(stored, now).ended_at;
+  const opened = newAlert({ id, source: OPERATOR, type, content }, now, earlier);
   if (alertAt(opened, now).ended_at !== null) return refuse("pastAlert");
   if (before !== undefined) return changedAlert(before, type, content, now);
   return open < MAX_OPEN_ALERTS ? opened : refuse("tooManyAlerts", { limit: MAX_OPEN_ALERTS });

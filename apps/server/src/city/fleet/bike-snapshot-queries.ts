@@ -1,7 +1,7 @@
 import type { Command } from "../../command-context.ts";
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import { oneRow } from "../../storage/db/rows.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
 import { recordRemovedBikes } from "../changes/service.ts";
@@ -60,7 +60,7 @@ const insertBikes = statement(
 const updateBikes = statement(
   "bikeSnapshot.update",
   `with changed as (
-   update bikes b set ${CHANGED}, updated_at = $2::timestamptz, ${columns.without("id").assignments("w")},
+   update bikes b set ${CHANGED}, ${updatedAt("b", "$2")}, ${columns.without("id").assignments("w")},
      source_facts = w.source_facts::json, reservation_id = null,
      reported_state = case when b.reported_state is not null then
        case when w.vehicle_state = 'reserved' then 'available' else w.vehicle_state end end,

@@ -112,7 +112,7 @@ const recount = statement(
    updated as (
    update stations s set ${CHANGED}, ${stateSince("s", "$3")}, num_bikes_available = c.available,
      num_bikes_reserved = c.reserved, num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json,
-     num_docks_available = c.docks, updated_at = $3::timestamptz
+     num_docks_available = c.docks, ${updatedAt("s", "$3")}
    from (select counts.*, case when ${hasOwnDocks("station")} then ${freeDocks({
      base: "station.docks_base",
      capacity: "station.capacity",
@@ -152,7 +152,7 @@ const shift = statement(
                      0)) as count
                    from json_array_elements(s.vehicle_types_available) with ordinality as listed(type, n)) as shifted) as summed
      )::json,
-     updated_at = $5::timestamptz
+     ${updatedAt("s", "$5")}
    from total
    where s.system_id = $1 and s.id = total.id
    returning s.id, ${stateOf("s")}),

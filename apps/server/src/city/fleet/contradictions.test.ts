@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 
 /* What commands say of one thing changes what others said of it: nothing is left that contradicts it. */
 
@@ -8,14 +9,30 @@ let harness: FleetHarness;
 let made = 0;
 let bike: string;
 let station: string;
-const ofFeed = statement(
-  "test.ofFeed",
-  "update stations set source = 'city-feed', counters = 'mirrored', num_bikes_available = 4 where system_id = $1 and id = $2",
-);
-const placeholder = statement(
+// As feeds and imports write stations: with the change in their history.
+const written = (name: string, assignments: string) =>
+  statement(
+    name,
+    `with updated as (
+       update stations s set ${assignments}, ${stateSince("s", "s.updated_at")} where system_id = $1 and id = $2
+       returning id, ${stateOf("s")}),
+     ${recordUpdated("updated")}
+     select`,
+  );
+const ofFeed = written("test.ofFeed", "source = 'city-feed', counters = 'mirrored', num_bikes_available = 4");
+const placeholder = written(
   "test.placeholder",
-  `update stations set source = 'trips', counters = 'mirrored', is_installed = false, is_renting = false, is_returning = false,
-     status = 'offline', offline_reason = 'removed_from_source' where system_id = $1 and id = $2`,
+  `source = 'trips', counters = 'mirrored', is_installed = false, is_renting = false, is_returning = false,
+     status = 'offline', offline_reason = 'removed_from_source'`,
+);
+const openClosure = statement(
+  "test.openClosure",
+  "select id from rider_alerts where system_id = $1 and closes_station = $2 and ended_at is null",
+);
+const changesOf = statement(
+  "test.changesOf",
+  `select name, occurred_at as at from event_outbox where system_id = $1
+     and (data::json ->> 'id' = $2 or data::jsonb -> 'station_ids' ? $2) order by occurred_at, id`,
 );
 const bikeOfFeed = statement(
   "test.bikeOfFeed",
@@ -205,5 +222,54 @@ describe("the time of a change", () => {
     } finally {
       harness.clock.advance(500);
     }
+  });
+
+  test("of a station never goes back, whoever changes it", async () => {
+    const changes = [
+      () => harness.stations({ id: station, name: "Harbour" }),
+      () => harness.bikes({ id: bike, station_id: null }),
+      () => harness.offline({ id: station }),
+      async () => {
+        await harness.bikes({ id: bike, station_id: station });
+        await harness.db.query(ofFeed, [harness.systemId, station]);
+      },
+      () => harness.start({ id: `ride-${made}`, bike_id: bike }),
+    ];
+    await harness.stations({ id: station, capacity: 9 });
+    const first = harness.clock();
+    harness.clock.advance(-500);
+    try {
+      const times: number[] = [];
+      for (const change of changes) {
+        await change();
+        times.push(Number((await harness.station(station))["updated_at"]) - first);
+      }
+      expect(times).toEqual([1, 2, 3, 4, 5]);
+    } finally {
+      harness.clock.advance(500);
+    }
+    await harness.expectSound();
+  });
+
+  test("of a station's status, and of its alerts, comes after that of the change before it, in every order of clocks", async () => {
+    const first = harness.clock();
+    for (const turn of [0, -500, 0, 200, 300]) {
+      harness.clock.advance(turn);
+      expect(outcomes(await harness.offline({ id: station, summary: "Closed" }))).toEqual(["updated"]);
+      const [alert] = await harness.db.query<{ id: string }>(openClosure, [harness.systemId, station]);
+      // What ends a closure alone does not change the station.
+      if (turn === 200) expect(outcomes(await harness.endAlerts({ id: alert?.id }))).toEqual(["updated"]);
+      expect(outcomes(await harness.online({ id: station }))).toEqual(["updated"]);
+    }
+    const changes = await harness.db.query<{ name: string; at: Date }>(changesOf, [harness.systemId, station]);
+    for (const kind of ["station", "alert"]) {
+      const ofKind = changes.filter(({ name }) => name.startsWith(kind));
+      const names = kind === "station" ? ["station.offline", "station.online"] : ["alert.opened", "alert.ended"];
+      expect(ofKind.map(({ name }) => name)).toEqual(Array.from({ length: 5 }, () => names).flat());
+      const times = ofKind.map(({ at }) => at.getTime());
+      expect(new Set(times).size).toBe(10);
+      expect(times[0]).toBeGreaterThanOrEqual(first);
+    }
+    await harness.expectSound();
   });
 });

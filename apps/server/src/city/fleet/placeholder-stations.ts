@@ -1,6 +1,8 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
+import { endAlertsOfDeleted } from "../alerts/alert-changes.ts";
 import { recordDeletedRows } from "../changes/service.ts";
 import { countRows } from "../counts/service.ts";
+import type { FleetCommand } from "./command.ts";
 import {
   deletePlaceholders,
   insertPlaceholders,
@@ -85,16 +87,16 @@ function missingStations(
 /**
  * Removes an import's placeholders that are unchanged and unused. A placeholder that rides of other imports use passes to
  * the oldest of those imports; one with any other use loses its import. Call it after the import's own rides are deleted.
- * Emits no events: no such station was ever in service.
+ * Emits no events of stations, none of which was ever in service; alerts that concern only removed ones end.
  * @returns how many it removed
  */
 export async function removePlaceholderStations(
-  tx: Transaction,
-  placeholders: PlaceholdersOfImport,
-  slot: number,
+  command: FleetCommand,
+  placeholders: Omit<PlaceholdersOfImport, "systemId">,
 ): Promise<number> {
-  const { systemId } = placeholders;
-  const unchanged = await lockUnchangedPlaceholders(tx, placeholders);
+  const { tx, systemId } = command;
+  command.locks("stations");
+  const unchanged = await lockUnchangedPlaceholders(tx, { ...placeholders, systemId });
   if (unchanged.length === 0) return 0;
   const uses = await listUses(tx, systemId, unchanged);
   const used = uses.filter((placeholder) => placeholder.in_use).map(({ id }) => id);
@@ -103,8 +105,9 @@ export async function removePlaceholderStations(
   if (unused.length > 0) {
     await deletePlaceholders(tx, systemId, unused);
     await recordDeletedRows(tx, systemId, "stations");
-    tx.notify("stations", systemId);
+    await endAlertsOfDeleted(command, unused);
+    command.notify("stations");
+    command.count("stations", -unused.length);
   }
-  countRows(tx, systemId, "stations", slot, -unused.length);
   return unused.length;
 }

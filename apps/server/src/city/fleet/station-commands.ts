@@ -24,6 +24,7 @@ import {
   type StationFields,
   updateReportedDocks,
   updateStations,
+  type WrittenStation,
 } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
@@ -225,12 +226,21 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     command.count("stations", inserted.size);
     const changed = stations.filter((station) => isChanged(held.get(station.id), station));
     const updated = await updateStations(tx, systemId, now, changed);
-    for (const { id, status } of changed) {
-      const name = stationChangeEvent(held.get(id)?.status ?? status, status);
-      if (name !== undefined) command.record({ name, occurredAt: now, partnerId: null, data: valueOf(updated, id) });
-    }
+    for (const { id, status } of changed)
+      recordStatusChange(command, held.get(id)?.status ?? status, status, valueOf(updated, id));
     if (made.length + changed.length > 0) command.notify("stations");
   });
+}
+
+/** Records the event of a change of status, at the time that the station's row has of it. */
+function recordStatusChange(
+  command: FleetCommand,
+  from: LockedStation["status"],
+  to: LockedStation["status"],
+  { json: data, updated_at: occurredAt }: WrittenStation,
+): void {
+  const name = stationChangeEvent(from, to);
+  if (name !== undefined) command.record({ name, occurredAt, partnerId: null, data });
 }
 
 /** Returns the free docks that items report of stations, by station id; the last item counts. */

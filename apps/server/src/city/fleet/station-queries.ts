@@ -1,6 +1,6 @@
 import { arrayOf, columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, timeOfChange } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { recordInserted, recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
@@ -50,10 +50,13 @@ const insert = statement(
      insert into stations as s (system_id, updated_at, state_since, known_since, source, counters, ${columns.list()})
      select $1, $2::timestamptz, $2::timestamptz, $2::timestamptz, 'operator', 'operated', ${columns.list()}
      from ${columns.recordset(3, "w")} order by id
-     on conflict (system_id, id) do nothing returning id, json, ${stateOf("s")}),
+     on conflict (system_id, id) do nothing returning id, json, updated_at, ${stateOf("s")}),
    ${recordInserted("inserted")}
-   select id, json from inserted`,
+   select id, json, updated_at from inserted`,
 );
+
+// Events of one station are in order by their times, so that of a change of status comes after each earlier change.
+const changedAt = timeOfChange("s.updated_at", "$2", "s.status is distinct from w.status");
 
 // The flags, the status and the docks are all that a command changes of a station's state.
 const update = statement(
@@ -63,11 +66,11 @@ const update = statement(
        num_docks_available = w.docks,
        ${stateSince(
          "s",
-         "$2",
+         changedAt,
          `(s.is_installed, s.is_renting, s.is_returning, s.status, s.offline_reason, s.num_docks_available, s.num_docks_disabled)
            is distinct from (w.is_installed, w.is_renting, w.is_returning, w.status, w.offline_reason, w.docks, w.num_docks_disabled)`,
        )},
-       updated_at = $2::timestamptz,
+       updated_at = ${changedAt},
        source = case when w.is_claimed then 'operator' else s.source end,
        counters = case when w.is_claimed then 'operated' else s.counters end,
        source_facts = case when w.is_claimed then null else s.source_facts end,
@@ -80,9 +83,9 @@ const update = statement(
          standing: standingBikes("station"),
        })} else w.num_docks_available end as docks
        from ${written.recordset(3, "w")} join stations station on station.system_id = $1 and station.id = w.id) as w
-     where s.system_id = $1 and s.id = w.id returning s.id, s.json, ${stateOf("s")}),
+     where s.system_id = $1 and s.id = w.id returning s.id, s.json, s.updated_at, ${stateOf("s")}),
    ${recordUpdated("updated")}
-   select id, json from updated`,
+   select id, json, updated_at from updated`,
 );
 
 const reportDocks = statement(
@@ -101,30 +104,31 @@ const named = statement(
   "select id, lat, lon, status, offline_reason, source from stations where system_id = $1 and id = any($2::text[])",
 );
 
-type WrittenStation = Pick<Tables["stations"], "id" | "json">;
+/** A station that was written. */
+export type WrittenStation = Pick<Tables["stations"], "id" | "json" | "updated_at">;
 
 /** Locks stations in the order of their ids. */
 export function lockStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<LockedStation[]> {
   return tx.query<LockedStation>(lock, [systemId, ids]);
 }
 
-/** Inserts stations of the operator. @returns the JSON, by id, of those whose id was free */
+/** Inserts stations of the operator. @returns those whose id was free, by id */
 export function insertStations(
   tx: Transaction,
   systemId: string,
   now: Date,
   stations: readonly StationFields[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, WrittenStation>> {
   return write(tx, insert, systemId, now, stations);
 }
 
-/** Updates stations, which are locked. @returns their JSON by id */
+/** Updates stations, which are locked. @returns them by id: `updated_at` may be later than `now`, never before an earlier change */
 export function updateStations(
   tx: Transaction,
   systemId: string,
   now: Date,
   stations: readonly StationWrite[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, WrittenStation>> {
   return write(tx, update, systemId, now, stations);
 }
 
@@ -143,10 +147,10 @@ async function write(
   systemId: string,
   now: Date,
   stations: readonly StationWrite[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, WrittenStation>> {
   if (stations.length === 0) return new Map();
   const rows = await tx.query<WrittenStation>(statementToRun, [systemId, now, JSON.stringify(stations)]);
-  return new Map(rows.map((row) => [row.id, row.json]));
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Returns the JSON of stations, by id. */
@@ -155,7 +159,7 @@ export async function listStationJson(
   systemId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const rows = await tx.query<WrittenStation>(json, [systemId, ids]);
+  const rows = await tx.query<Pick<WrittenStation, "id" | "json">>(json, [systemId, ids]);
   return new Map(rows.map((row) => [row.id, row.json]));
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "../../command-context.ts";
 import { arrayOf, columnsOfTable } from "../../storage/db/columns.ts";
 import { oneRow } from "../../storage/db/rows.ts";
-import { CHANGED } from "../../storage/db/sql-fragments.ts";
+import { CHANGED, timeOfChange, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { recordInserted, recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
@@ -107,17 +107,22 @@ const stateColumns = columns.only(
 const stateDiffers = `(${stateColumns.list("stations")}, stations.vehicle_types_available::text)
   is distinct from (${stateColumns.list("w")}, w.vehicle_types_available)`;
 
+// A feed may be older than the operator's last command: the event of its change of status comes after that one's.
+const changesStatus = "stations.status is distinct from w.status";
+const changedAt = `case when ${changesStatus} then ${timeOfChange("stations.state_since", "$5", "true")} else $5::timestamptz end`;
+
 // Two statements: Citus refuses a position that is taken in some of the rows only. The history of a station that has not
 // changed yet, such as a placeholder's, begins with the feed's if that is earlier.
 const update = statement(
   "stationSnapshot.update",
   `with updated as (
-     ${rewrite(`updated_at = $4::timestamptz, ${CHANGED}, ${stateSince("stations", "$5", stateDiffers)},
+     ${rewrite(`${updatedAt("stations", "$4")}, ${CHANGED},
+     ${stateSince("stations", changedAt, stateDiffers)},
      known_since = case when stations.state_since = '-infinity' then least(stations.known_since, $5::timestamptz)
        else stations.known_since end,`)}
      returning stations.id, ${stateOf("stations")}),
    ${recordUpdated("updated")}
-   select`,
+   select id, state_since from updated`,
 );
 const updateBookkeeping = statement("stationSnapshot.updateBookkeeping", rewrite(""));
 
@@ -195,6 +200,8 @@ export interface StationOrigin {
   readonly stateAt: Date;
 }
 
+type ChangedStation = Pick<Tables["stations"], "id" | "state_since">;
+
 /** Inserts those whose ids are free. @returns the ids it inserted */
 export async function insertFeedStations(
   { tx, systemId, now }: Command,
@@ -211,16 +218,20 @@ export async function insertFeedStations(
   return inserted;
 }
 
-/** Rewrites stations, which the transaction has locked. */
+/** Rewrites stations, which the transaction has locked. @returns since when those that changed are as they are, by id */
 export async function updateFeedStations(
   { tx, systemId, now }: Command,
   { source, stateAt }: StationOrigin,
   rows: readonly StationWrite[],
-): Promise<void> {
-  for (const chunk of chunksOf(rows.filter(({ visible }) => visible)))
-    await tx.query(update, [systemId, source, rowsJson(chunk, times), now, stateAt]);
+): Promise<ReadonlyMap<string, Date>> {
+  const since = new Map<string, Date>();
+  for (const chunk of chunksOf(rows.filter(({ visible }) => visible))) {
+    const values = [systemId, source, rowsJson(chunk, times), now, stateAt];
+    for (const row of await tx.query<ChangedStation>(update, values)) since.set(row.id, row.state_since);
+  }
   for (const chunk of chunksOf(rows.filter(({ visible }) => !visible)))
     await tx.query(updateBookkeeping, [systemId, source, rowsJson(chunk, times)]);
+  return since;
 }
 
 /** Ids of the stations of a source of which a part waits. */

@@ -68,6 +68,8 @@ class Tally {
   created = 0;
   updated = 0;
   removed = 0;
+  /** Since when stations that were updated are as they are, by id. */
+  readonly since = new Map<string, Date>();
   #unchanged = 0;
   readonly #waiting = { withoutInformation: 0, withoutStatus: 0 };
   readonly #ownedByOthers: string[] = [];
@@ -189,7 +191,7 @@ export async function writeStations(command: FleetCommand, plan: StationPlan): P
   command.count("stations", tally.created);
   if (tally.created + tally.updated + tally.removed > 0) command.notify("stations");
   const changes = { ...tally.changes(), timesAfter: plan.timesAfter };
-  return { ...changes, events: await recordChanges(command, changes) };
+  return { ...changes, events: await recordChanges(command, changes.stateChanges, tally.since) };
 }
 
 /** @returns the ids that others have taken meanwhile */
@@ -234,7 +236,7 @@ async function updateLocked(
     const decisions = await decide(command, plan, ids, byId(await lockFeedStations(command, ids)));
     const rows = decisions.flatMap((decision) => (decision.kind === "update" ? [decision.row] : []));
     const origin = originOf(command, plan);
-    await updateFeedStations(command, origin, rows);
+    for (const [id, since] of await updateFeedStations(command, origin, rows)) tally.since.set(id, since);
     if (rows.some(({ visible }) => visible)) {
       markHoursOfStations(command.tx, command.systemId, origin.stateAt, command.now);
     }
@@ -275,16 +277,14 @@ export async function plannedPositions(
 }
 
 /**
- * Events have the feed's time. For a snapshot that arrived late that is the newest one's: its additions are visible only
- * together with the snapshots that arrived before it.
+ * Events have the feed's time, or a later one where the station has changed since. For a snapshot that arrived late the
+ * feed's is that of the newest one: its additions are visible only together with the snapshots that arrived before it.
  */
 async function recordChanges(
   command: FleetCommand,
-  { stateChanges, timesAfter }: Pick<StationChanges, "stateChanges" | "timesAfter">,
+  stateChanges: readonly StationChange[],
+  since: ReadonlyMap<string, Date>,
 ): Promise<EventName[]> {
-  if (stateChanges.length === 0) return [];
-  const at = timesAfter.status?.latest;
-  const occurredAt = at === undefined ? command.now : new Date(at);
   const names: EventName[] = [];
   for (const changes of chunksOf(stateChanges)) {
     const ids = changes.map(({ stationId }) => stationId);
@@ -292,7 +292,8 @@ async function recordChanges(
     for (const { stationId, from, to } of changes) {
       const name = stationChangeEvent(from, to);
       if (name === undefined) continue;
-      command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
+      const [occurredAt, data] = [valueOf(since, stationId), valueOf(json, stationId)];
+      command.record({ name, occurredAt, partnerId: null, data });
       names.push(name);
     }
   }

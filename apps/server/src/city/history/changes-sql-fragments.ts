@@ -51,7 +51,7 @@ export function stateOf(row: string): string {
  * @param condition SQL that is true if the state changes; left out: it always does
  */
 export function stateSince(row: string, at: string, condition = "true"): string {
-  return `state_since = case when ${condition} then greatest(${at}::timestamptz(3), ${row}.state_since) else ${row}.state_since end`;
+  return `state_since = case when ${condition} then greatest((${at})::timestamptz(3), ${row}.state_since) else ${row}.state_since end`;
 }
 
 /** Steps of a `with` that record the states of inserted stations. @param inserted the step before, with `id` and `stateOf` */

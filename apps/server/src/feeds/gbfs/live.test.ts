@@ -9,7 +9,7 @@ import { createReservation } from "../../city/fleet/create-reservation.ts";
 import { endRides } from "../../city/fleet/finish-rides.ts";
 import { cancelReservation } from "../../city/fleet/reservation-commands.ts";
 import { startRides } from "../../city/fleet/start-rides.ts";
-import { upsertStations } from "../../city/fleet/station-commands.ts";
+import { bringStationsOnline, takeStationsOffline, upsertStations } from "../../city/fleet/station-commands.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
@@ -88,6 +88,37 @@ const reserve = (bike_id: string) =>
   createReservation(context(), { systemId, partnerId, request: { bike_id, hold_minutes: 15 } });
 const reservedBike = (id: string) =>
   runCommand(context(), systemId, async (command) => (await command.lockBikes([id])).get(id));
+
+test("a change by a feed whose process began before the operator's last command comes after it, in rows, events and history", async () => {
+  await apply(0, bike("a"));
+  clock.advance(300_000);
+  const last = clock();
+  await takeStationsOffline(context(), systemId, [{ item: { id: "dock" } }]);
+  await bringStationsOnline(context(), systemId, [{ item: { id: "dock" } }]);
+  await rows(`update bikes set updated_at = '${instant(5)}' where system_id = $1`);
+  clock.advance(-60_000);
+  const closed = { station_id: "dock", num_bikes_available: 3, is_installed: true, is_renting: false };
+  const status = readStationStatus(document(4, { stations: [{ ...closed, is_returning: false }] }), clock());
+  const snapshot = { ...feed(4, bike("a", { is_disabled: true })), status };
+  const changes = await applySnapshot(database.db, { systemId, source: "gbfs", now: clock(), ids }, snapshot);
+  expect(changes.bikes).toMatchObject({ updated: 1 });
+  const events = await rows<{ name: string; at: Date }>(
+    "select name, occurred_at as at from event_outbox where system_id = $1 order by occurred_at, id",
+  );
+  expect(events.map(({ name, at }) => [name, at.getTime() - last])).toEqual([
+    ["station.offline", 0],
+    ["station.online", 1],
+    ["station.offline", 2],
+  ]);
+  const times = await rows<{ at: Date; since: Date | null }>(
+    `select updated_at as at, state_since as since from stations where system_id = $1
+     union all select updated_at, null from bikes where system_id = $1`,
+  );
+  expect(times.map(({ at, since }) => [at.getTime() - last, since && since.getTime() - last])).toEqual([
+    [2, 2],
+    [1, null],
+  ]);
+});
 
 describe("a bike that our reservation holds", () => {
   beforeEach(async () => {

@@ -442,7 +442,8 @@ export async function findSourceState(
 
 /** A source that was deleted. */
 interface DeletedSource {
-  readonly stations: number;
+  /** Their ids. */
+  readonly stations: readonly string[];
   /** The station of each of its bikes; null: none. */
   readonly bikes: readonly (string | null)[];
 }
@@ -450,7 +451,7 @@ interface DeletedSource {
 /** Deletes a source that is locked, with its stations and bikes. */
 export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
   const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
-  const stations = await tx.query(deleteStations, [systemId, source]);
+  const stations = await tx.query<Pick<Tables["stations"], "id">>(deleteStations, [systemId, source]);
   for (const statementOf of deleteKnowledge) await tx.query(statementOf, [systemId, source]);
-  return { stations: stations.length, bikes: bikes.map(({ station_id: stationId }) => stationId) };
+  return { stations: stations.map(({ id }) => id), bikes: bikes.map(({ station_id: stationId }) => stationId) };
 }

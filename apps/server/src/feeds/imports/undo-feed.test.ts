@@ -5,6 +5,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { city23, CITY_TIME } from "../../../test/gbfs/city.ts";
+import { upsertAlerts } from "../../city/alerts/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { checkInvariants } from "../../health/check/service.ts";
@@ -98,6 +99,22 @@ it("the import that brought a feed in is undone with all that is known of the fe
     ["import.gbfs", id],
   ]);
   await importCity(0);
+  await expectSound();
+});
+
+it("an undo ends the operator's alerts that concern only the feed's stations", async () => {
+  const { db, systemId } = database;
+  const id = await importCity(0);
+  const [station] = await db.query<{ id: string }>(
+    statement("", "select min(id) as id from stations where system_id = $1"),
+    [systemId],
+  );
+  const item = { id: "works", type: "other" as const, summary: "Works", station_ids: [station?.id ?? ""] };
+  await upsertAlerts({ db, clock: () => now, ids }, systemId, [{ item }]);
+  await undo(id);
+  expect(await run("select id, ended_at is null as is_open from rider_alerts where system_id = $1")).toEqual([
+    { id: "works", is_open: false },
+  ]);
   await expectSound();
 });
 

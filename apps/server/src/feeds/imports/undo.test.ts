@@ -9,7 +9,9 @@ import {
   type TripImportHarness,
 } from "../../../test/trips/trip-import.harness.ts";
 import { until } from "../../../test/until.ts";
+import { upsertAlerts } from "../../city/alerts/service.ts";
 import { batchOf, writePastRides } from "../../city/fleet/ride-import.ts";
+import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { checkInvariants } from "../../health/check/service.ts";
 import { listActs } from "../../partners/audit/queries.ts";
@@ -33,6 +35,14 @@ const stationsOf = statement(
   "select id, name, lat, lon, status, source from stations where system_id = $1 order by id",
 );
 const eventsOf = statement("test.undo.events", "select id from event_outbox where system_id = $1");
+const alertsOf = statement(
+  "test.undo.alerts",
+  `select id, ended_at is null as is_open, content -> 'station_ids' as stations from rider_alerts where system_id = $1 order by id`,
+);
+const alertEnds = statement(
+  "test.undo.alertEnds",
+  `select name || ' ' || (data::json ->> 'id') as event from event_outbox where system_id = $1 and name = 'alert.ended'`,
+);
 const run = (text: string) => (systemId: string) => harness.db.query(statement("", text), [systemId]);
 
 let systems = 0;
@@ -107,6 +117,31 @@ describe("undoImport, trips", () => {
       { id: right.id, status: "done", created: 2, stations_created: 2, detail: { time_zone: "America/New_York" } },
       { id: wrong.id, status: "undone" },
     ]);
+  });
+
+  it("ends the alerts that concern only stations which are gone, and takes those out of the others", async () => {
+    const city = await openSystem();
+    const live = { db: harness.db, clock: () => NOW + 5_000, ids };
+    const { id } = await city.import(examples.citiBike);
+    await upsertStations(live, city.systemId, [{ item: { id: "own", name: "Own", lat: 1, lon: 2 } }]);
+    const alert = (alertId: string, station_ids: string[]) => ({
+      item: { id: alertId, type: "other" as const, summary: "Works", station_ids },
+    });
+    const [a, b] = (await city.state()).stations.map((station) => station.id);
+    const alerts = [alert("gone", [a ?? "", b ?? ""]), alert("both", [a ?? "", "own"]), alert("other", ["own"])];
+    await upsertAlerts(live, city.systemId, alerts);
+    await city.undo(id);
+    const left = await harness.db.query<{ id: string; is_open: boolean; stations: string[] }>(alertsOf, [
+      city.systemId,
+    ]);
+    expect(left).toEqual([
+      { id: "both", is_open: true, stations: ["own"] },
+      { id: "gone", is_open: false, stations: [a, b] },
+      { id: "other", is_open: true, stations: ["own"] },
+    ]);
+    const events = await harness.db.query<{ event: string }>(alertEnds, [city.systemId]);
+    expect(events).toEqual([{ event: "alert.ended gone" }]);
+    await city.expectSound();
   });
 
   it("is refused while a later import that found its rides stands, and names what to take back first", async () => {

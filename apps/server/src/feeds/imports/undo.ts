@@ -1,4 +1,4 @@
-import { endAlertsOfSource } from "../../city/alerts/alert-changes.ts";
+import { endAlertsOfDeleted, endAlertsOfSource } from "../../city/alerts/alert-changes.ts";
 import { recordDeletedRows } from "../../city/changes/service.ts";
 import { pickSlot } from "../../city/counts/service.ts";
 import { runCommand } from "../../city/fleet/command.ts";
@@ -116,11 +116,12 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
     // Counters first: stations are locked before alerts.
     await command.writeBikes();
     await endAlertsOfSource(command, row.source);
+    await endAlertsOfDeleted(command, stations);
     command.count("bikes", -bikes.length);
-    command.count("stations", -stations);
+    command.count("stations", -stations.length);
     await recordUndo(context, tx, systemId, row);
     await updateImportUndone(tx, systemId, row.id, command.now);
-    return { kind: row.kind, rides: 0, stations, bikes: bikes.length };
+    return { kind: row.kind, rides: 0, stations: stations.length, bikes: bikes.length };
   });
 }
 
@@ -177,10 +178,10 @@ export async function completeUndo(
     batchRows,
   };
   const deleted = rides === undefined ? 0 : await deletePastRides(db, rides, deletion);
-  const stations = await db.transaction(async (tx) => {
-    const placeholders = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
-    const removed = await removePlaceholderStations(tx, placeholders, slot());
-    await updateImportUndone(tx, systemId, row.id, new Date(clock()));
+  const stations = await runCommand({ db, clock, ids }, systemId, async (command) => {
+    const placeholders = { importId: row.id, source: row.source, writtenAt: row.at };
+    const removed = await removePlaceholderStations(command, placeholders);
+    await updateImportUndone(command.tx, systemId, row.id, command.now);
     return removed;
   });
   await careForTables(db.connectionString, RIDE_TABLES);

@@ -11,9 +11,20 @@ export const CHANGED = "change_position = next_change_position()";
  * @param at the command's time
  */
 export function updatedAt(row: string, at: string): string {
+  return `updated_at = ${timeOfChange(`${row}.updated_at`, at, "false")}`;
+}
+
+/**
+ * SQL: the time of a change, never before an earlier one.
+ * @param earlier the time of the earlier change
+ * @param at the command's time
+ * @param isAfter SQL that is true if the two may not have the same time either, as those whose events are in order by time
+ */
+export function timeOfChange(earlier: string, at: string, isAfter: string): string {
   // In UTC, where a millisecond is one whatever the session's zone: only so Citus takes it in an assignment.
-  const next = `timezone('UTC', timezone('UTC', ${row}.updated_at) + '1 ms')`;
-  return `updated_at = case when ${row}.updated_at > ${at}::timestamptz then ${next} else ${at}::timestamptz end`;
+  const next = `timezone('UTC', timezone('UTC', ${earlier}) + '1 ms')`;
+  const same = isAfter === "false" ? "" : ` or ${earlier} = ${at}::timestamptz and ${isAfter}`;
+  return `case when ${earlier} > ${at}::timestamptz${same} then ${next} else ${at}::timestamptz end`;
 }
 
 /**
