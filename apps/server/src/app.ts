@@ -36,7 +36,7 @@ import { authorizeRequests } from "./http/authorize.ts";
 import { bindContract } from "./http/bind.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
-import { createCursorCipher } from "./http/cursor.ts";
+import { createCursorCipher, type CursorCipher } from "./http/cursor.ts";
 import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
 import { announceDeprecations } from "./http/deprecations.ts";
 import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
@@ -184,17 +184,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const linkCipher = createTokenCipher(() => options.secrets.webhookKeys, DOWNLOAD_PURPOSE);
   const links = createDownloadLinks(linkCipher, options);
   bindContract(http, partnerContract, {
-    stations: {
-      ...stationRoutes({ ...read, clock }, cursorCipher, caches.stationPages),
-      ...stationSumRoutes({ ...read, clock }),
-    },
-    ...systemRoutes(read, cursorCipher),
-    alerts: alertRoutes({ ...read, clock }, cursorCipher),
-    rides: rideRoutes(read, cursorCipher),
-    bikes: bikeRoutes(read, cursorCipher),
-    reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
-    events: eventRoutes({ ...read, eventBlocks: createEventBlocks() }, cursorCipher),
-    ...sumRoutes({ ...read, clock }, cursorCipher),
+    ...cityRoutes({ ...read, db, clock, ids }, cursorCipher, caches.stationPages),
     exports: exportRoutes(read, links, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
@@ -205,6 +195,27 @@ export async function buildApp(given: AppOptions): Promise<App> {
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };
+}
+
+/** What partners read of the city, and their reservations. */
+function cityRoutes(
+  context: Parameters<typeof stationRoutes>[0] &
+    Parameters<typeof rideRoutes>[0] &
+    Parameters<typeof reservationRoutes>[0] &
+    Omit<Parameters<typeof eventRoutes>[0], "eventBlocks">,
+  cursorCipher: CursorCipher,
+  stationPages: PageCache<ReadyBody>,
+) {
+  return {
+    stations: { ...stationRoutes(context, cursorCipher, stationPages), ...stationSumRoutes(context) },
+    ...systemRoutes(context, cursorCipher),
+    alerts: alertRoutes(context, cursorCipher),
+    rides: rideRoutes(context, cursorCipher),
+    bikes: bikeRoutes(context, cursorCipher),
+    reservations: reservationRoutes(context, cursorCipher),
+    events: eventRoutes({ ...context, eventBlocks: createEventBlocks() }, cursorCipher),
+    ...sumRoutes(context, cursorCipher),
+  };
 }
 
 function bindOperator(

@@ -156,6 +156,20 @@ function sdkTypes(): string {
     names("ErrorCode", "The codes of errors known today. Decide by the status where you do not know one.", errorCodes),
     object("ErrorBody", errorBody),
     { kind: "text", text: envelope },
+    names("ExportKind", "What files have a row of each.", exportKinds),
+    names("ExportFormat", "The formats of files.", exportFormatNames),
+    names("ExportPrivacy", "How much of rides files tell, the least first.", exportPrivacyNames),
+    object("Export", exportFile),
+    ...requestTypes(),
+  ];
+  // The package has a copy of the webhooks package, which declares the resources.
+  const imported = { from: "./webhooks.ts", declarations: resources };
+  return jsonTypes(heading("The types of the API's JSON."), declarations, new Map(), imported);
+}
+
+/** What callers send. */
+function requestTypes(): Declaration[] {
+  return [
     object("StationListQuery", stationListQuery, "request"),
     object("StationQuery", stationQuery, "request"),
     object("StationHistoryQuery", stationHistoryQuery, "request"),
@@ -164,10 +178,6 @@ function sdkTypes(): string {
     object("VehicleTypeListQuery", vehicleTypeListQuery, "request"),
     object("RegionListQuery", regionListQuery, "request"),
     object("AlertListQuery", alertListQuery, "request"),
-    names("ExportKind", "What files have a row of each.", exportKinds),
-    names("ExportFormat", "The formats of files.", exportFormatNames),
-    names("ExportPrivacy", "How much of rides files tell, the least first.", exportPrivacyNames),
-    object("Export", exportFile),
     object("ExportListQuery", exportListQuery, "request"),
     object("ReservationListQuery", reservationListQuery, "request"),
     object("EventListQuery", eventListQuery, "request"),
@@ -177,9 +187,6 @@ function sdkTypes(): string {
     object("ReservationRequest", reservationRequest, "request"),
     object("ReservationExtension", reservationExtension, "request"),
   ];
-  // The package has a copy of the webhooks package, which declares the resources.
-  const imported = { from: "./webhooks.ts", declarations: resources };
-  return jsonTypes(heading("The types of the API's JSON."), declarations, new Map(), imported);
 }
 
 /** The word in the description of the list that the envelope is taken from. */

@@ -61,7 +61,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     for (const file of await readdir(join(installed, "dist"), { recursive: true })) {
       if (!/\.(js|d\.ts)$/.test(file)) continue;
       const text = await readFile(join(installed, "dist", file), "utf8");
-      const names = [...text.matchAll(/(?:from|import|import\()\s*"([^".\n][^"\n]*)"/g)].map(([, name]) =>
+      const names = [...text.matchAll(/(?<!")(?:from|import|import\()\s*"([^".\n][^"\n]*)"/g)].map(([, name]) =>
         String(name),
       );
       if (names.length > 0) foreign[file] = names;
@@ -191,14 +191,14 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(errors).toBe("");
   });
 
-  it("is bundled for browsers, within 5.8 kB, and works with nothing but what they have", async () => {
+  it("is bundled for browsers, within 6.2 kB, and works with nothing but what they have", async () => {
     const bundle = async (format: "esm" | "iife") => {
       const stdin = { contents: `export * from "@bikeshare/sdk";`, resolveDir: directory };
       const shape = { bundle: true, minify: true, platform: "browser", target: "es2022", write: false } as const;
       const { outputFiles } = await build({ stdin, format, globalName: "sdk", ...shape });
       return outputFiles[0]!.text;
     };
-    expect(gzipSync(await bundle("esm"), { level: 9 }).length).toBeLessThanOrEqual(5_800);
+    expect(gzipSync(await bundle("esm"), { level: 9 }).length).toBeLessThanOrEqual(6_200);
     const code = await bundle("iife");
     expect(code).not.toMatch(/node:|require\(|\bprocess\b|\bBuffer\b/);
     const fake = createFakeBikeShare({ stations: [{ id: "market" }] });

@@ -29,12 +29,22 @@ interface ExportDialogProps {
   readonly onDone: () => void;
 }
 
+/** What the form holds. */
+interface Wanted {
+  readonly kind: ShownExport["kind"];
+  readonly month: string;
+  readonly format: ShownExport["format"];
+  readonly privacy: NonNullable<ShownExport["privacy"]>;
+  readonly is_shared: boolean;
+  readonly keep: string;
+}
+
 const DEFAULT_KEEP_MONTHS = "24";
 
 /** The form of a file, or of a schedule. */
 export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDone }: ExportDialogProps) {
   const isSchedule = form === "schedule";
-  const [wanted, setWanted] = useState({
+  const [wanted, setWanted] = useState<Wanted>({
     kind: choice?.kind ?? exportKinds[0],
     month: choice?.month ?? lastMonth,
     format: choice?.format ?? exportFormatNames[0],
@@ -58,55 +68,7 @@ export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDon
   return (
     <Dialog title={isSchedule ? "Add a schedule" : "Make a file"} isOpen onClose={onClose}>
       <Form onSubmit={submit}>
-        <SelectField
-          label="What"
-          value={kind}
-          choices={exportKinds.map((value) => ({ value, label: kindNames[value] }))}
-          onChange={(value) => change({ kind: exportKinds.find((each) => each === value) ?? kind })}
-        />
-        {!isSchedule && kind !== "stations" && (
-          <TextField
-            label="Month"
-            hint="In the system’s time zone, such as 2026-10."
-            value={wanted.month}
-            required
-            maxLength={7}
-            onInput={(month) => change({ month })}
-          />
-        )}
-        {kind === "rides" && (
-          <SelectField
-            label="Privacy"
-            hint={exportPrivacies[wanted.privacy]}
-            value={wanted.privacy}
-            choices={exportPrivacyNames.map((value) => ({ value, label: value }))}
-            onChange={(value) =>
-              change({ privacy: exportPrivacyNames.find((each) => each === value) ?? wanted.privacy })
-            }
-          />
-        )}
-        <SelectField
-          label="Format"
-          value={format}
-          choices={exportFormatNames.map((value) => ({ value, label: exportFormats[value].text }))}
-          onChange={(value) => change({ format: exportFormatNames.find((each) => each === value) ?? format })}
-        />
-        {isSchedule && (
-          <TextField
-            label="Months to keep each file"
-            hint="Made three days after the end of each month."
-            value={wanted.keep}
-            required
-            inputMode="numeric"
-            onInput={(keep) => change({ keep })}
-          />
-        )}
-        <Checkbox
-          label="Partners may have it"
-          hint="Those whose keys have the scope exports:read."
-          checked={isShared}
-          onChange={(checked) => change({ is_shared: checked })}
-        />
+        <ExportFields isSchedule={isSchedule} wanted={wanted} onChange={change} />
         <div class="row form-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="primary" pending={isPending}>
@@ -115,5 +77,70 @@ export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDon
         </div>
       </Form>
     </Dialog>
+  );
+}
+
+interface ExportFieldsProps {
+  readonly isSchedule: boolean;
+  readonly wanted: Wanted;
+  readonly onChange: (changed: Partial<Wanted>) => void;
+}
+
+function ExportFields({ isSchedule, wanted, onChange }: ExportFieldsProps) {
+  const { kind, format, is_shared: isShared } = wanted;
+  return (
+    <>
+      <SelectField
+        label="What"
+        value={kind}
+        choices={exportKinds.map((value) => ({ value, label: kindNames[value] }))}
+        onChange={(value) => onChange({ kind: exportKinds.find((each) => each === value) ?? kind })}
+      />
+      {!isSchedule && kind !== "stations" && (
+        <TextField
+          label="Month"
+          hint="In the system’s time zone, such as 2026-10."
+          value={wanted.month}
+          required
+          maxLength={7}
+          onInput={(month) => onChange({ month })}
+        />
+      )}
+      {kind === "rides" && <PrivacyField privacy={wanted.privacy} onChange={onChange} />}
+      <SelectField
+        label="Format"
+        value={format}
+        choices={exportFormatNames.map((value) => ({ value, label: exportFormats[value].text }))}
+        onChange={(value) => onChange({ format: exportFormatNames.find((each) => each === value) ?? format })}
+      />
+      {isSchedule && (
+        <TextField
+          label="Months to keep each file"
+          hint="Made three days after the end of each month."
+          value={wanted.keep}
+          required
+          inputMode="numeric"
+          onInput={(keep) => onChange({ keep })}
+        />
+      )}
+      <Checkbox
+        label="Partners may have it"
+        hint="Those whose keys have the scope exports:read."
+        checked={isShared}
+        onChange={(checked) => onChange({ is_shared: checked })}
+      />
+    </>
+  );
+}
+
+function PrivacyField({ privacy, onChange }: Pick<Wanted, "privacy"> & Pick<ExportFieldsProps, "onChange">) {
+  return (
+    <SelectField
+      label="Privacy"
+      hint={exportPrivacies[privacy]}
+      value={privacy}
+      choices={exportPrivacyNames.map((value) => ({ value, label: value }))}
+      onChange={(value) => onChange({ privacy: exportPrivacyNames.find((each) => each === value) ?? privacy })}
+    />
   );
 }

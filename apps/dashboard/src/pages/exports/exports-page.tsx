@@ -39,21 +39,7 @@ export function ExportsPage() {
   const again = (file: ShownExport) => setOpen({ form: "file", choice: file });
   return (
     <div class="stack">
-      <PageHeader
-        title="Exports"
-        actions={
-          access.canChange && (
-            <>
-              <Button onClick={() => setOpen({ form: "schedule" })}>Add a schedule</Button>
-              <Button variant="primary" onClick={() => setOpen({ form: "file" })}>
-                Make a file
-              </Button>
-            </>
-          )
-        }
-      >
-        Rides, stations and how stations were, as files for cities, researchers and everybody.
-      </PageHeader>
+      <ExportsHeader canChange={access.canChange} onOpen={(form) => setOpen({ form })} />
       {data?.licence === null && (
         <Notice tone="warning" title="No licence is named">
           Without one nobody may use the files. Name it on the page System, such as CC-BY-4.0.
@@ -84,6 +70,31 @@ export function ExportsPage() {
   );
 }
 
+interface ExportsHeaderProps {
+  readonly canChange: boolean;
+  readonly onOpen: (form: Open["form"]) => void;
+}
+
+function ExportsHeader({ canChange, onOpen }: ExportsHeaderProps) {
+  return (
+    <PageHeader
+      title="Exports"
+      actions={
+        canChange && (
+          <>
+            <Button onClick={() => onOpen("schedule")}>Add a schedule</Button>
+            <Button variant="primary" onClick={() => onOpen("file")}>
+              Make a file
+            </Button>
+          </>
+        )
+      }
+    >
+      Rides, stations and how stations were, as files for cities, researchers and everybody.
+    </PageHeader>
+  );
+}
+
 function isUnderWay({ state }: ShownExport): boolean {
   return state === "waiting" || state === "running";
 }
@@ -110,23 +121,15 @@ function FileTable({ access, files, error, onRetry, onAgain, reload }: FileTable
     id: "actions",
     title: "",
     align: "end",
-    cell: (file) => (
-      <span class="row">
-        {access.canChange && (
-          <>
-            <Button label={`Make ${nameOf(file)} again`} onClick={() => onAgain(file)}>
-              Make again
-            </Button>
-            <Button label={`${file.is_shared ? "Stop sharing" : "Share"} ${nameOf(file)}`} onClick={() => share(file)}>
-              {file.is_shared ? "Stop sharing" : "Share"}
-            </Button>
-            <Button variant="danger" label={`Delete ${nameOf(file)}`} onClick={() => setDeleting(file)}>
-              Delete
-            </Button>
-          </>
-        )}
-      </span>
-    ),
+    cell: (file) =>
+      access.canChange && (
+        <FileActions
+          file={file}
+          onAgain={() => onAgain(file)}
+          onShare={() => share(file)}
+          onDelete={() => setDeleting(file)}
+        />
+      ),
   };
   return (
     <>
@@ -149,6 +152,30 @@ function FileTable({ access, files, error, onRetry, onAgain, reload }: FileTable
         onDone={reload}
       />
     </>
+  );
+}
+
+interface FileActionsProps {
+  readonly file: ShownExport;
+  readonly onAgain: () => void;
+  readonly onShare: () => void;
+  readonly onDelete: () => void;
+}
+
+function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
+  const sharing = file.is_shared ? "Stop sharing" : "Share";
+  return (
+    <span class="row">
+      <Button label={`Make ${nameOf(file)} again`} onClick={onAgain}>
+        Make again
+      </Button>
+      <Button label={`${sharing} ${nameOf(file)}`} onClick={onShare}>
+        {sharing}
+      </Button>
+      <Button variant="danger" label={`Delete ${nameOf(file)}`} onClick={onDelete}>
+        Delete
+      </Button>
+    </span>
   );
 }
 

@@ -16,8 +16,9 @@ export function sizeText(bytes: number): string {
 
 /** `9,402 short, 2,018 rare`. */
 export function leftOutText(file: ShownExport["file"]): string {
-  if (file?.left_out == null) return "";
-  const { short, ended_by_operator: ended, not_completed: open, rare } = file.left_out;
+  const leftOut = file?.left_out;
+  if (leftOut === null || leftOut === undefined) return "";
+  const { short, ended_by_operator: ended, not_completed: open, rare } = leftOut;
   const parts = [
     [short, "under 60 s"],
     [ended, "ended by staff"],

@@ -191,10 +191,8 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const warnings = await steps.before?.(command, ids);
     const held = await command.lockStations(ids);
     // A bike of a feed may name a station that does not exist: there is none to move it out of.
-    await steps.after?.(
-      command,
-      ids.filter((id) => held.has(id)),
-    );
+    const existing = ids.filter((id) => held.has(id));
+    await steps.after?.(command, existing);
     const standing = readable
       .map(({ item }) => item)
       .filter(({ id }) => (held.get(id)?.status ?? "removed") !== "removed");

@@ -13,12 +13,15 @@ import type { ChangeWatch } from "../changes/service.ts";
 import { stationAt, stationHistory, stationsAt } from "../history/station-history.ts";
 import { getStation, listStationChanges, listStations, type StationFilters } from "./service.ts";
 
+type StationContext = ReadContext & { readonly changes: ChangeWatch; readonly clock: () => number };
+type StationRoutes = RouterImplementation<(typeof partnerContract)["stations"]>;
+
 /** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
 export function stationRoutes(
-  context: ReadContext & { readonly changes: ChangeWatch; readonly clock: () => number },
+  context: StationContext,
   cursors: CursorCipher,
   pages: PageCache<ReadyBody>,
-): Pick<RouterImplementation<(typeof partnerContract)["stations"]>, "list" | "get" | "history"> {
+): Pick<StationRoutes, "list" | "get" | "history"> {
   const readPage = pageReader(cursors, {
     name: "stations",
     position: idPosition,
@@ -54,6 +57,12 @@ export function stationRoutes(
         return { status: 200, body: useReadyBody(reply, body) };
       },
     },
+    ...stationRoutesOfOne(context),
+  };
+}
+
+function stationRoutesOfOne(context: StationContext): Pick<StationRoutes, "get" | "history"> {
+  return {
     get: async ({ params: { id }, query: { at }, request }) => {
       const station =
         at === undefined
