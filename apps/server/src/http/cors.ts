@@ -65,6 +65,7 @@ function sendPreflight(request: FastifyRequest, reply: FastifyReply): void {
   reply
     .code(204)
     .header("request-id", request.id)
+    .header("x-content-type-options", "nosniff")
     .header("access-control-allow-methods", "GET, HEAD")
     .header("access-control-allow-headers", SENDABLE)
     .header("access-control-max-age", PREFLIGHT_MAX_AGE)

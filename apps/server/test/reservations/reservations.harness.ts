@@ -142,7 +142,9 @@ async function fillStation(
     vehicle_types_available: [{ vehicle_type_id: "classic", count: bikes.length }],
     ...fields,
   });
-  const kept = { system_id: systemId, source: "test", absent_snapshots: 0, was_installed: true };
+  // By the test's clock, not by the database's.
+  const times = { known_since: station.updated_at };
+  const kept = { system_id: systemId, source: "test", absent_snapshots: 0, was_installed: true, ...times };
   const columns = Object.keys({ ...station, ...kept, counters: mode }).join(", ");
   await db.query(
     statement("", `insert into stations (${columns}) select ${columns} from json_populate_record(null::stations, $1)`),
