@@ -106,7 +106,11 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
       countRows(tx, systemId, list, slot(), rows.length);
     });
   return {
-    stations: (rows) => insert("stations", rows, { counters: "mirrored", absent_snapshots: 0, was_installed: true }),
+    // Known since an instant of the tests' clock, not of the database's.
+    stations: (rows) =>
+      insert("stations", rows, {
+        ...{ counters: "mirrored", absent_snapshots: 0, was_installed: true, known_since: SOME_TIME },
+      }),
     bikes: (rows) => insert("bikes", rows, {}),
     rides: (rows) =>
       change("rides", async (tx) => {
