@@ -529,6 +529,58 @@ export interface ListEnvelope<Item> {
   checkpoint?: string;
 }
 
+/** What files have a row of each. */
+export type ExportKind = "rides" | "stations" | "station_status";
+
+/** The formats of files. */
+export type ExportFormat = "csv" | "parquet";
+
+/** How much of rides files tell, the least first. */
+export type ExportPrivacy = "coarse" | "stations" | "full";
+
+/** A finished file of open data. */
+export interface Export {
+  id: string;
+  /** What the file has a row of each */
+  kind: Open<ExportKind>;
+  /** The month, in the system's time zone; null: the file is of no month */
+  month: string | null;
+  /** `csv` is gzipped */
+  format: Open<ExportFormat>;
+  /** Null: the file tells of no rides */
+  privacy: Open<ExportPrivacy> | null;
+  file_name: string;
+  bytes: number;
+  /** SHA-256 of the file, hexadecimal */
+  sha256: string;
+  rows: number;
+  /** Rides of the month that the file leaves out; null: the file tells of no rides */
+  left_out: {
+    /** Rides that are under way or were cancelled */
+    not_completed: number;
+    /** Rides under 60 s: a bike that was tried and put back */
+    short: number;
+    /** Rides that staff or a time limit ended: their end is no rider's */
+    ended_by_operator: number;
+    /** `coarse`: rides of too rare a pair of stations, in too rare a pair of regions */
+    rare: number;
+  } | null;
+  /** `coarse`: rides that name their regions instead of stations */
+  merged: number | null;
+  /** The file has what was known then. A later export may have rides that were reported late */
+  as_of: string;
+  /** IANA name: of the month, and of the local times in CSV */
+  time_zone: string;
+  /** An SPDX identifier or an address; null: the operator has named none */
+  licence: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  made_at: string;
+  /** Where to download the file, without a key; ends at `download_expires_at`, at least 10 minutes from now. Treat it as a secret */
+  download_url: string;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  download_expires_at: string;
+}
+
 export interface StationListQuery {
   /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
   page?: number | undefined;
@@ -631,58 +683,6 @@ export interface AlertListQuery {
   limit?: number | undefined;
   /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
   cursor?: string | undefined;
-}
-
-/** What files have a row of each. */
-export type ExportKind = "rides" | "stations" | "station_status";
-
-/** The formats of files. */
-export type ExportFormat = "csv" | "parquet";
-
-/** How much of rides files tell, the least first. */
-export type ExportPrivacy = "coarse" | "stations" | "full";
-
-/** A finished file of open data. */
-export interface Export {
-  id: string;
-  /** What the file has a row of each */
-  kind: Open<ExportKind>;
-  /** The month, in the system's time zone; null: the file is of no month */
-  month: string | null;
-  /** `csv` is gzipped */
-  format: Open<ExportFormat>;
-  /** Null: the file tells of no rides */
-  privacy: Open<ExportPrivacy> | null;
-  file_name: string;
-  bytes: number;
-  /** SHA-256 of the file, hexadecimal */
-  sha256: string;
-  rows: number;
-  /** Rides of the month that the file leaves out; null: the file tells of no rides */
-  left_out: {
-    /** Rides that are under way or were cancelled */
-    not_completed: number;
-    /** Rides under 60 s: a bike that was tried and put back */
-    short: number;
-    /** Rides that staff or a time limit ended: their end is no rider's */
-    ended_by_operator: number;
-    /** `coarse`: rides of too rare a pair of stations, in too rare a pair of regions */
-    rare: number;
-  } | null;
-  /** `coarse`: rides that name their regions instead of stations */
-  merged: number | null;
-  /** The file has what was known then. A later export may have rides that were reported late */
-  as_of: string;
-  /** IANA name: of the month, and of the local times in CSV */
-  time_zone: string;
-  /** An SPDX identifier or an address; null: the operator has named none */
-  licence: string | null;
-  /** RFC 3339 instant in UTC, to the millisecond */
-  made_at: string;
-  /** Where to download the file, without a key; ends at `download_expires_at`, at least 10 minutes from now. Treat it as a secret */
-  download_url: string;
-  /** RFC 3339 instant in UTC, to the millisecond */
-  download_expires_at: string;
 }
 
 export interface ExportListQuery {
