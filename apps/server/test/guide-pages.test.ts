@@ -76,7 +76,7 @@ describe("the guides", () => {
   });
 
   it("are what the pages of the dashboard lead to", () => {
-    const source = readFileSync(join(import.meta.dirname, "../../dashboard/src/pages.ts"), "utf8");
+    const source = readFileSync(join(import.meta.dirname, "../../dashboard/src/partner-pages.ts"), "utf8");
     const linked = [...source.matchAll(/guide: "([^"]+)"/g)].map(([, guide = ""]) => guide.split("#"));
     expect(linked.length).toBeGreaterThan(5);
     for (const [slug = "", anchor = ""] of linked) {

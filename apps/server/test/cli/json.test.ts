@@ -36,7 +36,7 @@ const fields: Readonly<Record<string, string>> = {
   forget: "rows tables",
   "gbfs check":
     "location kind checked_at system_id system_name version errors warnings notes verdicts findings passed files",
-  "import gbfs": "id stations bikes older failed waiting not_taken report",
+  "import gbfs": "id stations bikes described older failed waiting not_taken report",
   "import list": "imports",
   "import trips":
     "id rows created unchanged rejected reasons warnings stations_created refused skipped report first last time_shift",
