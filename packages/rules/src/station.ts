@@ -48,6 +48,17 @@ export function stationChangeEvent(from: string, to: string): "station.online" |
   return to === "online" ? "station.online" : "station.offline";
 }
 
+/**
+ * Returns the time of a change: never before an earlier one, which another process's clock may have put later than now.
+ * @param now milliseconds since 1970
+ * @param earlier the time of the earlier change; undefined: there was none
+ * @param isAfter whether the two may not have the same time either, as those whose events are in order by time
+ */
+export function timeOfChange(now: number, earlier: number | undefined, isAfter: boolean): number {
+  if (earlier === undefined || earlier < now || (earlier === now && !isAfter)) return now;
+  return earlier + 1;
+}
+
 /** A bike, as far as the counters of its station follow from it. */
 export interface CountedBike {
   readonly vehicle_state: string;

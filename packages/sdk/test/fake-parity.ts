@@ -243,21 +243,18 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     });
 
     it("take stations offline and bring them back alike", async () => {
-      advance(1_000);
       await operate("stations.offline", { id: "s3" });
       await compareLists();
-      advance(1_000);
       await operate("stations.online", { id: "s3" });
+      // Events of two stations that change in one millisecond have no order; those of one station have.
       advance(1_000);
       await operate("stations.offline", { id: "s1" });
       await ask(reserve({ station_id: "s1" }));
       await ask(reserve({ bike_id: "b3" }));
       await compareLists();
-      advance(1_000);
       await operate("stations.online", { id: "s1" });
       advance(1_000);
       await operate("stations.upsert", { id: "s2", is_renting: false, is_returning: false });
-      advance(1_000);
       await operate("stations.upsert", { id: "s3", is_installed: true });
       await operate("bikes.upsert", { id: "b7", station_id: "s4" });
       advance(1_000);

@@ -1,26 +1,28 @@
 import type { Alert } from "../json-types.generated.ts";
 import { type City, instant, recordEvent } from "./city.ts";
 import { blank } from "./contract.generated.ts";
+import { timeOfChange } from "./rules.ts";
 
 /** An alert as it is described. What is left out is filled in, or stays as it was while it is open. */
 export type AlertFields = Partial<Alert> & Pick<Alert, "id">;
 
 /** Opens an alert, or changes an open one. */
 export function openAlert(city: City, fields: AlertFields): void {
-  const now = instant(city.now());
   const held = city.alerts.get(fields.id);
   const open = held?.ended_at === null ? held : undefined;
-  const made = { ...blank.Alert, type: "other" as const, summary: fields.id, opened_at: now };
-  const alert: Alert = { ...(open ?? made), updated_at: now, ...fields };
+  const at = instant(timeOfChange(city.now(), held && Date.parse(held.updated_at), true));
+  const made = { ...blank.Alert, type: "other" as const, summary: fields.id, opened_at: at };
+  const alert: Alert = { ...(open ?? made), updated_at: at, ...fields };
   city.alerts.set(alert.id, alert);
   if (open === undefined && alert.ended_at === null) recordEvent(city, { event: "alert.opened", data: alert });
 }
 
-/** Ends an alert; one that has ended stays as it is. */
-export function endAlert(city: City, id: string, at: number = city.now()): void {
+/** Ends an alert; one that has ended stays as it is. @param at when its times were over; default: somebody ends it now */
+export function endAlert(city: City, id: string, at?: number): void {
   const alert = city.alerts.get(id);
   if (alert?.ended_at !== null) return;
-  const ended_at = instant(Math.max(at, Date.parse(alert.opened_at)));
+  const updated = Date.parse(alert.updated_at);
+  const ended_at = instant(at === undefined ? timeOfChange(city.now(), updated, true) : Math.max(at, updated));
   const ended = { ...alert, ended_at, updated_at: ended_at };
   city.alerts.set(id, ended);
   recordEvent(city, { event: "alert.ended", occurred_at: ended_at, data: ended });

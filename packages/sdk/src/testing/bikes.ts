@@ -1,6 +1,14 @@
 import type { Bike, Station } from "../json-types.generated.ts";
 import { type BikeRecord, type City, instant, type StationRecord } from "./city.ts";
-import { compareIds, type CounterShift, counterShifts, freeDocks, standsInDock, viewOf } from "./rules.ts";
+import {
+  compareIds,
+  type CounterShift,
+  counterShifts,
+  freeDocks,
+  standsInDock,
+  timeOfChange,
+  viewOf,
+} from "./rules.ts";
 
 /** Where a bike is. */
 export type BikeLocation = Pick<Bike, "station_id" | "lat" | "lon">;
@@ -49,7 +57,8 @@ export function writeBike(city: City, bike: BikeRecord): void {
       : { ...countBikesAt(city, station.shown.id), ...docksOf(city, station) };
     const shown = { ...station.shown, ...counters };
     if (JSON.stringify(shown) === JSON.stringify(station.shown)) continue;
-    city.stations.set(shown.id, { ...station, shown: { ...shown, updated_at: instant(city.now()) } });
+    const updated_at = instant(timeOfChange(city.now(), Date.parse(shown.updated_at), false));
+    city.stations.set(shown.id, { ...station, shown: { ...shown, updated_at } });
   }
 }
 

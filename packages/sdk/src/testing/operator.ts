@@ -38,6 +38,7 @@ import {
   stationChangeEvent,
   type StationState,
   stationState,
+  timeOfChange,
 } from "./rules.ts";
 
 /** A station as it is described. What is left out is filled in, or stays as it was. */
@@ -70,13 +71,12 @@ export class Operator {
     // Counters that a test gives stand, as those of a feed do; without them, the bikes are counted.
     const areCountersGiven = held?.areCountersGiven ?? fields.num_bikes_available !== undefined;
     const counters = held !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
-    const updated_at = instant(city.now());
-    const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, updated_at, ...fields };
+    const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, ...fields };
     const wasInstalled = described.is_installed || held?.wasInstalled === true;
     const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, held?.shown) : {};
     const { docksBase = null } = held ?? {};
     const station = { shown: { ...described, ...state }, areCountersGiven, docksBase, wasInstalled };
-    writeStation(city, withDocks(city, station, fields.num_docks_available));
+    writeStation(city, withDocks(city, station, fields.num_docks_available), fields.updated_at);
   }
 
   /**
@@ -234,8 +234,7 @@ export class Operator {
     const city = this.#cityNow();
     const held = city.stations.get(stationId);
     if (held === undefined) throw new Error(`there is no station ${stationId}`);
-    const shown = { ...held.shown, updated_at: instant(city.now()), ...change(held) };
-    writeStation(city, { ...held, shown });
+    writeStation(city, { ...held, shown: { ...held.shown, ...change(held) } });
   }
 
   #finishRide(id: string, command: "end" | "cancel", end: Partial<Ride>, location?: BikeLocation): Ride {
@@ -261,14 +260,30 @@ function stateFromFlags(flags: Station, was_installed: boolean, held: Station | 
   return stationState(held as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
 }
 
-/** Writes a station. A change of its state is an event; a station that is new makes none. */
-function writeStation(city: City, station: StationRecord): void {
-  const { shown } = station;
-  const before = city.stations.get(shown.id)?.shown.status ?? shown.status;
-  city.stations.set(shown.id, station);
-  if (shown.status === "removed") moveBikesOut(city, shown);
-  const event = stationChangeEvent(before, shown.status);
-  if (event !== undefined) recordEvent(city, { event, data: city.stations.get(shown.id)?.shown ?? shown });
+/**
+ * Writes a station. A change of its state is an event; a station that is new makes none.
+ * @param updatedAt what the station says of its last change; default: the time of this one
+ */
+function writeStation(city: City, station: StationRecord, updatedAt?: string): void {
+  const { id, status } = station.shown;
+  const moved = status === "removed" ? countersWithoutBikes(city, station.shown) : {};
+  const held = city.stations.get(id)?.shown;
+  const changesState = held !== undefined && held.status !== status;
+  const at = instant(timeOfChange(city.now(), held && Date.parse(held.updated_at), changesState));
+  const shown = { ...station.shown, ...moved, updated_at: updatedAt ?? at };
+  city.stations.set(id, { ...station, shown });
+  const event = stationChangeEvent(held?.status ?? status, status);
+  if (event !== undefined) recordEvent(city, { event, occurred_at: at, data: shown });
+}
+
+/** Moves a station's bikes out. @returns its counters then */
+function countersWithoutBikes(city: City, station: Station): Partial<Station> {
+  moveBikesOut(city, station);
+  const held = city.stations.get(station.id)?.shown;
+  if (held === undefined) return {};
+  const { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available } = held;
+  const { vehicle_types_available } = held;
+  return { num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available, vehicle_types_available };
 }
 
 function recordRide(city: City, event: string, ride: Ride): Ride {

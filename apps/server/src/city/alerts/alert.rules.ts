@@ -7,6 +7,7 @@ import {
   type OperatorAlert,
   type ValueOf,
 } from "@bikeshare/contract";
+import { timeOfChange } from "@bikeshare/rules";
 
 /** An alert in GBFS's canonical form. */
 export type AlertRecord = ValueOf<typeof alertFields>;
@@ -54,9 +55,9 @@ function endOfTimes(times: AlertContent["times"]): Date | null {
   return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
 }
 
-/** Returns the time of an alert's change: after an earlier one, which another process's clock may put later than `now`. */
-function timeOfChange(now: Date, earlier: Date | undefined): Date {
-  return earlier === undefined || now > earlier ? now : new Date(earlier.getTime() + 1);
+/** Returns the time of an alert's change: after an earlier one, because events of alerts are in order by their times. */
+function timeAfter(now: Date, earlier: Date | undefined): Date {
+  return new Date(timeOfChange(now.getTime(), earlier?.getTime(), true));
 }
 
 /** Returns an alert as readers see it at an instant: ended by the clock, even if the end is not stored yet. */
@@ -69,7 +70,7 @@ export function alertAt(alert: StoredAlert, now: Date): StoredAlert {
 
 /** Returns an open alert, ended at an instant. */
 export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
-  const ended_at = timeOfChange(at, alert.updated_at);
+  const ended_at = timeAfter(at, alert.updated_at);
   return { ...alert, ended_at, updated_at: ended_at };
 }
 
@@ -80,7 +81,7 @@ export function newAlert(
   earlier?: Date | null,
 ): StoredAlert {
   const ends_at = endOfTimes(alert.content.times);
-  const opened_at = timeOfChange(now, earlier ?? undefined);
+  const opened_at = timeAfter(now, earlier ?? undefined);
   return { closes_station: null, ...alert, opened_at, ends_at, ended_at: null, updated_at: opened_at };
 }
 
@@ -92,7 +93,7 @@ export function changedAlert(alert: StoredAlert, type: Alert["type"], content: A
     type,
     content,
     ends_at: endOfTimes(content.times),
-    updated_at: timeOfChange(now, alert.updated_at),
+    updated_at: timeAfter(now, alert.updated_at),
   };
 }
 
