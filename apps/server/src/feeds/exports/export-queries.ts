@@ -47,7 +47,7 @@ const insert = statement(
   "exports.insert",
   `insert into exports (system_id, id, kind, month, format, privacy, is_shared, state, requested_at, requested_by, schedule_id, scheduled_month)
    select $1, $2, $3, $4, $5, $6, $7, 'waiting', $8::timestamptz, $9, $10, $11
-   on conflict do nothing returning id`,
+   on conflict do nothing`,
 );
 const countAll = statement(
   "exports.countAll",
@@ -120,7 +120,7 @@ const deleteOld = statement(
    select count(*)::int as n from deleted`,
 );
 
-const scheduleColumns = columnsOfTable("export_schedules").without("system_id");
+const scheduleColumns = columnsOfTable("export_schedules").without("system_id", "asked_month");
 const schedules = statement(
   "exports.schedules",
   `select ${scheduleColumns.list()} from export_schedules where system_id = $1 order by id`,
@@ -129,6 +129,12 @@ const insertScheduleRow = statement(
   "exports.insertSchedule",
   `insert into export_schedules (system_id, id, kind, format, privacy, is_shared, keep_months, created_at, created_by)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+// Guarded, so that of several processes one asks for a month, and nobody for one whose file was deleted since.
+const askForMonth = statement(
+  "exports.askForMonth",
+  `update export_schedules set asked_month = $3
+   where system_id = $1 and id = $2 and (asked_month is null or asked_month < $3) returning id`,
 );
 const deleteScheduleRow = statement(
   "exports.deleteSchedule",
@@ -149,12 +155,11 @@ export type NewExport = Pick<
   | "scheduled_month"
 >;
 
-/** Inserts an export that waits to be made. @returns false: its schedule has asked for this month before */
-export async function insertExport(db: QueryRunner, systemId: string, wanted: NewExport): Promise<boolean> {
+/** Inserts an export that waits to be made. */
+export async function insertExport(db: QueryRunner, systemId: string, wanted: NewExport): Promise<void> {
   const { id, kind, month, format, privacy } = wanted;
   const asked = [wanted.requested_at, wanted.requested_by, wanted.schedule_id, wanted.scheduled_month];
-  const rows = await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
-  return rows.length > 0;
+  await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
 }
 
 /** Counts the exports that people asked for, and those that are not finished. */
@@ -281,6 +286,11 @@ export async function insertSchedule(db: QueryRunner, systemId: string, schedule
   await db.query(insertScheduleRow, [
     ...[systemId, id, kind, format, privacy, isShared, months, schedule.created_at, schedule.created_by],
   ]);
+}
+
+/** Notes that a schedule asks for a month's file. @returns false: it has asked for this month or a later one, or is gone */
+export async function updateAskedMonth(db: QueryRunner, systemId: string, id: string, month: string): Promise<boolean> {
+  return (await db.query(askForMonth, [systemId, id, month])).length > 0;
 }
 
 export async function deleteSchedule(

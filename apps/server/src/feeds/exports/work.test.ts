@@ -142,6 +142,17 @@ it("a schedule makes the month before once it is settled, once, and keeps it as 
   expect((await all()).map(({ month }) => month)).toEqual(["2026-07", "2026-06"]);
 });
 
+it("a schedule does not make a file again that somebody has deleted", async () => {
+  await addSchedule(context(), harness.systemId, { ...CHOICE, keep_months: 2 });
+  clock.advance(Date.parse("2026-09-10T00:00:00Z") - clock());
+  await start().runOnce();
+  const [made] = await all();
+  expect(made).toMatchObject({ state: "ready", month: "2026-08" });
+  await removeExport(context(), harness.systemId, String(made?.id));
+  await start().runOnce();
+  expect(await all()).toEqual([]);
+});
+
 describe("a request for an export", () => {
   it.each([
     [{ privacy: null }, /^privacy must be given for rides/],

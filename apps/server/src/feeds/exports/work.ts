@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { exportFacts, type ExportManifest } from "@bikeshare/contract";
-import { describedSystem } from "../../city/descriptions/service.ts";
+import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { Ids } from "../../ids.ts";
 import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
@@ -18,6 +18,7 @@ import {
   listFileOwners,
   listSchedules,
   type StoredExport,
+  updateAskedMonth,
   updateFailed,
   updateFinished,
   updateProgress,
@@ -110,11 +111,15 @@ async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string)
   const now = clock();
   const schedules = await listSchedules(db, systemId);
   if (schedules.length > 0) {
-    const { timezone = "UTC" } = (await describedSystem(db, systemId))?.published ?? {};
+    const timezone = await timeZoneOfSystem(db, systemId);
     const month = monthOf(now, timezone, -1);
     const isSettled = now >= periodOfMonth(month, timezone).to + SETTLED_AFTER_DAYS * DAY_MS;
-    for (const schedule of isSettled ? schedules : [])
-      await insertExport(db, systemId, wantedBy(schedule, month, ids.next("export"), new Date(now)));
+    for (const schedule of isSettled ? schedules : []) {
+      const wanted = wantedBy(schedule, month, ids.next("export"), new Date(now));
+      await db.transaction(async (tx) => {
+        if (await updateAskedMonth(tx, systemId, schedule.id, month)) await insertExport(tx, systemId, wanted);
+      });
+    }
   }
   const range = { failedBefore: new Date(now - FAILED_DAYS * DAY_MS), now: new Date(now), limit: DELETE_BATCH_SIZE };
   while ((await deletePastExports(db, systemId, range)) === DELETE_BATCH_SIZE);

@@ -130,6 +130,7 @@ export interface Tables {
     readonly keep_months: number;
     readonly created_at: Date;
     readonly created_by: string;
+    readonly asked_month: string | null;
   };
   readonly exports: {
     readonly system_id: string;
@@ -856,7 +857,7 @@ export const columnTypes = {
   event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
   event_sequences: { system_id: "text", last_position: "bigint" },
   events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
-  export_schedules: { system_id: "text", id: "text", kind: "text", format: "text", privacy: "text", is_shared: "boolean", keep_months: "smallint", created_at: "timestamptz", created_by: "text" },
+  export_schedules: { system_id: "text", id: "text", kind: "text", format: "text", privacy: "text", is_shared: "boolean", keep_months: "smallint", created_at: "timestamptz", created_by: "text", asked_month: "text" },
   exports: { system_id: "text", id: "text", kind: "text", month: "text", format: "text", privacy: "text", is_shared: "boolean", state: "text", requested_at: "timestamptz", requested_by: "text", schedule_id: "text", scheduled_month: "text", attempts: "smallint", seen_at: "timestamptz", rows_done: "bigint", problem: "text", finished_at: "timestamptz", facts: "jsonb" },
   fleet_samples: { system_id: "text", at: "timestamptz", available: "integer", reserved: "integer", on_trip: "integer", disabled: "integer", missing: "integer", online: "integer", empty: "integer", full: "integer", offline: "integer", is_live: "boolean" },
   flow_days: { system_id: "text", start_station_id: "text", end_station_id: "text", day: "date", rides: "integer" },
