@@ -33,6 +33,9 @@ const fields: Readonly<Record<string, string>> = {
   "console invite": "id email role url expires_at mailed",
   "console reset": "id passkeys had_password identities",
   doctor: "ok checks",
+  "export rides": "files left_out merged as_of",
+  "export station-status": "files left_out merged as_of",
+  "export stations": "files left_out merged as_of",
   forget: "rows tables",
   "gbfs check":
     "location kind checked_at system_id system_name version errors warnings notes verdicts findings passed files",
@@ -157,6 +160,7 @@ async function file(name: string, text: string): Promise<string> {
 it("every command prints one JSON document on one line, with the same fields in the same order", async () => {
   await runSystems();
   await runFeeds();
+  await runExports();
   const partner = await runPartners();
   await runKeys(partner);
   await runWebhooks(["--partner", partner]);
@@ -168,6 +172,13 @@ it("every command prints one JSON document on one line, with the same fields in 
   const tested = [...found.keys(), ...testedElsewhere];
   expect(tested.toSorted()).toEqual(commandsOf(program, "").toSorted());
 });
+
+async function runExports(): Promise<void> {
+  const of = ["--month", "2025-05", "--out", harness.directory];
+  await json("export", "rides", ...of, "--privacy", "coarse");
+  await json("export", "station-status", ...of);
+  await json("export", "stations", "--out", harness.directory);
+}
 
 async function runSystems(): Promise<void> {
   await json("systems", "set", "--name", "Oslo", "--timezone", "Europe/Oslo");

@@ -177,7 +177,8 @@ it("lists are followed without a loss, though the replica knows nothing of the t
   const before = await readsOnReplica();
   const [one, other] = harness.processes;
   const { partner } = (await one.get("/v1/me")).body as { partner: { id: string } };
-  const db = openDatabase({ connectionString: harness.postgres.primaryUrl });
+  // Without time limits: its writers keep transactions open on purpose, for as long as walks take.
+  const db = openDatabase({ connectionString: harness.postgres.primaryUrl, statementTimeoutMs: 0 });
   let turn = 0;
   const get = async (path: string) => {
     const { status, body } = await (turn++ % 2 === 0 ? one : other).get(path);
