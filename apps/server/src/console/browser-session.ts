@@ -1,7 +1,7 @@
 import type { ConsoleSession } from "@bikeshare/contract/console";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import type { FastifyRequest } from "fastify";
-import { describedSystem } from "../city/descriptions/service.ts";
+import { timeZoneOfSystem } from "../city/descriptions/service.ts";
 import { countedAddress } from "../http/transport.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import type { Served } from "./answers.ts";
@@ -99,13 +99,11 @@ export async function describeSession(
   };
 }
 
-/** Returns the time zone of each system, as GBFS publishes it. */
+/** Returns the time zone of each system. One after the other: a person of many systems takes one connection. */
 async function timeZonesOf(db: Queryable, systemIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
-  const zones = [...systemIds].map(async (systemId) => {
-    const system = await describedSystem(db, systemId);
-    return [systemId, system?.published.timezone ?? "UTC"] as const;
-  });
-  return new Map(await Promise.all(zones));
+  const zones = new Map<string, string>();
+  for (const systemId of systemIds) zones.set(systemId, await timeZoneOfSystem(db, systemId));
+  return zones;
 }
 
 function browserOf({ transport, headers }: FastifyRequest): Browser {

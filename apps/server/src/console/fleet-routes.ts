@@ -10,7 +10,7 @@ import type {
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
 import { freeBikes, getBike, listBikes } from "../city/bikes/service.ts";
 import { regionsOf } from "../city/descriptions/lists.ts";
-import { describedSystem } from "../city/descriptions/service.ts";
+import { timeZoneOfSystem } from "../city/descriptions/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { setBikeState, setStationState } from "../city/fleet/operator-acts.ts";
 import { reservationOfAnyPartner, reservationsOfAllPartners } from "../city/reservations/service.ts";
@@ -196,12 +196,11 @@ type MapOf = (systemId: string) => ReadyBody | Promise<ReadyBody>;
 export function stationMapOf({ db, stationMaps, mapTiles }: ConsoleContext): MapOf {
   return (systemId) =>
     stationMaps.get(systemId, "map", async () => {
-      const [stations, regions, system] = await Promise.all([
+      const [stations, regions, timeZone] = await Promise.all([
         stationsForMap(db, systemId),
         regionsOf(db, systemId),
-        describedSystem(db, systemId),
+        timeZoneOfSystem(db, systemId),
       ]);
-      const timeZone = system?.published.timezone ?? "UTC";
       const map: StationMap = { data: stations.map(toMapped), time_zone: timeZone, regions, tiles: mapTiles ?? null };
       return readyBody(JSON.stringify(map));
     });

@@ -8,6 +8,7 @@ import { sortById } from "../../storage/lists/page.ts";
 import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
 import { applyChanges, type KnownIds, requireFitting } from "./fact-changes.rules.ts";
 import { FactIssue, requireId } from "./fact-values.rules.ts";
+import { timeZoneFrom } from "./lenient-values.rules.ts";
 import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
 import {
   deleteDescription,
@@ -80,6 +81,11 @@ export async function mainLanguageOf(db: QueryRunner, systemId: string): Promise
 /** Returns the facts of the system itself; undefined: there is no such system. */
 export async function describedSystem(db: QueryRunner, systemId: string): Promise<Described<"system"> | undefined> {
   return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId, "system")).system : undefined;
+}
+
+/** Returns the time zone in which a system's days begin and end; UTC while nobody has named one that there is. */
+export async function timeZoneOfSystem(db: QueryRunner, systemId: string): Promise<string> {
+  return timeZoneFrom((await describedSystem(db, systemId))?.published.timezone) ?? "UTC";
 }
 
 /**

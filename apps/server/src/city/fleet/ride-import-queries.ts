@@ -31,11 +31,6 @@ export function copyIntoRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyRides);
 }
 
-/** The time-out of requests does not suit thousands of rows. */
-export async function updateStatementTimeout(tx: Transaction): Promise<void> {
-  await tx.run("set local statement_timeout = 0");
-}
-
 // Private to the connection and empty after each commit, so that it needs no clean-up.
 const createPastRides = `
   create temporary table if not exists past_rides on commit delete rows as

@@ -30,6 +30,23 @@ const flagsOf = (row: string) =>
       + ${FLAG_UNITS.status} * ${positionIn(STATUSES, `${row}.status`)}
       + ${FLAG_UNITS.offline_reason} * ${positionIn(OFFLINE_REASONS, `${row}.offline_reason`)})::smallint`;
 
+const oneOf = (values: readonly string[], flags: string, unit: number) =>
+  `(array[${values.map((value) => `'${value}'`).join(", ")}])[(${flags} / ${unit}) & 7]`;
+
+/** SQL: the status of a row of `station_changes`. */
+export const statusOf = (row: string) => oneOf(STATUSES, `${row}.flags`, FLAG_UNITS.status);
+
+/** SQL: why the station of a row of `station_changes` was offline. */
+export const offlineReasonOf = (row: string) => oneOf(OFFLINE_REASONS, `${row}.flags`, FLAG_UNITS.offline_reason);
+
+/** SQL: the newest change of a station until an instant, in the instant's month, which has all that are needed. */
+export const changeUntil = (station: string, instant: string) =>
+  `select change.* from station_changes change
+   where change.system_id = $1 and change.station_id = ${station} and change.at <= ${instant}
+     and change.changed_on >= (date_trunc('month', ${instant}, 'UTC') at time zone 'UTC')::date
+     and change.changed_on <= (${instant} at time zone 'UTC')::date
+   order by change.at desc limit 1`;
+
 /**
  * SQL: `[{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]` as `["a",1,"b",2]`. Every quote inside a string
  * of JSON has a backslash before it, so the replaced texts lie between the strings.

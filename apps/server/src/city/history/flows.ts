@@ -3,10 +3,10 @@ import type { RecentFlows, StationFlows, StationFlowsQuery } from "@bikeshare/co
 import { addDays, type PageRequest, readDayRange } from "@bikeshare/rules";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import type { PositionCodec } from "../../storage/lists/page.ts";
+import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { listNeighbours, listPairs, listRecentPairs } from "./flows-queries.ts";
 import { findLocalTime } from "./summary-queries.ts";
 import { findSumProgress } from "./sums-queries.ts";
-import { timeZoneOfSystem } from "./time-zone.ts";
 
 interface FlowContext {
   readonly db: QueryRunner;

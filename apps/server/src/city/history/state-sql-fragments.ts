@@ -1,8 +1,4 @@
-import { FLAG_UNITS, STATUSES } from "./changes-state.rules.ts";
-
-/** SQL: the status in the flags of a row of `station_changes`. */
-const statusOf = (row: string) =>
-  `(array[${STATUSES.map((status) => `'${status}'`).join(", ")}])[(${row}.flags / ${FLAG_UNITS.status}) & 7]`;
+import { changeUntil, statusOf } from "./changes-sql-fragments.ts";
 
 /** SQL: since when a station is as its row says. */
 const SINCE = "case when st.state_since = '-infinity' then st.known_since else st.state_since end";
@@ -32,12 +28,8 @@ export function stationPieces(hours: string): string {
         where st.state_since <= ${hours}.starts_at and ${SINCE} < ${hours}.ends_at
         union all
         (select ${hours}.starts_at::timestamptz(3), ${CHANGED}
-         from station_changes c
-         where st.state_since > ${hours}.starts_at and c.system_id = $1 and c.station_id = st.id
-           and c.at <= ${hours}.starts_at
-           and c.changed_on >= (date_trunc('month', ${hours}.starts_at, 'UTC') at time zone 'UTC')::date
-           and c.changed_on <= (${hours}.starts_at at time zone 'UTC')::date
-         order by c.at desc limit 1)
+         from (${changeUntil("st.id", `${hours}.starts_at`)}) as c
+         where st.state_since > ${hours}.starts_at)
         union all
         select c.at, ${CHANGED}
         from station_changes c

@@ -5,7 +5,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import { joinRows, type PageRows, type PageStart } from "../../storage/lists/page.ts";
-import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts";
+import { changeUntil, offlineReasonOf, statusOf } from "./changes-sql-fragments.ts";
+import { FLAG_UNITS, STATUSES } from "./changes-state.rules.ts";
 
 /** Filters of the stations of an instant: the state is that of the instant, the rest is as it is today. */
 export interface StationsAtFilters {
@@ -23,17 +24,6 @@ export async function findBeginOfHistory(db: QueryRunner, systemId: string): Pro
 
 const at = "$2::timestamptz";
 const isFlagged = (unit: number) => `change.flags & ${unit} > 0`;
-const oneOf = (values: readonly string[], unit: number, count: number) =>
-  `(array[${values.map((value) => `'${value}'`).join(", ")}])[change.flags / ${unit} & ${count - 1}]`;
-
-/** SQL: the newest change of a station until an instant, in the instant's month, which has all that are needed. */
-const changeUntil = (station: string, instant: string) =>
-  `select change.* from station_changes change
-   where change.system_id = $1 and change.station_id = ${station} and change.at <= ${instant}
-     and change.changed_on >= (date_trunc('month', ${instant}, 'UTC') at time zone 'UTC')::date
-     and change.changed_on <= (${instant} at time zone 'UTC')::date
-   order by change.at desc limit 1`;
-
 /** The columns of a station's state: as they are, and as a change has them. */
 const state = {
   is_installed: isFlagged(FLAG_UNITS.is_installed),
@@ -44,8 +34,8 @@ const state = {
   num_bikes_disabled: "change.disabled",
   num_docks_available: "change.docks",
   num_docks_disabled: "change.docks_disabled",
-  status: oneOf(STATUSES, FLAG_UNITS.status, 8),
-  offline_reason: oneOf(OFFLINE_REASONS, FLAG_UNITS.offline_reason, 8),
+  status: statusOf("change"),
+  offline_reason: offlineReasonOf("change"),
   // ["a",1,"b",2] as [{"vehicle_type_id":"a","count":1},{"vehicle_type_id":"b","count":2}]
   vehicle_types_available: `(
     select coalesce('[' || string_agg(case when n % 2 = 0 then ',"count":' || value || '}'

@@ -9,6 +9,7 @@ import {
 } from "@bikeshare/rules";
 import { fetchSize, jsonField, type Page, startOf, toPage } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
+import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { readFlags } from "./changes-state.rules.ts";
 import {
   findBeginOfHistory,
@@ -19,7 +20,6 @@ import {
   listStationsAt,
   type StationsAtFilters,
 } from "./station-history-queries.ts";
-import { timeZoneOfSystem } from "./time-zone.ts";
 
 /** The dependencies of reading how stations were. */
 export interface HistoryContext extends Pick<ReadContext, "filtered"> {

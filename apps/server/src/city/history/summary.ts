@@ -8,6 +8,7 @@ import type {
 } from "@bikeshare/contract/console";
 import { readSummaryRange, serviceError, type SummaryRange } from "@bikeshare/rules";
 import type { QueryRunner } from "../../storage/db/database.ts";
+import { timeZoneOfSystem } from "../descriptions/service.ts";
 import {
   countRidesUnderWay,
   findDayBounds,
@@ -19,7 +20,6 @@ import {
   type StepRow,
 } from "./summary-queries.ts";
 import { findFleetNow, findSumProgress, type SumProgress } from "./sums-queries.ts";
-import { timeZoneOfSystem } from "./time-zone.ts";
 
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;

@@ -557,8 +557,3 @@ export async function deletePastSums(
 ): Promise<number> {
   return oneRow(await db.query<{ n: number }>(pasts[table], [systemId, before, limit])).n;
 }
-
-/** Sums read many rows: the time-out of requests does not suit them. */
-export async function updateStatementTimeout(tx: Transaction): Promise<void> {
-  await tx.run("set local statement_timeout = 0");
-}

@@ -1,8 +1,9 @@
 import { HISTORY_RETENTION_DAYS, SYSTEM_SUM_RETENTION_YEARS } from "@bikeshare/contract";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
-import type { Database, Transaction } from "../../storage/db/database.ts";
+import { type Database, liftStatementTimeout, type Transaction } from "../../storage/db/database.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
 import { horizonOfList } from "../changes/service.ts";
+import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { hourOf } from "./sum-marks.ts";
 import {
   deletePastSums,
@@ -24,10 +25,8 @@ import {
   type SumTable,
   takeDueFlowDay,
   takeSumMarks,
-  updateStatementTimeout,
   updateSumProgress,
 } from "./sums-queries.ts";
-import { timeZoneOfSystem } from "./time-zone.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -108,7 +107,7 @@ function whileLocked<Result>(
   work: (tx: Transaction, progress: SumProgress) => Promise<Result>,
 ): Promise<Result | undefined> {
   return db.transaction(async (tx) => {
-    await updateStatementTimeout(tx);
+    await liftStatementTimeout(tx);
     const progress = await lockSumProgress(tx, systemId);
     return progress === undefined ? undefined : work(tx, progress);
   });

@@ -8,8 +8,8 @@ import {
 import type { StationWeek } from "@bikeshare/contract/console";
 import { horizonMs, serviceError } from "@bikeshare/rules";
 import type { QueryRunner } from "../../storage/db/database.ts";
+import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { findLocalTime } from "./summary-queries.ts";
-import { timeZoneOfSystem } from "./time-zone.ts";
 import { findFirstKnownHour, findStationNow, listKnownHours, listWeekCells } from "./typical-queries.ts";
 import {
   areEnough,

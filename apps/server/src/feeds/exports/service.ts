@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type ExportFormat, exportFormats, type ExportKind, type ExportPrivacy } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
-import { describedSystem } from "../../city/descriptions/service.ts";
+import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
@@ -73,8 +73,7 @@ export async function requireBegunMonth(
 
 /** Returns the month of an instant in a system's time zone. @param offset months after it; negative: before */
 export async function presentMonth(db: QueryRunner, systemId: string, instant: number, offset = 0): Promise<string> {
-  const { timezone = "UTC" } = (await describedSystem(db, systemId))?.published ?? {};
-  return monthOf(instant, timezone, offset);
+  return monthOf(instant, await timeZoneOfSystem(db, systemId), offset);
 }
 
 function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {

@@ -219,8 +219,8 @@ function mentions(column: string, type: string): string {
 }
 
 /**
- * Returns the tables that contain a rider's reference in any text column of the rows in question. Reads the columns from the database, so that
- * later additions to the schema are included.
+ * Returns the tables that contain a rider's reference in any text column of the rows in question. Reads the columns from
+ * the database, so that later additions to the schema are included.
  */
 export async function listTablesWith(
   db: Queryable,

@@ -73,14 +73,12 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
   return {
     async write(patient, stopping) {
-      const sum = () => sumSystem({ db: patient, clock, monotonic: () => performance.now() }, systemId);
-      // At once, rather than in the first minute: somebody is about to look.
-      await sum();
       for (const day of days) {
         if (stopping.aborted) return;
         await writeDay(patient, systemId, day, 0, now);
       }
-      await sum();
+      // At once, rather than within a minute: somebody is about to look.
+      await sumSystem({ db: patient, clock, monotonic: () => performance.now() }, systemId);
     },
   };
 }

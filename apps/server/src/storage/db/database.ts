@@ -5,7 +5,7 @@ import { ReportingClient, requirePrimary } from "./primary.ts";
 import type { Statement, StatementObserver } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
-export type { Queryable, QueryRunner, Transaction } from "./transaction.ts";
+export { liftStatementTimeout, type Queryable, type QueryRunner, type Transaction } from "./transaction.ts";
 
 /** The number of connections that a pool has, and of callers that wait for one. */
 export interface PoolUsage {

@@ -221,3 +221,8 @@ export async function runStatement<Row>(
     return runStatement(client, statement, values, observer, isStale ? attempt : attempt + 1);
   }
 }
+
+/** Lets a transaction's statements take as long as they need: the time-out of requests does not suit thousands of rows. */
+export async function liftStatementTimeout(tx: Transaction): Promise<void> {
+  await tx.run("set local statement_timeout = 0");
+}
