@@ -4,15 +4,31 @@ import { defineConfig } from "vite";
 const BASE_PATH = "/dashboard/";
 
 /**
- * Which modules are one file: what every page needs, and what belongs to accounts. Each other page has a file of its own,
- * beside those that it shares with some: a page with its neighbours in one file would also load all that these need.
+ * Which modules are one file; a module is in the first that takes it. Compressed on its own, each small file repeats the
+ * words and markup of its neighbours: pages that are opened after one another are one file where neither then loads much
+ * that the other alone needs. Every other page has a file of its own.
  */
 const CHUNKS = [
   {
     name: "base",
-    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|pager))|layout(?!\/shortcuts)|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|@tanstack|^\0/,
+    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|@tanstack|^\0/,
   },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
+  { name: "lists", test: /\/components\/(bytes|filters|instant|lazy-chart|pager)|\/operator\/item-page/ },
+  { name: "chart", test: /\/components\/chart/ },
+  {
+    name: "city",
+    test: /\/components\/map\/(availability|legend)|\/pages\/city\/(city-data|times|map-panel|selected)/,
+  },
+  { name: "map", test: /\/components\/map\// },
+  { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
+  { name: "station", test: /\/pages\/city\/station/ },
+  { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
+  { name: "imports", test: /\/pages\/operator\/import/ },
+  { name: "feeds", test: /\/pages\/operator\/feed/ },
+  { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
+  { name: "partners", test: /\/pages\/operator\/(partners-page|partner-dialogs|partner-status)/ },
+  { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];
 
 /** `vite build` makes what is shipped; `vite build --mode development` adds the page of examples and reloads on edits. */

@@ -10,7 +10,21 @@ const city: readonly Page[] = [
     group: "City",
     icon: "home",
     letter: "o",
-    load: async () => (await import("./pages/overview/operator-overview-page.tsx")).OperatorOverviewPage,
+    load: async () => (await import("./pages/city/overview-page.tsx")).OperatorOverviewPage,
+  },
+  {
+    path: "/operator/map",
+    title: "Map",
+    audience: "operator",
+    isListed: true,
+    group: "City",
+    icon: "map",
+    letter: "m",
+    views: [
+      { title: "Empty stations", words: "map no bikes", query: { availability: "empty" } },
+      { title: "Full stations", words: "map no docks", query: { availability: "full" } },
+    ],
+    load: async () => (await import("./pages/city/map-page.tsx")).MapPage,
   },
   {
     path: "/operator/stations",
@@ -26,7 +40,7 @@ const city: readonly Page[] = [
     path: "/operator/stations/:id",
     title: "Station",
     audience: "operator",
-    load: async () => (await import("./pages/operator/fleet-item-pages.tsx")).StationPage,
+    load: async () => (await import("./pages/city/station-page.tsx")).StationPage,
   },
   {
     path: "/operator/bikes",

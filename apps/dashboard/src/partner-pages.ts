@@ -23,6 +23,13 @@ export const partnerPages: readonly Page[] = [
     load: async () => (await import("./pages/stations/stations-page.tsx")).PartnerStationsPage,
   },
   {
+    path: "/partners/:partner_id/stations/:id",
+    title: "Station",
+    audience: "partner",
+    guide: "following-changes",
+    load: async () => (await import("./pages/city/station-page.tsx")).PartnerStationPage,
+  },
+  {
     path: "/partners/:partner_id/webhook",
     title: "Webhook",
     audience: "partner",

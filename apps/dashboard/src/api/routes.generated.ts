@@ -178,9 +178,11 @@ export const routes = {
   },
   partnerStations: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/stations",
+    history: "GET /console/v1/systems/:system_id/partners/:partner_id/stations/:id/history",
   },
   systemStations: {
     list: "GET /console/v1/systems/:system_id/stations",
+    history: "GET /console/v1/systems/:system_id/stations/:id/history",
   },
   partnerSums: {
     typical: "GET /console/v1/systems/:system_id/partners/:partner_id/stations/:id/typical",

@@ -1,11 +1,15 @@
-/** The scale and the texts of a chart. */
+/** The scales, ticks and texts of a chart. */
 import { lazily } from "./lazily.ts";
 
 export interface Series {
   readonly label: string;
-  /** One for each of the chart's times. */
-  readonly values: readonly number[];
+  /** One for each of the chart's times; null: not known. */
+  readonly values: readonly (number | null)[];
+  /** `bars` and `area` are stacked, a `line` stands for itself, and `before` is what the others are compared with. */
+  readonly kind?: SeriesKind;
 }
+
+export type SeriesKind = "bars" | "area" | "line" | "before";
 
 /** Returns the least round number that is not below: the top of an axis. */
 export function niceMaximum(value: number): number {
@@ -14,22 +18,149 @@ export function niceMaximum(value: number): number {
   return Math.max(step * magnitude, 2);
 }
 
+/** Returns the largest value of a chart: where bars and areas are stacked, their sum. */
+export function highest(series: readonly Series[], count: number): number {
+  const isStacked = ({ kind = "bars" }: Series) => kind === "bars" || kind === "area";
+  const stacked = series.filter(isStacked);
+  const totals = Array.from({ length: count }, (_, index) =>
+    stacked.reduce((sum, { values }) => sum + (values[index] ?? 0), 0),
+  );
+  const lines = series.filter((each) => !isStacked(each)).flatMap(({ values }) => values.map((value) => value ?? 0));
+  return [...totals, ...lines].reduce((most, value) => Math.max(most, value), 0);
+}
+
 const clock = lazily(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }));
 // Days are counted in UTC: in the reader's zone they would begin at odd hours.
 const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+
+/** The texts of a chart's times. */
+export interface TimeTexts {
+  /** A point in full: "Thu 26 Nov, 08:30". */
+  readonly full: (time: string) => string;
+  /** The labels below the chart, each with the index of its time. */
+  readonly ticks: readonly { readonly index: number; readonly text: string }[];
+}
 
 /** Returns the format of a chart's times: with the clock's time, or by day when they are days apart. */
 export function timeTexts(times: readonly string[]): (time: string) => string {
-  const [first, second] = times;
-  const isByDay = first !== undefined && second !== undefined && Date.parse(second) - Date.parse(first) >= DAY_MS;
+  const isByDay = stepOf(times) >= DAY_MS;
   return (time) => (isByDay ? day() : clock()).format(new Date(time));
 }
 
-/** Returns the text of a bar: `14:03: 12 requests`. */
+function stepOf([first, second]: readonly string[]): number {
+  return first === undefined || second === undefined ? 0 : Date.parse(second) - Date.parse(first);
+}
+
+/** Hours that differ by clocks that change do not make a day no day. */
+const ALMOST_DAY_MS = DAY_MS - 2 * HOUR_MS;
+/** Pixels for the label of a time. */
+const TICK_PX = 64;
+
+/** Returns the texts of times in a system's zone, and which of them are written below a chart of a width. */
+export function zonedTexts(times: readonly string[], timeZone: string, width: number): TimeTexts {
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
+  const isByDay = stepOf(times) >= ALMOST_DAY_MS;
+  const spanMs = times.length < 2 ? 0 : Date.parse(times.at(-1) ?? "") - Date.parse(times[0] ?? "");
+  const local = format({
+    month: "numeric",
+    day: "numeric",
+    weekday: "short",
+    hour: "numeric",
+    minute: "numeric",
+    hourCycle: "h23",
+  });
+  const most = Math.max(2, Math.floor(width / TICK_PX));
+  const rule =
+    tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= most) ?? yearly;
+  const label = format(rule.format);
+  const date = { weekday: "short", day: "numeric", month: "short" } as const;
+  const full = format(isByDay ? { ...date, year: "numeric" } : { ...date, hour: "2-digit", minute: "2-digit" });
+  const ticks = times.flatMap((time, index) => {
+    const instant = new Date(time);
+    return rule.isTick(partsOf(local, instant)) ? [{ index, text: label.format(instant) }] : [];
+  });
+  return { full: (time) => full.format(new Date(time)), ticks };
+}
+
+interface LocalTime {
+  readonly month: number;
+  readonly day: number;
+  readonly weekday: string;
+  readonly hour: number;
+  readonly minute: number;
+}
+
+function partsOf(format: Intl.DateTimeFormat, instant: Date): LocalTime {
+  const parts = Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]));
+  const [month = 0, date = 0, hour = 0, minute = 0] = ["month", "day", "hour", "minute"].map((name) =>
+    Number(parts[name]),
+  );
+  return { month, day: date, weekday: parts["weekday"] ?? "", hour, minute };
+}
+
+interface TickRule {
+  readonly maxSpanMs: number;
+  readonly perTickMs: number;
+  readonly isTick: (time: LocalTime) => boolean;
+  readonly format: Intl.DateTimeFormatOptions;
+}
+
+const hours = (every: number): TickRule => ({
+  maxSpanMs: 2 * DAY_MS,
+  perTickMs: every * HOUR_MS,
+  isTick: ({ hour, minute }) => minute === 0 && hour % every === 0,
+  format: { hour: "2-digit", minute: "2-digit" },
+});
+const isMidnight = ({ hour, minute }: LocalTime) => hour === 0 && minute === 0;
+const yearly: TickRule = {
+  maxSpanMs: Number.POSITIVE_INFINITY,
+  perTickMs: 90 * DAY_MS,
+  isTick: (time) => isMidnight(time) && time.day === 1 && time.month % 3 === 1,
+  format: { month: "short", year: "2-digit" },
+};
+/** From the shortest span to the longest; the first that fits. */
+const tickRules: readonly TickRule[] = [
+  {
+    maxSpanMs: 2 * HOUR_MS,
+    perTickMs: HOUR_MS / 4,
+    isTick: ({ minute }) => minute % 15 === 0,
+    format: { hour: "2-digit", minute: "2-digit" },
+  },
+  ...[1, 2, 3, 6, 12].map(hours),
+  { maxSpanMs: 15 * DAY_MS, perTickMs: DAY_MS, isTick: isMidnight, format: { weekday: "short", day: "numeric" } },
+  {
+    maxSpanMs: 15 * DAY_MS,
+    perTickMs: 2 * DAY_MS,
+    isTick: (time) => isMidnight(time) && time.day % 2 === 0,
+    format: { weekday: "short", day: "numeric" },
+  },
+  {
+    maxSpanMs: 100 * DAY_MS,
+    perTickMs: 7 * DAY_MS,
+    isTick: (time) => isMidnight(time) && time.weekday === "Mon",
+    format: { day: "numeric", month: "short" },
+  },
+  {
+    maxSpanMs: 800 * DAY_MS,
+    perTickMs: 30 * DAY_MS,
+    isTick: (time) => isMidnight(time) && time.day === 1,
+    format: { month: "short" },
+  },
+  yearly,
+];
+
+/** Returns the text of a value: `1,204`, and `12.5` where the numbers are small. */
+export function valueText(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 });
+}
+
+/** Returns the text of a point: `14:03: 12 requests`. */
 export function pointText(timeText: string, series: readonly Series[], index: number, unit: string): string {
   const values = series.map(({ label, values: numbers }) => {
-    const value = (numbers[index] ?? 0).toLocaleString("en");
+    const value = valueText(numbers[index]);
     return series.length === 1 ? `${value} ${unit}` : `${label} ${value}`;
   });
   return `${timeText}: ${values.join(", ")}`;

@@ -83,7 +83,7 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await page.getByLabel("What holds in the zone without a rule").selectOption("No parking");
   await page.getByRole("button", { name: "Import 1 zone" }).click();
   await page.getByRole("cell", { name: "Old harbour", exact: true }).waitFor();
-  await page.getByRole("img", { name: "Old harbour: no parking" }).waitFor();
+  await page.getByRole("application", { name: /^Map of the zones/ }).waitFor();
   await inspect(page, "gbfs-zones");
 
   await page.getByRole("tab", { name: "Published" }).click();

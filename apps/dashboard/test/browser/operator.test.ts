@@ -121,7 +121,7 @@ it("a list in which nothing matches says so", async () => {
   await inspect(page, "operator-bikes-none");
 });
 
-it("a station's page is reached from the table of stations, for the operator alone", async () => {
+it("a station's page is reached from the table of stations: the operator's says more than a partner's", async () => {
   const operator = await visitAs("operator viewer");
   const page = await operator.open("/operator/stations?q=station-3");
   await page.getByRole("link", { name: "Old Mill 1", exact: true }).click();
@@ -129,8 +129,11 @@ it("a station's page is reached from the table of stations, for the operator alo
   await page.getByRole("heading", { name: "Offline periods" }).waitFor();
   const partner = await visitAs("partner viewer");
   const table = await partner.open(`/partners/${world.partnerId}/stations?q=station-3`);
-  await table.getByRole("cell", { name: "Old Mill 1" }).waitFor();
-  expect(await table.getByRole("link", { name: "Old Mill 1" }).count()).toBe(0);
+  await table.getByRole("link", { name: "Old Mill 1", exact: true }).click();
+  await table.waitForURL(/partners\/.*\/stations\/station-3$/);
+  await table.getByRole("heading", { name: "The week, hour by hour" }).waitFor();
+  await table.getByRole("slider", { name: "Bikes today" }).waitFor();
+  expect(await table.getByRole("heading", { name: "Offline periods" }).count()).toBe(0);
 });
 
 it("an id that there is not is said to be none", async () => {

@@ -54,6 +54,7 @@ beforeAll(async () => {
     "/partners/:partner_id/deliveries/:id": delivery.id,
     "/operator/bikes/:id": bike?.id,
     "/operator/rides/:id": ride?.id,
+    "/partners/:partner_id/stations/:id": "station-41",
     "/operator/stations/:id": "station-41",
     "/operator/imports/:id": imported?.id,
     "/operator/reservations/:id": reservation.id,
@@ -89,7 +90,9 @@ it.each(["public", "person", "partner", "operator"])(
     for (const { path } of shipped.filter((one) => one.audience === audience)) {
       await open(addressOf(path));
       await page.locator("main h1").first().waitFor();
-      await expect.poll(() => page.locator("main :is(.loading, .spinner):visible").count(), { message: path }).toBe(0);
+      await expect
+        .poll(() => page.locator("main :is(.loading, .spinner, [aria-busy=true]):visible").count(), { message: path })
+        .toBe(0);
       expect(await page.locator("main [role=alert]").allTextContents(), path).toEqual([]);
       await inspect(page, `page${path.replaceAll(/[/:]+/g, "-")}`);
     }

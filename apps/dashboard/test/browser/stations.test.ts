@@ -35,6 +35,7 @@ it("the map moves and zooms by the keyboard, and shows all again", async () => {
   const page = await open("/operator/stations?availability=empty");
   await page.getByText(/of 60 stations/).waitFor();
   const map = page.getByRole("application", { name: /Map of the stations/ });
+  await page.emulateMedia({ reducedMotion: "reduce" });
   const picture = () => map.evaluate((canvas: HTMLCanvasElement) => canvas.toDataURL());
   await map.focus();
   const all = await picture();

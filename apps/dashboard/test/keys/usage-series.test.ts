@@ -15,7 +15,7 @@ it("the last hour has 60 minutes, those without a request too, and each request 
     ["failed", 3],
     ["refused by the limit", 3],
   ]);
-  expect(series.flatMap(({ values }) => values).reduce((sum, value) => sum + value, 0)).toBe(10);
+  expect(series.flatMap(({ values }) => values).reduce<number>((sum, value) => sum + (value ?? 0), 0)).toBe(10);
 });
 
 it("a day's rows of several routes are one bar, and months of any length are gone through day by day", () => {

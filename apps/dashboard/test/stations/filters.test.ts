@@ -1,6 +1,6 @@
 import type { MappedStation } from "@bikeshare/contract/console";
 import { expect, it } from "vitest";
-import { availabilityOf } from "../../src/pages/stations/availability.ts";
+import { availabilityOf } from "../../src/components/map/availability.ts";
 import { readFilters, selectStations, withFilters } from "../../src/pages/stations/filters.ts";
 
 function station(id: string, differences: Partial<MappedStation> = {}): MappedStation {

@@ -151,7 +151,7 @@ export function createLongReads(reads: FilteredReads): LongReads {
 }
 
 /** Each person of the operator reads for themselves. */
-function readerOf(request: LongRequest): ListReader {
+export function readerOf(request: LongRequest): ListReader {
   const { systemId, partnerId, actor } = consoleCaller(request);
   return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPage: true };
 }

@@ -1,26 +1,15 @@
 import type { Bike, Ride, Station } from "@bikeshare/contract";
-import type {
-  BikeQuery,
-  HistoryQuery,
-  MappedStation,
-  RideQuery,
-  StationChange,
-  StationMap,
-} from "@bikeshare/contract/console";
+import type { BikeQuery, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
 import { freeBikes, getBike, listBikes } from "../city/bikes/service.ts";
-import { regionsOf } from "../city/descriptions/lists.ts";
-import { timeZoneOfSystem } from "../city/descriptions/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { setBikeState, setStationState } from "../city/fleet/operator-acts.ts";
 import { reservationOfAnyPartner, reservationsOfAllPartners } from "../city/reservations/service.ts";
 import { getRide, listRides, type RideContext } from "../city/rides/service.ts";
-import { getStation, stationsForMap } from "../city/stations/service.ts";
+import { getStation } from "../city/stations/service.ts";
 import { resourceHistory, stationHistory } from "../events/resource-history.ts";
 import { jsonBody } from "../http/bind.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
-import { isoInstant } from "../iso-instant.ts";
 import { idPosition, type Page, type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ListReader } from "../storage/lists/read-context.ts";
 import type { ConsoleRoutes } from "./answers.ts";
@@ -181,52 +170,5 @@ function listRoute<Position, Filters extends object>(
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;
     return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}],"names":${names}${count}${more}}`) };
-  };
-}
-
-/**
- * Milliseconds for which a map is served although stations have changed. In a large city one changes every second; nobody
- * reads a map that fast, and making it blocks the process for some milliseconds.
- */
-export const STATION_MAP_MIN_AGE_MS = 5_000;
-
-type MapOf = (systemId: string) => ReadyBody | Promise<ReadyBody>;
-
-/** Makes the map of a system: partners and the operator see the same, so it is made once for all. */
-export function stationMapOf({ db, stationMaps, mapTiles }: ConsoleContext): MapOf {
-  return (systemId) =>
-    stationMaps.get(systemId, "map", async () => {
-      const [stations, regions, timeZone] = await Promise.all([
-        stationsForMap(db, systemId),
-        regionsOf(db, systemId),
-        timeZoneOfSystem(db, systemId),
-      ]);
-      const map: StationMap = { data: stations.map(toMapped), time_zone: timeZone, regions, tiles: mapTiles ?? null };
-      return readyBody(JSON.stringify(map));
-    });
-}
-
-/** The stations of a partner's system. */
-export function partnerStationRoutes(mapOf: MapOf): ConsoleRoutes["partnerStations"] {
-  return {
-    list: async ({ params, reply }) => ({ status: 200, body: useReadyBody(reply, await mapOf(params.system_id)) }),
-  };
-}
-
-/** Routes of a system's stations for the operator. */
-export function systemStationRoutes(mapOf: MapOf): ConsoleRoutes["systemStations"] {
-  return {
-    list: async ({ params, reply }) => ({ status: 200, body: useReadyBody(reply, await mapOf(params.system_id)) }),
-  };
-}
-
-type Row = Awaited<ReturnType<typeof stationsForMap>>[number];
-
-function toMapped({ num_bikes_available, num_docks_available, last_reported, ...row }: Row): MappedStation {
-  return {
-    ...row,
-    bikes: num_bikes_available,
-    docks: num_docks_available,
-    last_reported: last_reported === null ? null : isoInstant(last_reported.getTime()),
   };
 }

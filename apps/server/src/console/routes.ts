@@ -14,7 +14,7 @@ import { endpointRoutes } from "./endpoints-routes.ts";
 import { exportRoutes } from "./exports-routes.ts";
 import { feedQualityRoutes } from "./feed-quality-routes.ts";
 import { feedRoutes, importRoutes } from "./feeds-routes.ts";
-import { fleetRoutes, partnerStationRoutes, stationMapOf, systemStationRoutes } from "./fleet-routes.ts";
+import { fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
 import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
@@ -29,6 +29,7 @@ import {
   sessionRoutes,
   signInRoutes,
 } from "./session-routes.ts";
+import { stationRoutesOf } from "./stations-routes.ts";
 import { partnerSumsRoutes, systemSumsRoutes } from "./sums-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
@@ -46,7 +47,6 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
 
 /** Every endpoint of the console, each area's from its own file. */
 function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRoutes {
-  const mapOf = stationMapOf(context);
   const long = createLongReads(reads.filtered);
   const provider = providerRoutes(context);
   return {
@@ -78,8 +78,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     feedQuality: feedQualityRoutes(context),
     descriptions: descriptionRoutes(context),
     alerts: alertRoutes(context, long),
-    partnerStations: partnerStationRoutes(mapOf),
-    systemStations: systemStationRoutes(mapOf),
+    ...stationRoutesOf(context, reads.filtered),
     partnerSums: partnerSumsRoutes(context, long),
     systemSums: systemSumsRoutes(context, long),
     partnerSearch: partnerSearchRoutes(long),

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { bikeRow, rowWriter, stationRow } from "../../test/rows.ts";
 import { signIn } from "../../test/sign-in.ts";
-import { STATION_MAP_MIN_AGE_MS } from "./fleet-routes.ts";
+import { statement } from "../storage/db/statement.ts";
+import { STATION_MAP_MIN_AGE_MS } from "./stations-routes.ts";
 
 let app: TestApp;
 
@@ -58,6 +59,22 @@ it("lists the available bikes that stand at no station", async () => {
   const body: unknown = await (await viewer.call("GET", "/console/v1/systems/main/free-bikes")).json();
   const free = consoleContract.fleet.freeBikes.responses[200].parse(body);
   expect(free).toEqual({ data: [{ id: "free", number: "0817", lat: 47.4, lon: 8.5 }], is_complete: true });
+});
+
+it("shows the stations as they were at an instant, and how one was over time", async () => {
+  const viewer = await signIn(app, { partnerId: null, role: "viewer" });
+  const path = "/console/v1/systems/main/stations";
+  const read = async (query: string) => (await viewer.call("GET", `${path}${query}`)).json() as Promise<object>;
+  // The database's own clock says since when stations are known.
+  await app.db.query(statement("", "update stations set known_since = '2026-01-01Z' where system_id = $1"), ["main"]);
+  const at = new Date(app.clock()).toISOString();
+  const { data, time_zone: zone } = stationMap.parse(await read(`?at=${at}`));
+  expect(zone).toBe("UTC");
+  expect(data.map(({ id }) => id)).toEqual(["a", "b", "new"]);
+  expect(await read("?at=2020-01-01T00:00:00Z")).toMatchObject({ error: "outside_history" });
+  const history = await read(`/b/history?from=${new Date(app.clock() - 3_600_000).toISOString()}&to=${at}`);
+  consoleContract.systemStations.history.responses[200].parse(history);
+  expect(await read("/nowhere/history")).toMatchObject({ error: "not_found" });
 });
 
 it("a partner's session is told nothing of the operator's map", async () => {

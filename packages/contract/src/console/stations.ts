@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { noQuery } from "../endpoint.ts";
+import { stationHistory, stationHistoryQuery } from "../history.ts";
 import { offlineReason, stationStatus } from "../stations.ts";
-import { identifier, timestamp } from "../values.ts";
+import { identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
 const count = z.number().int().min(0);
@@ -43,19 +43,35 @@ export type StationMap = z.infer<typeof stationMap>;
 
 const list = {
   method: "GET",
-  description: "They have an `ETag`: asking again costs little while nothing changes.",
-  query: noQuery,
+  description: "They have an `ETag`: asking again costs little while nothing changes. With `at` as they were then.",
+  query: z.object({ at: instantParam.optional() }).strict(),
   responses: { 200: stationMap, ...consoleErrors },
 } as const;
+
+const history = {
+  method: "GET",
+  query: stationHistoryQuery,
+  responses: { 200: stationHistory, ...consoleErrors },
+} as const;
+
+const ofSystem = "/console/v1/systems/:system_id";
+const ofPartner = `${ofSystem}/partners/:partner_id`;
 
 /** The stations of a partner's system. */
 export const partnerStationEndpoints = {
   list: {
     ...list,
-    path: "/console/v1/systems/:system_id/partners/:partner_id/stations",
+    path: `${ofPartner}/stations`,
     summary: "The system's stations, as partners see them",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
+  },
+  history: {
+    ...history,
+    path: `${ofPartner}/stations/:id/history`,
+    summary: "How a station was over time",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath.extend({ id: identifierParam }),
   },
 } as const;
 
@@ -63,9 +79,16 @@ export const partnerStationEndpoints = {
 export const systemStationEndpoints = {
   list: {
     ...list,
-    path: "/console/v1/systems/:system_id/stations",
+    path: `${ofSystem}/stations`,
     summary: "The system's stations",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
+  },
+  history: {
+    ...history,
+    path: `${ofSystem}/stations/:id/history`,
+    summary: "How a station was over time",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath.extend({ id: identifierParam }),
   },
 } as const;

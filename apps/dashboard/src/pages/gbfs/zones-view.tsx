@@ -116,7 +116,7 @@ function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonl
     queryKey: ["stations", systemId, "of-zones"],
     queryFn: ({ signal }) => api.systemStations.list({ params: { system_id: systemId }, signal }),
   });
-  return <ZoneMap zones={zones} stations={stations.data?.data ?? []} />;
+  return <ZoneMap zones={zones} map={stations.data} />;
 }
 
 /** Saves the zones, and keeps what the service refuses of them. */

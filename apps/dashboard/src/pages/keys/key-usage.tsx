@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { Chart } from "../../components/chart.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { addressIn, type Scope } from "../scope.ts";
@@ -57,7 +57,7 @@ function Hour({ shown, scope }: KeyUsageProps) {
   });
   if (data === undefined) return error === null ? <Loading /> : <ErrorState error={error} />;
   return (
-    <Chart
+    <LazyChart
       title="Requests per minute"
       {...minuteSeries(data.data, new Date().getTime())}
       unit="requests"
@@ -85,7 +85,7 @@ function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number })
   const routes = routeTotals(data.data);
   return (
     <div class="stack">
-      <Chart title="Requests per day (UTC)" {...daySeries(data.data, days, new Date().getTime())} unit="requests" />
+      <LazyChart title="Requests per day (UTC)" {...daySeries(data.data, days, new Date().getTime())} unit="requests" />
       {routes.length > 0 && (
         <table class="table key-routes">
           <caption>Most called</caption>

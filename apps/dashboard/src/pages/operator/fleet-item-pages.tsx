@@ -139,32 +139,30 @@ function countableText(isCountable: boolean | null): string | null {
   return isCountable ? "yes" : "no, too short";
 }
 
-/** The operator's page of one station: when it was offline, and its latest rides. */
-export function StationPage() {
+interface StationPastProps extends ChangesProps {
+  readonly station: Station;
+  readonly access: Access;
+  readonly url: UrlState;
+}
+
+/** What happened at a station: when it was offline, its latest rides and its events; and what planners are told of it. */
+export function StationPast({ station, changes, searchedTo, access, url }: StationPastProps) {
   return (
-    <ItemPage
-      noun="station"
-      read={(call) => api.fleet.station(call)}
-      show={({ station, changes, searched_to }, url, access) => (
-        <>
-          <ItemHeader title={station.name} status={<StationStatus station={station} />} id={station.id} />
-          <StationFacts station={station} />
-          <Described access={access} kind="station" id={station.id} label="Address, hours, links…" />
-          <StationChanges changes={changes} searchedTo={searched_to} />
-          <p>
-            <Link href={url.link("/operator/bikes", { station_id: station.id })}>Bikes at this station</Link>
-          </p>
-          <LatestRides
-            title="Latest rides from and to this station"
-            systemId={access.systemId}
-            filter={{ station_id: station.id }}
-            url={url}
-          />
-          <Timeline systemId={access.systemId} of="station" id={station.id} url={url} />
-          <AsApi value={station} />
-        </>
-      )}
-    />
+    <>
+      <StationChanges changes={changes} searchedTo={searchedTo} />
+      <LatestRides
+        title="Latest rides from and to this station"
+        systemId={access.systemId}
+        filter={{ station_id: station.id }}
+        url={url}
+      />
+      <p>
+        <Link href={url.link("/operator/bikes", { station_id: station.id })}>Bikes at this station</Link>
+      </p>
+      <Described access={access} kind="station" id={station.id} label="Address, hours, links…" />
+      <Timeline systemId={access.systemId} of="station" id={station.id} url={url} />
+      <AsApi value={station} />
+    </>
   );
 }
 
@@ -193,29 +191,6 @@ function Described({ access, kind, id, label }: DescribedProps) {
       </div>
       {Opened !== undefined && <Opened access={access} kind={kind} id={id} heading="h3" />}
     </section>
-  );
-}
-
-function StationStatus({ station: { status } }: { readonly station: Station }) {
-  return <Status tone={status === "online" ? "success" : "warning"}>{status}</Status>;
-}
-
-function StationFacts({ station }: { readonly station: Station }) {
-  return (
-    <Facts
-      facts={[
-        ["Bikes", station.num_bikes_available],
-        ["Reserved", station.num_bikes_reserved],
-        ["Free docks", station.num_docks_available],
-        ["Capacity", station.capacity],
-        ["Region", station.region_id],
-        ...(station.offline_reason === null
-          ? []
-          : [["Offline because", station.offline_reason.replaceAll("_", " ")] as const]),
-        ["Reported", <Time at={station.last_reported} show="both" />],
-        ["Changed", <Time at={station.updated_at} show="both" />],
-      ]}
-    />
   );
 }
 

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { Chart } from "../../components/chart.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -139,7 +139,7 @@ function RequestsPart({ systemId, id, keys, url }: OfPartner & { readonly keys: 
   });
   return (
     <Part title="Requests" links={[["Its requests", url.link(`/partners/${encodeURIComponent(id)}/requests`)]]}>
-      <Chart
+      <LazyChart
         title="Requests per day (UTC)"
         {...daySeries(data ?? [], SHOWN_DAYS, new Date().getTime())}
         unit="requests"

@@ -2,9 +2,9 @@ import type { KeyLoad, PartnerOverview, RequestCounts } from "@bikeshare/contrac
 import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
-import { Chart } from "../../components/chart.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
@@ -15,7 +15,7 @@ import { Webhooks } from "./webhooks.tsx";
 import "./overview.css";
 
 /** Milliseconds between two reads. */
-export const REFRESH_INTERVAL_MS = 15_000;
+const REFRESH_INTERVAL_MS = 15_000;
 
 /** A partner's start page: failures with their remedies, then usage. */
 export function PartnerOverviewPage() {
@@ -66,7 +66,7 @@ interface RequestFiguresProps {
 const HOUR_MS = 3_600_000;
 
 /** Requests, and the share of them that failed. */
-export function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
+function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
   const to = (query: Readonly<Record<string, string>>) =>
     addressIn(scope, "requests", { ...query, since: new Date(new Date().getTime() - HOUR_MS).toISOString() });
   const share = (
@@ -125,7 +125,7 @@ function KeyCharts({ minutes, keys, scope }: KeyChartsProps) {
       <div class="overview-charts">
         {keys.slice(0, SHOWN_KEYS).map((key) => (
           <div key={key.id} class="card">
-            <Chart
+            <LazyChart
               title={key.name === null ? `Key …${key.last4}` : `${key.name} (…${key.last4})`}
               times={minutes}
               series={[{ label: "requests", values: key.requests }]}

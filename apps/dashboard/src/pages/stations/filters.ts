@@ -1,7 +1,7 @@
 /** The filters and order of the shown stations, all of them in the address. */
 import type { MappedStation } from "@bikeshare/contract/console";
+import { AVAILABILITIES, type Availability, availabilityOf } from "../../components/map/availability.ts";
 import type { Sorting } from "../../components/table.tsx";
-import { AVAILABILITIES, type Availability, availabilityOf } from "./availability.ts";
 
 export interface StationFilters {
   /** A part of the name or of the id. */

@@ -3,11 +3,11 @@ import { Link } from "wouter-preact";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { availabilityLabels, availabilityOf, closedReason } from "../../components/map/availability.ts";
+import { AvailabilityMark } from "../../components/map/legend.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { availabilityLabels, availabilityOf, closedReason } from "./availability.ts";
 import { PAGE_SIZE, type StationFilters } from "./filters.ts";
-import { AvailabilityMark } from "./legend.tsx";
 import "../facts.css";
 
 interface StationTableProps {

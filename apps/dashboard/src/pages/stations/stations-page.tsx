@@ -1,28 +1,22 @@
-import { api } from "../../api/api.ts";
 import { useUrlState } from "../../layout/url-state.ts";
-import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { type Scope, useOperatorScope, usePartnerScope } from "../scope.ts";
 import { StationsView } from "./stations-view.tsx";
 
 /** A partner's page of the stations. */
 export function PartnerStationsPage() {
-  const access = usePartnerAccess();
-  if (access === undefined) return <NotFoundPage />;
-  const params = { system_id: access.systemId, partner_id: access.partnerId };
-  return <StationsView scope={params} read={(signal) => api.partnerStations.list({ params, signal })} />;
+  return <Stations scope={usePartnerScope()} />;
 }
 
 /** The operator's page of the stations. */
 export function OperatorStationsPage() {
-  const access = useOperatorAccess();
+  return <Stations scope={useOperatorScope()} />;
+}
+
+function Stations({ scope }: { readonly scope: Scope | undefined }) {
   const { link } = useUrlState();
-  if (access === undefined) return <NotFoundPage />;
-  const params = { system_id: access.systemId };
-  return (
-    <StationsView
-      scope={params}
-      read={(signal) => api.systemStations.list({ params, signal })}
-      addressOf={(id) => link(`/operator/stations/${encodeURIComponent(id)}`)}
-    />
-  );
+  if (scope === undefined) return <NotFoundPage />;
+  const { partnerId } = scope;
+  const area = partnerId === undefined ? "/operator" : `/partners/${encodeURIComponent(partnerId)}`;
+  return <StationsView viewer={scope} addressOf={(id) => link(`${area}/stations/${encodeURIComponent(id)}`)} />;
 }

@@ -1,37 +1,27 @@
-import type { MappedStation, StationMap as Stations } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
+import type { StationMap } from "@bikeshare/contract/console";
 import { useMemo } from "preact/hooks";
 import { useSearchParams } from "wouter-preact";
 import { ErrorState } from "../../components/error-state.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Filters } from "../../components/filters.tsx";
+import { AVAILABILITIES, availabilityLabels } from "../../components/map/availability.ts";
+import { useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
-import { withParameter } from "../scope.ts";
-import { AVAILABILITIES, type Availability, availabilityLabels, availabilityOf } from "./availability.ts";
+import { useStations, type Viewer } from "../city/city-data.ts";
+import { MapPanel, stationPanel } from "../city/map-panel.tsx";
+import { useSelectedStation } from "../city/selected-station.ts";
 import { readFilters, selectStations, type StationFilters, withFilters } from "./filters.ts";
-import { Legend } from "./legend.tsx";
-import { StationMap } from "./station-map.tsx";
 import { StationTable } from "./station-table.tsx";
-import "./stations.css";
-
-/** Milliseconds between two reads of the stations. They have an ETag, so that an unchanged answer costs little. */
-const POLL_INTERVAL_MS = 10_000;
 
 interface StationsViewProps {
-  /** The owner of the stations, under which they are cached. */
-  readonly scope: object;
-  readonly read: (signal: AbortSignal) => Promise<Stations>;
-  /** The address of a station's own page, for those who have one. */
-  readonly addressOf?: (id: string) => string;
+  readonly viewer: Viewer;
+  /** The address of a station's own page. */
+  readonly addressOf: (id: string) => string;
 }
 
 /** All stations of a system, on a map and in a table, with the same filters for both. */
-export function StationsView({ scope, read, addressOf }: StationsViewProps) {
-  const { data, error, refetch } = useQuery({
-    queryKey: ["stations", scope],
-    queryFn: ({ signal }) => read(signal),
-    refetchInterval: POLL_INTERVAL_MS,
-  });
+export function StationsView({ viewer, addressOf }: StationsViewProps) {
+  const { data, error, refetch } = useStations(viewer);
   const [search, setSearch] = useSearchParams();
   const filters = readFilters(search);
   const stations = data?.data;
@@ -39,9 +29,7 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
   const matching = useMemo(() => new Set(selected.map(({ id }) => id)), [selected]);
   const change = (next: Partial<StationFilters>) =>
     setSearch((before) => withFilters(before, next), { replace: !("page" in next) });
-  const selectedId = search.get("station") ?? undefined;
-  const select = (id: string | undefined) =>
-    setSearch((before) => withParameter(before, "station", id), { replace: true });
+  const [selectedId, select] = useSelectedStation();
   return (
     <>
       <PageHeader title="Stations" />
@@ -54,10 +42,7 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
             onChange={change}
             count={stations === undefined ? "" : `${selected.length} of ${stations.length}`}
           />
-          <section class="card map-card" aria-label="Map">
-            <StationMap stations={stations ?? []} matching={matching} selectedId={selectedId} onSelect={select} />
-            <Legend counts={countsOf(stations ?? [])} />
-          </section>
+          <MapWithPanel {...{ viewer, addressOf, matching, selectedId, select }} map={data} />
           <StationTable
             stations={stations === undefined ? undefined : selected}
             total={stations?.length ?? 0}
@@ -70,6 +55,32 @@ export function StationsView({ scope, read, addressOf }: StationsViewProps) {
         </>
       )}
     </>
+  );
+}
+
+interface MapWithPanelProps extends StationsViewProps {
+  readonly map: StationMap | undefined;
+  readonly matching: ReadonlySet<string>;
+  readonly selectedId: string | undefined;
+  readonly select: (id: string | undefined) => void;
+}
+
+function MapWithPanel({ viewer, addressOf, map, matching, selectedId, select }: MapWithPanelProps) {
+  const StationPanel = useLazy(stationPanel);
+  return (
+    <div class={selectedId === undefined ? "stations-map" : "city-top"}>
+      <MapPanel systemId={viewer.systemId} onSelect={select} hasLayers={false} {...{ map, matching, selectedId }} />
+      {selectedId !== undefined && StationPanel && (
+        <StationPanel
+          key={selectedId}
+          viewer={viewer}
+          station={map?.data.find(({ id }) => id === selectedId)}
+          timeZone={map?.time_zone}
+          href={addressOf(selectedId)}
+          onClose={() => select(undefined)}
+        />
+      )}
+    </div>
   );
 }
 
@@ -103,10 +114,4 @@ function FilterBar({ filters, onChange, count }: FiltersProps) {
       />
     </Filters>
   );
-}
-
-function countsOf(stations: readonly MappedStation[]): Readonly<Record<Availability, number>> {
-  const counts = { bikes: 0, few: 0, empty: 0, full: 0, closed: 0 };
-  for (const station of stations) counts[availabilityOf(station)] += 1;
-  return counts;
 }

@@ -14,14 +14,25 @@ export const availabilityLabels: Readonly<Record<Availability, string>> = {
   closed: "Closed",
 };
 
+/** What of a station its availability follows from. */
+export type Counted = Pick<MappedStation, "status" | "bikes" | "docks" | "is_renting" | "is_returning">;
+
 /** Bikes up to which somebody on the way there may find none. */
 const FEW_BIKES = 2;
 
-export function availabilityOf(station: MappedStation): Availability {
+export function availabilityOf(station: Counted): Availability {
   if (station.status !== "online") return "closed";
   if (station.bikes === 0 || !station.is_renting) return "empty";
   if (station.docks === 0 || !station.is_returning) return "full";
   return station.bikes <= FEW_BIKES ? "few" : "bikes";
+}
+
+/** Docks of a station that publishes neither its capacity nor its free docks. */
+const USUAL_CAPACITY = 20;
+
+/** Returns how many bikes a station holds: as it publishes, or as its counts add up. */
+export function capacityOf({ capacity, bikes, docks }: Pick<MappedStation, "capacity" | "bikes" | "docks">): number {
+  return Math.max(capacity ?? (docks === null ? USUAL_CAPACITY : bikes + docks), 1);
 }
 
 const closedReasons: Readonly<Record<string, string>> = {
@@ -32,7 +43,10 @@ const closedReasons: Readonly<Record<string, string>> = {
 };
 
 /** Returns why a station is closed; undefined when it is not. */
-export function closedReason({ status, offline_reason: reason }: MappedStation): string | undefined {
+export function closedReason({
+  status,
+  offline_reason: reason,
+}: Pick<MappedStation, "status" | "offline_reason">): string | undefined {
   if (status === "planned") return "planned";
   return reason === null ? undefined : closedReasons[reason];
 }

@@ -1,0 +1,343 @@
+import type { MappedStation, StationMap } from "@bikeshare/contract/console";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Icon } from "../icon.tsx";
+import { availabilityLabels, closedReason } from "./availability.ts";
+import {
+  drawFrame,
+  type DrawnFlow,
+  drawnStation,
+  type DrawnRegion,
+  type DrawnStation,
+  type DrawnZone,
+  type Frame,
+  type Scene,
+  stationAt,
+} from "./draw.ts";
+import { useColours, usePointers, useSize, useWheel } from "./input.ts";
+import { createMarks } from "./marks.ts";
+import { createTiles, type Tiles } from "./tiles.ts";
+import {
+  fit,
+  hull,
+  pan,
+  type Point,
+  type Position,
+  project,
+  toScreen,
+  type Viewport,
+  withoutOutliers,
+  zoom,
+} from "./viewport.ts";
+import "./map.css";
+
+/** An area with a rule, by its corners. */
+export interface MappedZone extends Omit<DrawnZone, "rings"> {
+  readonly rings: readonly (readonly Position[])[];
+}
+
+export interface CityMapProps {
+  /** What the map is of: "Map of the stations". */
+  readonly label: string;
+  readonly stations: readonly MappedStation[];
+  readonly regions?: StationMap["regions"];
+  readonly tiles?: StationMap["tiles"];
+  readonly zones?: readonly MappedZone[];
+  readonly flows?: readonly { readonly from: string; readonly to: string; readonly rides: number }[];
+  readonly bikes?: readonly Position[];
+  readonly shade?: ReadonlyMap<string, number> | undefined;
+  /** The ids of the stations that match the filters. Undefined: all. */
+  readonly matching?: ReadonlySet<string> | undefined;
+  readonly selectedId?: string | undefined;
+  readonly onSelect?: (id: string | undefined) => void;
+  /** The map fills the page: the wheel zooms at once, where otherwise it does once the map has the focus. */
+  readonly isWholePage?: boolean;
+}
+
+/** Pixels of one press of an arrow key. */
+const STEP_PX = 80;
+const ZOOM_STEP = 1.6;
+/** The zoom of one notch of a wheel. */
+const WHEEL_ZOOM = 0.0015;
+const MOTION_MS = 140;
+/** The scale of a map that shows one station, at least. */
+const STATION_SCALE = 3_500_000;
+
+/** A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it. */
+export function CityMap(props: CityMapProps) {
+  const { label, tiles, onSelect, isWholePage = false } = props;
+  const { canvas, streets, size, map, hovered, handlers } = useDrawnMap(props);
+  const tip = hovered && size && { drawn: hovered, at: toScreen(hovered.point, map.view(), size), width: size.width };
+  return (
+    <div class={isWholePage ? "map map-whole" : "map"}>
+      {tiles && <canvas ref={streets} class="map-streets" aria-hidden="true" />}
+      <canvas
+        ref={canvas}
+        class={hovered === undefined ? "map-canvas" : "map-canvas map-over-station"}
+        tabIndex={0}
+        role="application"
+        aria-label={`${label}. Arrow keys move it, plus and minus zoom, 0 shows the city${onSelect ? ", Enter opens the station in the middle" : ""}.`}
+        {...handlers}
+      />
+      {tip && <Tip {...tip} />}
+      <Controls onZoom={map.step} onReset={map.reset} />
+      {tiles && <p class="map-attribution">{tiles.attribution}</p>}
+    </div>
+  );
+}
+
+/** Draws the map's canvases again whenever something changes, and ties them to what the reader does. */
+function useDrawnMap(props: CityMapProps) {
+  const { stations, tiles, zones, selectedId } = props;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const streets = useRef<HTMLCanvasElement>(null);
+  const size = useSize(canvas);
+  const colours = useColours(canvas);
+  const [hovered, setHovered] = useState<DrawnStation>();
+  const scene = useScene(props, hovered?.station.id);
+  const marks = useMemo(() => colours && createMarks(colours, devicePixelRatio), [colours]);
+  const outline = useMemo(() => withoutOutliers(pointsToShow(props)), [stations, zones]);
+  const drawn = useRef<Tiles>(undefined);
+  const frameOf = (view: Viewport): Frame | undefined =>
+    size && colours && marks && { scene, view, size, colours, marks };
+  const paint = (view: Viewport) => {
+    const frame = frameOf(view);
+    if (frame === undefined || canvas.current === null) return;
+    drawFrame(canvas.current, frame);
+    if (streets.current !== null) drawn.current?.draw(streets.current, view, frame.size);
+  };
+  const map = useView({ outline, size, paint });
+  drawn.current = useMemo(() => (tiles ? createTiles(tiles.url, () => map.repaint()) : undefined), [tiles?.url]);
+  useEffect(() => map.repaint());
+  useEffect(() => {
+    const found = scene.stations.find(({ station }) => station.id === selectedId);
+    if (found !== undefined) map.show(found.point);
+  }, [selectedId, scene.stations.length > 0]);
+  const handlers = useMapInput({ ...props, canvas, map, frame: () => frameOf(map.view()), setHovered });
+  return { canvas, streets, size, map, hovered, handlers };
+}
+
+interface MapInput extends Pick<CityMapProps, "onSelect" | "isWholePage"> {
+  readonly canvas: { readonly current: HTMLCanvasElement | null };
+  readonly map: ReturnType<typeof useView>;
+  /** Undefined until the map is laid out. */
+  readonly frame: () => Frame | undefined;
+  readonly setHovered: (drawn: DrawnStation | undefined) => void;
+}
+
+/** Handlers of a map's canvas: pointers, wheel and keys. */
+function useMapInput({ canvas, map, frame, setHovered, onSelect, isWholePage = false }: MapInput) {
+  const stationUnder = (at: Point) => {
+    const shown = frame();
+    return shown && stationAt(at, shown);
+  };
+  const pointers = usePointers({
+    onPan: map.pan,
+    onPinch: map.zoomBy,
+    onPress: (at) => onSelect?.(stationUnder(at)?.station.id),
+    onHover: (at) => setHovered(at && stationUnder(at)),
+  });
+  useWheel(
+    canvas,
+    (event) => isWholePage || event.ctrlKey || document.activeElement === canvas.current,
+    (at, delta) => map.zoomBy(Math.exp(-delta * WHEEL_ZOOM), at),
+  );
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowLeft: () => map.glide(STEP_PX, 0),
+    ArrowRight: () => map.glide(-STEP_PX, 0),
+    ArrowUp: () => map.glide(0, STEP_PX),
+    ArrowDown: () => map.glide(0, -STEP_PX),
+    "+": () => map.step(ZOOM_STEP),
+    "-": () => map.step(1 / ZOOM_STEP),
+    "0": map.reset,
+    Enter: () => onSelect?.(inTheMiddle(frame())?.station.id),
+    Escape: () => onSelect?.(undefined),
+  };
+  return {
+    ...pointers,
+    onKeyDown: (event: KeyboardEvent) => {
+      const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+      if (act !== undefined) event.preventDefault();
+      act?.();
+    },
+  };
+}
+
+/** Everything with a place that the map is to show at first. */
+function pointsToShow({ stations, zones = [] }: CityMapProps): readonly Point[] {
+  return [...zones.flatMap(({ rings }) => rings.flat()), ...stations].map(project);
+}
+
+function useScene(props: CityMapProps, hoveredId: string | undefined): Scene {
+  const { stations, regions, zones, flows, bikes, shade, matching, selectedId, tiles } = props;
+  const drawn = useMemo(
+    () =>
+      stations
+        .map((station) => drawnStation(station, project(station)))
+        .toSorted((one, other) => other.capacity - one.capacity || (one.station.id < other.station.id ? -1 : 1)),
+    [stations],
+  );
+  const area = useMemo(() => hull(withoutOutliers(drawn.map(({ point }) => point))), [drawn]);
+  const shownRegions = useMemo(() => regionsOf(drawn, regions ?? []), [drawn, regions]);
+  const shownFlows = useMemo(() => flowsOf(drawn, flows ?? []), [drawn, flows]);
+  const shownZones = useMemo(
+    () => (zones ?? []).map((zone) => ({ ...zone, rings: zone.rings.map((ring) => ring.map(project)) })),
+    [zones],
+  );
+  const shownBikes = useMemo(() => (bikes ?? []).map(project), [bikes]);
+  return {
+    stations: drawn,
+    area,
+    regions: shownRegions,
+    zones: shownZones,
+    flows: shownFlows,
+    bikes: shownBikes,
+    ...{ shade, matching, selectedId, hoveredId },
+    hasStreets: tiles !== null && tiles !== undefined,
+  };
+}
+
+function regionsOf(stations: readonly DrawnStation[], regions: StationMap["regions"]): readonly DrawnRegion[] {
+  return regions.flatMap(({ id, name }) => {
+    const points = stations.filter(({ station }) => station.region_id === id).map(({ point }) => point);
+    const outline = hull(withoutOutliers(points));
+    if (outline.length === 0) return [];
+    const mean = (of: (point: Point) => number) => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+    return [{ name, outline, middle: { x: mean(({ x }) => x), y: mean(({ y }) => y) } }];
+  });
+}
+
+function flowsOf(stations: readonly DrawnStation[], flows: NonNullable<CityMapProps["flows"]>): readonly DrawnFlow[] {
+  const points = new Map(stations.map(({ station, point }) => [station.id, point]));
+  return flows.flatMap(({ from, to, rides }) => {
+    const [start, end] = [points.get(from), points.get(to)];
+    return start === undefined || end === undefined ? [] : [{ from: start, to: end, rides }];
+  });
+}
+
+function inTheMiddle(frame: Frame | undefined): DrawnStation | undefined {
+  if (frame === undefined) return undefined;
+  const distance = ({ point }: DrawnStation) => Math.hypot(point.x - frame.view.x, point.y - frame.view.y);
+  return frame.scene.stations.toSorted((one, other) => distance(one) - distance(other))[0];
+}
+
+interface ViewOptions {
+  /** What the map shows until it is moved. */
+  readonly outline: readonly Point[];
+  readonly size: { readonly width: number; readonly height: number } | undefined;
+  readonly paint: (view: Viewport) => void;
+}
+
+/** The part of the world that the map shows. It changes in every frame of a gesture: outside the components' state. */
+function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOptions) {
+  const moved = useRef<Viewport>(undefined);
+  const frame = useRef(0);
+  const latest = useRef<() => void>(() => undefined);
+  const home = useMemo(() => fit(outline, size), [outline, size.width, size.height]);
+  const view = () => moved.current ?? home;
+  latest.current = () => paint(view());
+  const repaint = () => {
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => latest.current());
+  };
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  const set = (next: Viewport | undefined) => {
+    moved.current = next;
+    repaint();
+  };
+  const middle = { x: size.width / 2, y: size.height / 2 };
+  /** Moves there in a few frames, unless the reader wants nothing to move. */
+  const glideTo = (target: Viewport, end: Viewport | undefined = target) => {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(end);
+    const start = view();
+    const begun = performance.now();
+    const step = (now: number) => {
+      const share = (now - begun) / MOTION_MS;
+      if (share >= 1) return set(end);
+      moved.current = between(start, target, 1 - (1 - Math.max(0, share)) ** 3);
+      latest.current();
+      frame.current = requestAnimationFrame(step);
+    };
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(step);
+  };
+  return {
+    view,
+    repaint,
+    pan: (dx: number, dy: number) => set(pan(view(), dx, dy)),
+    zoomBy: (factor: number, at: Point) => set(zoom(view(), factor, at, size)),
+    glide: (dx: number, dy: number) => glideTo(pan(view(), dx, dy)),
+    step: (factor: number) => glideTo(zoom(view(), factor, middle, size)),
+    reset: () => glideTo(home, undefined),
+    /** Moves a point into sight, and comes close enough to tell it from its neighbours. */
+    show: ({ x, y }: Point) => {
+      const now = view();
+      const at = toScreen({ x, y }, now, size);
+      const isSeen = at.x > 40 && at.y > 40 && at.x < size.width - 40 && at.y < size.height - 40;
+      if (!isSeen) glideTo({ x, y, scale: Math.max(now.scale, STATION_SCALE) });
+    },
+  };
+}
+
+/** Returns a view on the way to another: straight on the screen, so that a point moves in as the scale grows. */
+function between(start: Viewport, target: Viewport, share: number): Viewport {
+  const scale = start.scale * (target.scale / start.scale) ** share;
+  const done =
+    start.scale === target.scale ? share : (1 / start.scale - 1 / scale) / (1 / start.scale - 1 / target.scale);
+  return { x: start.x + (target.x - start.x) * done, y: start.y + (target.y - start.y) * done, scale };
+}
+
+interface TipProps {
+  readonly drawn: DrawnStation;
+  readonly at: Point;
+  readonly width: number;
+}
+
+const TIP_WIDTH_PX = 240;
+
+/** What a station is, under the pointer. The lists say the same. */
+function Tip({ drawn: { station, kind }, at, width }: TipProps) {
+  const left = Math.max(8, Math.min(width - TIP_WIDTH_PX - 8, at.x - TIP_WIDTH_PX / 2));
+  return (
+    <div class="map-tip" aria-hidden="true" style={{ left: `${left}px`, top: `${at.y}px` }}>
+      <strong>{station.name}</strong>
+      <span>
+        {station.bikes} {station.bikes === 1 ? "bike" : "bikes"}
+        {station.docks !== null && `, ${station.docks} free ${station.docks === 1 ? "dock" : "docks"}`}
+      </span>
+      <span class={`map-tip-${kind}`}>{closedReason(station) ?? availabilityLabels[kind]}</span>
+    </div>
+  );
+}
+
+interface ControlsProps {
+  readonly onZoom: (factor: number) => void;
+  readonly onReset: () => void;
+}
+
+function Controls({ onZoom, onReset }: ControlsProps) {
+  return (
+    <div class="map-controls" role="group" aria-label="Zoom">
+      <button
+        type="button"
+        class="map-control"
+        aria-label="Zoom in"
+        title="Zoom in (+)"
+        onClick={() => onZoom(ZOOM_STEP)}
+      >
+        <Icon name="plus" />
+      </button>
+      <button
+        type="button"
+        class="map-control"
+        aria-label="Zoom out"
+        title="Zoom out (−)"
+        onClick={() => onZoom(1 / ZOOM_STEP)}
+      >
+        <Icon name="minus" />
+      </button>
+      <button type="button" class="map-control" aria-label="Show the city" title="Show the city (0)" onClick={onReset}>
+        <Icon name="fit" />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,152 @@
+/** The input of a map's canvas: size, theme colours, wheel and pointers. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { AVAILABILITIES, type Availability } from "./availability.ts";
+import type { MapColours } from "./marks.ts";
+import type { Point, Size } from "./viewport.ts";
+
+type CanvasRef = { readonly current: HTMLCanvasElement | null };
+
+/** Returns the canvas's size on the page, in CSS pixels; undefined until it is laid out. */
+export function useSize(ref: CanvasRef): Size | undefined {
+  const [size, setSize] = useState<Size>();
+  useEffect(() => {
+    const canvas = ref.current;
+    if (canvas === null) return undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) setSize({ width: entry.contentRect.width, height: entry.contentRect.height });
+    });
+    observer.observe(canvas);
+    return () => observer.disconnect();
+  }, []);
+  return size;
+}
+
+/** Returns the theme's colours, again whenever the theme changes. */
+export function useColours(ref: CanvasRef): MapColours | undefined {
+  const [colours, setColours] = useState<MapColours>();
+  useEffect(() => {
+    const read = () => ref.current && setColours(readColours(ref.current));
+    read();
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new MutationObserver(read);
+    scheme.addEventListener("change", read);
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "style"] });
+    return () => {
+      scheme.removeEventListener("change", read);
+      observer.disconnect();
+    };
+  }, []);
+  return colours;
+}
+
+const kindTokens: Readonly<Record<Availability, string>> = {
+  bikes: "success",
+  few: "warning",
+  empty: "danger",
+  full: "info",
+  closed: "neutral",
+};
+
+/** `light-dark()` is resolved for a property of an element only, not for a variable. */
+function readColours(canvas: HTMLElement): MapColours {
+  const styles = getComputedStyle(canvas);
+  const colour = (name: string) => {
+    canvas.style.color = `var(--${name})`;
+    return styles.color;
+  };
+  const kinds = AVAILABILITIES.map((kind) => {
+    const token = kindTokens[kind];
+    return [kind, { strong: colour(token), faint: colour(`${token}-surface`) }] as const;
+  });
+  const colours = {
+    text: colour("text"),
+    muted: colour("text-muted"),
+    line: colour("border"),
+    raised: colour("surface-raised"),
+    surface: colour("surface"),
+    accent: colour("accent-text"),
+    danger: colour("danger"),
+    font: styles.fontFamily,
+    kinds: Object.fromEntries(kinds) as MapColours["kinds"],
+  };
+  canvas.style.color = "";
+  return colours;
+}
+
+interface WheelZoom {
+  /** Undefined: the wheel is the page's. */
+  readonly onWheel: ((at: Point, delta: number) => void) | undefined;
+}
+
+/** A wheel zooms, and does not scroll the page meanwhile: for that the listener must not be passive. */
+export function useWheel(ref: CanvasRef, isTaken: (event: WheelEvent) => boolean, onWheel: WheelZoom["onWheel"]): void {
+  const latest = useRef({ isTaken, onWheel });
+  latest.current = { isTaken, onWheel };
+  useEffect(() => {
+    const canvas = ref.current;
+    const listener = (event: WheelEvent) => {
+      if (!latest.current.isTaken(event)) return;
+      event.preventDefault();
+      // A pinch on a touchpad is a wheel with the control key, of smaller steps.
+      latest.current.onWheel?.({ x: event.offsetX, y: event.offsetY }, event.deltaY * (event.ctrlKey ? 5 : 1));
+    };
+    canvas?.addEventListener("wheel", listener, { passive: false });
+    return () => canvas?.removeEventListener("wheel", listener);
+  }, []);
+}
+
+interface PointerActions {
+  readonly onPan: (dx: number, dy: number) => void;
+  readonly onPinch: (factor: number, at: Point) => void;
+  readonly onPress: (at: Point) => void;
+  /** The pointer is over a place, or with undefined elsewhere. */
+  readonly onHover: (at: Point | undefined) => void;
+}
+
+/** Pixels that a finger trembles in a press. */
+const PRESS_SLOP_PX = 4;
+
+interface Gesture {
+  readonly pointers: Map<number, Point>;
+  start: Point;
+  isDrag: boolean;
+}
+
+/** Handlers of a map's pointers: one moves it, two zoom it, and a press means a place. */
+export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions) {
+  const gesture = useRef<Gesture>({ pointers: new Map(), start: { x: 0, y: 0 }, isDrag: false }).current;
+  const end = (event: PointerEvent) => gesture.pointers.delete(event.pointerId);
+  return {
+    onPointerDown: (event: PointerEvent) => {
+      const at = { x: event.offsetX, y: event.offsetY };
+      gesture.pointers.set(event.pointerId, at);
+      if (gesture.pointers.size === 1) Object.assign(gesture, { start: at, isDrag: false });
+      (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const at = { x: event.offsetX, y: event.offsetY };
+      const before = gesture.pointers.get(event.pointerId);
+      if (before === undefined) {
+        if (event.pointerType === "mouse") onHover(at);
+        return;
+      }
+      const [other] = [...gesture.pointers].filter(([id]) => id !== event.pointerId).map(([, point]) => point);
+      gesture.isDrag ||= other !== undefined || distance(at, gesture.start) > PRESS_SLOP_PX;
+      if (!gesture.isDrag) return;
+      gesture.pointers.set(event.pointerId, at);
+      if (other === undefined) return onPan(at.x - before.x, at.y - before.y);
+      const middle = { x: (at.x + other.x) / 2, y: (at.y + other.y) / 2 };
+      onPinch(distance(at, other) / Math.max(1, distance(before, other)), middle);
+      onPan((at.x - before.x) / 2, (at.y - before.y) / 2);
+    },
+    onPointerUp: (event: PointerEvent) => {
+      if (end(event) && !gesture.isDrag) onPress({ x: event.offsetX, y: event.offsetY });
+    },
+    onPointerCancel: (event: PointerEvent) => void end(event),
+    onPointerLeave: () => onHover(undefined),
+  };
+}
+
+function distance(one: Point, other: Point): number {
+  return Math.hypot(one.x - other.x, one.y - other.y);
+}

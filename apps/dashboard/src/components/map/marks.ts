@@ -1,0 +1,104 @@
+/** The marks of stations, drawn once each and copied from then on: thousands of them are drawn in each frame. */
+import type { Availability } from "./availability.ts";
+
+/** The colours of the theme, as the page's styles have them. */
+export interface MapColours {
+  readonly text: string;
+  readonly muted: string;
+  readonly line: string;
+  readonly surface: string;
+  /** Of the service area. */
+  readonly raised: string;
+  readonly accent: string;
+  readonly danger: string;
+  readonly font: string;
+  readonly kinds: Readonly<Record<Availability, { readonly strong: string; readonly faint: string }>>;
+}
+
+/** What distinguishes one mark from another. */
+interface Mark {
+  readonly kind: Availability;
+  /** The share of its docks that hold a bike: 0 to 1. */
+  readonly level: number;
+  readonly radius: number;
+}
+
+/** Steps of a mark's level and of a pixel of its radius. More: more marks are kept, and no eye sees it. */
+const LEVELS = 10;
+const RADII = 2;
+const HALO_PX = 1.5;
+
+export type Marks = (mark: Mark) => { readonly image: HTMLCanvasElement; readonly side: number };
+
+/** Returns a function that draws each mark the first time it is asked for. */
+export function createMarks(colours: MapColours, pixelRatio: number): Marks {
+  const drawn = new Map<string, ReturnType<Marks>>();
+  return ({ kind, level, radius }) => {
+    const mark = { kind, level: Math.round(level * LEVELS) / LEVELS, radius: Math.round(radius * RADII) / RADII };
+    const key = `${kind} ${mark.level} ${mark.radius}`;
+    const known = drawn.get(key);
+    if (known !== undefined) return known;
+    const side = 2 * Math.ceil(mark.radius + HALO_PX + 1);
+    const image = document.createElement("canvas");
+    image.width = side * pixelRatio;
+    image.height = side * pixelRatio;
+    const canvas = image.getContext("2d");
+    if (canvas !== null) {
+      canvas.scale(pixelRatio, pixelRatio);
+      canvas.translate(side / 2, side / 2);
+      drawMark(canvas, mark, colours);
+    }
+    const made = { image, side };
+    drawn.set(key, made);
+    return made;
+  };
+}
+
+/** A dish that is filled as the station is, a ring, a square, a cross: told apart without any colour. */
+function drawMark(canvas: CanvasRenderingContext2D, { kind, level, radius }: Mark, colours: MapColours): void {
+  const { strong, faint } = colours.kinds[kind];
+  const circle = (size: number) => {
+    canvas.beginPath();
+    canvas.arc(0, 0, size, 0, 2 * Math.PI);
+  };
+  const fill = (colour: string) => {
+    canvas.fillStyle = colour;
+    canvas.fill();
+  };
+  canvas.lineWidth = radius > 4 ? 1.5 : 1.25;
+  canvas.strokeStyle = strong;
+  if (kind === "full") {
+    const half = radius * 0.9;
+    canvas.beginPath();
+    canvas.roundRect(-half - HALO_PX, -half - HALO_PX, 2 * (half + HALO_PX), 2 * (half + HALO_PX), half * 0.5);
+    fill(colours.surface);
+    canvas.beginPath();
+    canvas.roundRect(-half, -half, 2 * half, 2 * half, half * 0.35);
+    fill(strong);
+    return;
+  }
+  circle(radius + HALO_PX);
+  fill(colours.surface);
+  if (kind === "closed") {
+    const reach = radius * 0.6;
+    canvas.beginPath();
+    canvas.moveTo(-reach, -reach);
+    canvas.lineTo(reach, reach);
+    canvas.moveTo(reach, -reach);
+    canvas.lineTo(-reach, reach);
+    canvas.stroke();
+    return;
+  }
+  circle(radius - canvas.lineWidth / 2);
+  fill(faint);
+  if (kind !== "empty") {
+    // The part of a disc below a line: the arc between its ends, closed.
+    const angle = Math.asin(Math.max(-1, Math.min(1, 1 - 2 * Math.max(level, 0.12))));
+    canvas.beginPath();
+    canvas.arc(0, 0, radius - canvas.lineWidth / 2, angle, Math.PI - angle);
+    canvas.closePath();
+    fill(strong);
+  } else canvas.lineWidth += 0.5;
+  circle(radius - canvas.lineWidth / 2);
+  canvas.stroke();
+}

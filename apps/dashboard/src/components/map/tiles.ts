@@ -1,0 +1,84 @@
+/** Streets below a map: pictures from a server of the operator's choice. */
+import { type PlacedTile, type Size, tilesOf, type Viewport } from "./viewport.ts";
+
+/** Pictures that are kept. Too few: those of the next zoom push out those that are shown. */
+const MAX_KEPT = 400;
+/** How many zooms above a missing tile may stand in for it, blurred, until it has come. */
+const MAX_STAND_IN = 4;
+
+export interface Tiles {
+  /** Draws what there is, and asks for what there is not. */
+  draw(element: HTMLCanvasElement, view: Viewport, size: Size): void;
+}
+
+/** @param onArrived a picture has come: the map is to be drawn again */
+export function createTiles(url: string, onArrived: () => void): Tiles {
+  const pictures = new Map<string, HTMLImageElement>();
+  const addressOf = (z: number, x: number, y: number) =>
+    url
+      .replace("{z}", String(z))
+      .replace("{x}", String(x))
+      .replace("{y}", String(y))
+      .replace("{r}", devicePixelRatio > 1 ? "@2x" : "");
+  const picture = (z: number, x: number, y: number): HTMLImageElement => {
+    const address = addressOf(z, x, y);
+    const image = pictures.get(address) ?? new Image();
+    // The map was last looked at here: the oldest go first.
+    pictures.delete(address);
+    pictures.set(address, image);
+    if (image.src === "") {
+      // Servers of tiles ask to be told which site shows them; the page otherwise names itself to nobody.
+      image.referrerPolicy = "origin";
+      image.addEventListener("load", onArrived);
+      image.src = address;
+      for (const [oldest] of pictures) {
+        if (pictures.size <= MAX_KEPT) break;
+        pictures.delete(oldest);
+      }
+    }
+    return image;
+  };
+  const findDrawn = (z: number, x: number, y: number) => {
+    const image = pictures.get(addressOf(z, x, y));
+    return isDrawable(image) ? image : undefined;
+  };
+  return {
+    draw(element, view, size) {
+      const canvas = element.getContext("2d");
+      if (canvas === null) return;
+      const [width, height] = [size.width * devicePixelRatio, size.height * devicePixelRatio].map(Math.round);
+      if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
+      canvas.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+      canvas.clearRect(0, 0, size.width, size.height);
+      for (const tile of tilesOf(view, size)) {
+        const image = picture(tile.z, tile.x, tile.y);
+        if (isDrawable(image)) drawTile(canvas, image, tile);
+        else drawStandIn(canvas, tile, findDrawn);
+      }
+    },
+  };
+}
+
+function isDrawable(image: HTMLImageElement | undefined): image is HTMLImageElement {
+  return image?.complete === true && image.naturalWidth > 0;
+}
+
+type FindDrawn = (z: number, x: number, y: number) => HTMLImageElement | undefined;
+
+/** Draws the part of a tile of a zoom above, until the tile itself has come. */
+function drawStandIn(canvas: CanvasRenderingContext2D, tile: PlacedTile, findDrawn: FindDrawn): void {
+  const { z, x, y, left, top, side } = tile;
+  for (let up = 1; up <= Math.min(MAX_STAND_IN, z); up++) {
+    const image = findDrawn(z - up, x >> up, y >> up);
+    if (image === undefined) continue;
+    const part = image.naturalWidth / 2 ** up;
+    const from = { x: (x % 2 ** up) * part, y: (y % 2 ** up) * part };
+    canvas.drawImage(image, from.x, from.y, part, part, left, top, side, side);
+    return;
+  }
+}
+
+/** Half a pixel over its edges, which would otherwise be seen as lines. */
+function drawTile(canvas: CanvasRenderingContext2D, image: HTMLImageElement, { left, top, side }: PlacedTile): void {
+  canvas.drawImage(image, left - 0.25, top - 0.25, side + 0.5, side + 0.5);
+}

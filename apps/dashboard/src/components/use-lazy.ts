@@ -1,0 +1,30 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** A part of a page in a file of its own, which is loaded when it is first shown. */
+export interface LazyPart<Part> {
+  loaded: Part | undefined;
+  readonly load: () => Promise<Part>;
+}
+
+export function lazyPart<Part>(load: () => Promise<Part>): LazyPart<Part> {
+  return { loaded: undefined, load };
+}
+
+/** Returns a part once its file is here: at once when it was shown before. */
+export function useLazy<Part>(part: LazyPart<Part>): Part | undefined {
+  const [shown, setShown] = useState(() => part.loaded);
+  const [failure, setFailure] = useState<Error>();
+  useEffect(() => {
+    if (shown !== undefined) return;
+    part.load().then(
+      (loaded) => {
+        part.loaded = loaded;
+        setShown(() => loaded);
+      },
+      (error: unknown) => setFailure(error instanceof Error ? error : new Error(String(error))),
+    );
+  }, []);
+  // The page says so, and offers to load it again.
+  if (failure !== undefined) throw failure;
+  return shown;
+}

@@ -1,0 +1,103 @@
+import type { Glance, StationSums } from "@bikeshare/contract/console";
+import { Link } from "wouter-preact";
+import { AvailabilityMark } from "../../components/map/legend.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { useWeekOfStations } from "./city-data.ts";
+import { lastingText } from "./times.ts";
+
+/** Stations that are listed; the page of stations has all. */
+const SHOWN = 8;
+const WEEK_HOURS = 7 * 24;
+const HOUR_MS = 3_600_000;
+
+/** A station where riders find no bike, or no dock. */
+export interface TroubledStation {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "empty" | "full";
+  /** Null: for longer than the history goes back. */
+  readonly since: string | null;
+  /** Rides that usually begin there, or end there, in such a time; undefined: not known. */
+  readonly riders: number | undefined;
+}
+
+/** Returns the stations that are empty or full, first those that keep the most riders from a ride. */
+export function troubledStations(
+  { at, stations: { empty, full } }: Pick<Glance, "at" | "stations">,
+  sums: readonly StationSums[] | undefined,
+): readonly TroubledStation[] {
+  const byId = new Map(sums?.map((each) => [each.id, each]));
+  const troubled = (kind: TroubledStation["kind"], list: typeof empty) =>
+    list.data.map(({ id, name, since }): TroubledStation => {
+      const week = byId.get(id);
+      const perHour = week && (kind === "empty" ? week.rides_started : week.rides_ended) / WEEK_HOURS;
+      const hours = since === null ? WEEK_HOURS : (Date.parse(at) - Date.parse(since)) / HOUR_MS;
+      return { id, name, kind, since, riders: perHour === undefined ? undefined : Math.round(perHour * hours) };
+    });
+  const lasting = ({ since }: TroubledStation) => Date.parse(at) - Date.parse(since ?? "1970-01-01T00:00:00Z");
+  return [...troubled("empty", empty), ...troubled("full", full)].toSorted(
+    (one, other) => (other.riders ?? 0) - (one.riders ?? 0) || lasting(other) - lasting(one),
+  );
+}
+
+interface TroubledProps {
+  readonly glance: Glance;
+  readonly scope: Scope;
+  readonly onSelect: (id: string) => void;
+}
+
+/** The stations to send somebody to, the most urgent first. */
+export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
+  const { data } = useWeekOfStations(scope.systemId);
+  const troubled = troubledStations(glance, data?.data);
+  const rest = glance.stations.empty.count + glance.stations.full.count - Math.min(SHOWN, troubled.length);
+  return (
+    <section class="card troubled" aria-labelledby="troubled">
+      <h2 id="troubled">Empty and full stations</h2>
+      {troubled.length === 0 ? (
+        <p class="muted">Every station has a bike and a free dock.</p>
+      ) : (
+        <ol>
+          {troubled.slice(0, SHOWN).map(({ id, name, kind, since, riders }) => (
+            <li key={id}>
+              <AvailabilityMark kind={kind} />
+              <button type="button" class="troubled-name" title="Show on the map" onClick={() => onSelect(id)}>
+                {name}
+              </button>
+              <span class="troubled-since">
+                {kind === "empty" ? "No bikes" : "No docks"}
+                {since === null ? (
+                  " for longer than is known"
+                ) : (
+                  <>
+                    {" "}
+                    for <Lasting since={since} now={glance.at} />
+                  </>
+                )}
+              </span>
+              {riders !== undefined && (
+                <span class="troubled-riders">
+                  {riders === 0 ? "rarely used" : `${riders} ${riders === 1 ? "ride" : "rides"} usually`}
+                </span>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+      {rest > 0 && (
+        <p>
+          <Link href={addressIn(scope, "stations", { availability: "empty" })}>{rest} more</Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** How long it has been so, with the exact time on hover. */
+function Lasting({ since, now }: { readonly since: string; readonly now: string }) {
+  return (
+    <time dateTime={since} title={new Date(since).toLocaleString("en-GB")}>
+      {lastingText(Date.parse(now) - Date.parse(since))}
+    </time>
+  );
+}

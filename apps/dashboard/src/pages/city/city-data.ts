@@ -1,0 +1,90 @@
+/** What the pages of the city read, and how long it holds. */
+import { useQuery } from "@tanstack/preact-query";
+import { api } from "../../api/api.ts";
+import type { CityMapProps } from "../../components/map/city-map.tsx";
+
+/** Milliseconds between two reads of what changes all the time. Answers have an ETag: an unchanged one costs little. */
+const LIVE_MS = 10_000;
+/** Milliseconds for which sums of days hold. */
+const SUMS_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** A system as its operator sees it, or with a partner as its people do. */
+export interface Viewer {
+  readonly systemId: string;
+  readonly partnerId: string | undefined;
+}
+
+/** The city at this moment. */
+export function useGlance(systemId: string) {
+  return useQuery({
+    queryKey: ["city", systemId, "glance"],
+    queryFn: ({ signal }) => api.systemSums.glance({ params: { system_id: systemId }, signal }),
+    refetchInterval: LIVE_MS,
+  });
+}
+
+/** Every station: now, or as it was at an instant. */
+export function useStations({ systemId, partnerId }: Viewer, at?: string) {
+  const query = at === undefined ? {} : { at };
+  return useQuery({
+    queryKey: ["stations", systemId, partnerId, at],
+    queryFn: ({ signal }) =>
+      partnerId === undefined
+        ? api.systemStations.list({ params: { system_id: systemId }, query, signal })
+        : api.partnerStations.list({ params: { system_id: systemId, partner_id: partnerId }, query, signal }),
+    ...(at === undefined ? { refetchInterval: LIVE_MS } : { staleTime: Number.POSITIVE_INFINITY }),
+    // The slider shows the instant before until the next one is there.
+    placeholderData: (before) => before,
+  });
+}
+
+/** Rides and minutes empty of each station, in the last seven days: how many riders a station has. */
+export function useWeekOfStations(systemId: string) {
+  // From a full hour on, so that the request stays the same for an hour.
+  const from = new Date(Math.floor((new Date().getTime() - 7 * DAY_MS) / 3_600_000) * 3_600_000).toISOString();
+  return useQuery({
+    queryKey: ["city", systemId, "week", from],
+    queryFn: ({ signal }) => api.systemSums.stations({ params: { system_id: systemId }, query: { from }, signal }),
+    staleTime: SUMS_MS,
+  });
+}
+
+/** Layers that a map can show. */
+export const layers = ["bikes", "flows", "empty"] as const;
+export type Layer = (typeof layers)[number];
+
+/** Reads what the chosen layers show. */
+export function useLayers(systemId: string, chosen: readonly Layer[]): Pick<CityMapProps, "bikes" | "flows" | "shade"> {
+  const params = { system_id: systemId };
+  const bikes = useQuery({
+    queryKey: ["city", systemId, "free-bikes"],
+    queryFn: ({ signal }) => api.fleet.freeBikes({ params, signal }),
+    refetchInterval: LIVE_MS,
+    enabled: chosen.includes("bikes"),
+  });
+  const flows = useQuery({
+    queryKey: ["city", systemId, "recent-flows"],
+    queryFn: ({ signal }) => api.systemSums.recentFlows({ params, signal }),
+    refetchInterval: SUMS_MS,
+    enabled: chosen.includes("flows"),
+  });
+  const today = useQuery({
+    queryKey: ["city", systemId, "today"],
+    queryFn: ({ signal }) => api.systemSums.stations({ params, query: {}, signal }),
+    refetchInterval: SUMS_MS,
+    enabled: chosen.includes("empty"),
+  });
+  const shown: { -readonly [Name in "bikes" | "flows" | "shade"]?: CityMapProps[Name] } = {};
+  if (chosen.includes("bikes") && bikes.data) shown.bikes = bikes.data.data;
+  if (chosen.includes("flows") && flows.data) shown.flows = flows.data.data.map(flowOf);
+  if (chosen.includes("empty") && today.data) {
+    const minutes = (Date.parse(today.data.to) - Date.parse(today.data.from)) / 60_000;
+    shown.shade = new Map(today.data.data.map(({ id, minutes_empty: empty }) => [id, Math.min(1, empty / minutes)]));
+  }
+  return shown;
+}
+
+function flowOf(flow: { readonly start_station_id: string; readonly end_station_id: string; readonly rides: number }) {
+  return { from: flow.start_station_id, to: flow.end_station_id, rides: flow.rides };
+}

@@ -1,0 +1,115 @@
+import type { Glance } from "@bikeshare/contract/console";
+import type { ComponentChildren } from "preact";
+import { Link } from "wouter-preact";
+import { Sparkline } from "../../components/sparkline.tsx";
+import { addressIn, type Scope } from "../scope.ts";
+import { comparedText, lastingText } from "./times.ts";
+
+interface FiguresProps {
+  /** Undefined until it is loaded: the tiles have their size already. */
+  readonly glance: Glance | undefined;
+  readonly scope: Scope;
+}
+
+interface Tile {
+  readonly label: string;
+  readonly value: number | undefined;
+  readonly note: ComponentChildren;
+  readonly values: readonly (number | null)[];
+  readonly needsAttention?: boolean;
+  readonly href: string;
+}
+
+/** The six numbers that say how the city is, each with its way through the last day. */
+export function CityFigures({ glance, scope }: FiguresProps) {
+  return (
+    <ul class="city-figures" aria-label="The city now" aria-busy={glance === undefined}>
+      {tilesOf(glance, scope).map(({ label, value, note, values, needsAttention = false, href }) => (
+        <li key={label} class="city-figure">
+          <Link href={href}>
+            <span class="city-figure-label">{label}</span>
+            <span class="city-figure-value">{value === undefined ? "–" : Math.round(value).toLocaleString("en")}</span>
+          </Link>
+          <span class={needsAttention ? "city-figure-note city-figure-attention" : "city-figure-note"}>{note}</span>
+          <Sparkline values={values} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
+  const steps = glance?.recent ?? [];
+  const { fleet, rides } = glance ?? {};
+  const over: Over = (of) => steps.map((step) => of(step) ?? null);
+  const bad = fleet && (fleet.disabled ?? 0) + (fleet.missing ?? 0);
+  const to = (page: string, query = {}) => addressIn(scope, page, query);
+  return [
+    {
+      label: "Available",
+      value: fleet?.available ?? undefined,
+      note: fleet && `${count(fleet.reserved)} reserved`,
+      values: over((step) => step.fleet?.available),
+      href: to("bikes", { vehicle_state: "available" }),
+    },
+    {
+      label: "On a ride",
+      value: rides?.under_way,
+      note: rides && longText(rides),
+      values: over((step) => step.fleet?.on_trip),
+      needsAttention: (rides?.under_way_long ?? 0) > 0,
+      href: to("rides", { status: "started" }),
+    },
+    {
+      label: "Broken or missing",
+      value: bad ?? undefined,
+      note: fleet && `${count(fleet.disabled)} broken, ${count(fleet.missing)} missing`,
+      values: over((step) => step.fleet && (step.fleet.disabled ?? 0) + (step.fleet.missing ?? 0)),
+      href: to("bikes", { vehicle_state: "non_operational" }),
+    },
+    ...stationTiles(glance, to, over),
+    {
+      label: "Rides today",
+      value: rides?.today.until_now,
+      note: rides && usualText(rides),
+      values: over((step) => step.rides_started),
+      href: to("rides"),
+    },
+  ];
+}
+
+type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
+
+function stationTiles(
+  glance: Glance | undefined,
+  to: (page: string, query: Readonly<Record<string, string>>) => string,
+  over: Over,
+): readonly Tile[] {
+  return (["empty", "full"] as const).map((kind) => ({
+    label: `Stations ${kind}`,
+    value: glance?.stations[kind].count,
+    note: glance && longestText(glance.stations[kind].data[0], glance.at),
+    values: over((step) => step.stations?.[kind]),
+    href: to("stations", { availability: kind }),
+  }));
+}
+
+const count = (n: number | null) => Math.round(n ?? 0).toLocaleString("en");
+
+function longText({ under_way_long: long, long_after_seconds: after }: Glance["rides"]): string {
+  const hours = Math.round(after / 3_600);
+  return long === 0 ? `none longer than ${hours} h` : `${count(long)} longer than ${hours} h`;
+}
+
+/** The longest is the first of the list. */
+function longestText(longest: Glance["stations"]["empty"]["data"][number] | undefined, now = ""): string {
+  if (longest === undefined) return "none now";
+  if (longest.since === null) return `longest: ${longest.name}`;
+  return `${lastingText(Date.parse(now) - Date.parse(longest.since))}: ${longest.name}`;
+}
+
+/** Compares until the same time of day: half a day with a whole one says nothing. */
+function usualText({ today, usual_until_now: usual }: Glance["rides"]): string {
+  if (usual === null || usual === 0) return "nothing to compare with yet";
+  return `${comparedText(today.until_now, usual)}: usually ${count(usual)} by now`;
+}

@@ -1,0 +1,94 @@
+import type { StationMap } from "@bikeshare/contract/console";
+import type { ComponentChildren } from "preact";
+import { Icon } from "../../components/icon.tsx";
+import { Legend } from "../../components/map/legend.tsx";
+import { lazyPart, useLazy } from "../../components/use-lazy.ts";
+import { useUrlState } from "../../layout/url-state.ts";
+import { type Layer, layers, useLayers } from "./city-data.ts";
+import "./city.css";
+
+interface MapPanelProps {
+  readonly systemId: string;
+  /** Undefined until they are loaded. */
+  readonly map: StationMap | undefined;
+  readonly matching?: ReadonlySet<string> | undefined;
+  readonly selectedId: string | undefined;
+  readonly onSelect: (id: string | undefined) => void;
+  /** Layers are of now: a map of the past has none, nor has a partner's. */
+  readonly hasLayers: boolean;
+  readonly isWholePage?: boolean;
+  /** Over the map, at its lower edge. */
+  readonly children?: ComponentChildren;
+}
+
+const cityMap = lazyPart(async () => (await import("../../components/map/city-map.tsx")).CityMap);
+
+/** A station beside the map: loaded when the first one is opened, or shortly before. */
+export const stationPanel = lazyPart(async () => (await import("./station-panel.tsx")).StationPanel);
+
+/** The city's map with its layers and its legend. */
+export function MapPanel(props: MapPanelProps) {
+  const { systemId, map, matching, selectedId, onSelect, hasLayers, isWholePage = false, children } = props;
+  const Map = useLazy(cityMap);
+  const chosen = useChosenLayers();
+  const shown = useLayers(systemId, hasLayers ? chosen : []);
+  return (
+    <section class={isWholePage ? "city-map city-map-whole" : "city-map card"} aria-label="Map">
+      <div class="city-map-view">
+        {Map === undefined || map === undefined ? (
+          <div class="map" role="status" aria-label="The map is loading" aria-busy="true" />
+        ) : (
+          <Map
+            label="Map of the stations"
+            stations={map.data}
+            regions={map.regions}
+            tiles={map.tiles}
+            isWholePage={isWholePage}
+            {...{ matching, selectedId, onSelect, ...shown }}
+          />
+        )}
+        {hasLayers && <LayerToggles chosen={chosen} />}
+      </div>
+      {children}
+      <Legend stations={map?.data ?? []} />
+    </section>
+  );
+}
+
+const layerLabels: Readonly<Record<Layer, string>> = {
+  bikes: "Free-standing bikes",
+  flows: "Rides of the last hour",
+  empty: "Minutes empty today",
+};
+
+function useChosenLayers(): readonly Layer[] {
+  const names = useUrlState().get("layers").split(",");
+  return layers.filter((layer) => names.includes(layer));
+}
+
+function LayerToggles({ chosen }: { readonly chosen: readonly Layer[] }) {
+  const url = useUrlState();
+  return (
+    <details class="city-layers">
+      <summary>
+        <Icon name="layers" /> Layers{chosen.length > 0 && <span class="city-layers-count">{chosen.length}</span>}
+      </summary>
+      <div role="group" aria-label="Layers">
+        {layers.map((layer) => (
+          <label key={layer}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(layer)}
+              onChange={({ currentTarget: { checked } }) =>
+                url.filter({
+                  layers: layers.filter((one) => (one === layer ? checked : chosen.includes(one))).join(","),
+                })
+              }
+            />
+            {layerLabels[layer]}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}

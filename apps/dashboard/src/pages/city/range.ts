@@ -1,0 +1,83 @@
+/** The stretch of time that all charts of a page show, as its address keeps it. */
+import { cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
+
+export const periods = ["day", "week", "month", "year"] as const;
+export type Period = (typeof periods)[number];
+
+export interface TimeRange {
+  /** Undefined: a part that was chosen in a chart. */
+  readonly period: Period | undefined;
+  /** RFC 3339. */
+  readonly from: string;
+  readonly to: string;
+  readonly step: "PT15M" | "PT1H" | "P1D";
+}
+
+const periodDays: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 30, year: 365 };
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What the address says of the time. */
+export interface RangeParameters {
+  readonly range: string;
+  /** The last day of a period: `2026-11-26`; empty: today. */
+  readonly to: string;
+  /** Of a chosen part. */
+  readonly since: string;
+  readonly until: string;
+}
+
+/**
+ * Reads the range of an address. Periods end with the end of a day of the city, so that a day is from midnight to midnight
+ * and a week has seven of them.
+ */
+export function readRange({ range, to, since, until }: RangeParameters, timeZone: string, now: number): TimeRange {
+  const [start, end] = [Date.parse(since), Date.parse(until)];
+  if (start < end) return { period: undefined, from: iso(start), to: iso(end), step: stepOf(end - start) };
+  const period = periods.find((one) => one === range) ?? "day";
+  const today = dayOf(now, timeZone);
+  const last = /^\d{4}-\d\d-\d\d$/.test(to) && to < today ? to : today;
+  const first = daysLater(last, 1 - periodDays[period]);
+  const [begin, finish] = [dayStart(first, timeZone), dayStart(daysLater(last, 1), timeZone)];
+  return { period, from: iso(begin), to: iso(finish), step: stepOf(finish - begin) };
+}
+
+const iso = (at: number) => new Date(at).toISOString();
+
+/** Few enough steps to be told apart, and as many as there are. */
+function stepOf(lengthMs: number): TimeRange["step"] {
+  if (lengthMs <= 2 * DAY_MS) return "PT15M";
+  return lengthMs <= 15 * DAY_MS ? "PT1H" : "P1D";
+}
+
+/** Returns the parameters of the period before, or after; undefined where that has not begun. */
+export function neighbour(
+  range: TimeRange,
+  direction: -1 | 1,
+  timeZone: string,
+  now: number,
+): RangeParameters | undefined {
+  const today = dayOf(now, timeZone);
+  if (range.period === undefined) {
+    const length = (Date.parse(range.to) - Date.parse(range.from)) * direction;
+    const [since, until] = [range.from, range.to].map((at) => iso(Date.parse(at) + length));
+    return Date.parse(since ?? "") >= now ? undefined : { range: "", to: "", since: since ?? "", until: until ?? "" };
+  }
+  const last = dayOf(Date.parse(range.to) - 1, timeZone);
+  const to = daysLater(last, direction * periodDays[range.period]);
+  if (direction === 1 && last >= today) return undefined;
+  return { range: range.period, to: to >= today ? "" : to, since: "", until: "" };
+}
+
+/** Returns the name of a range: "Thu 26 Nov", "20 Nov – 26 Nov". */
+export function rangeText({ from, to, period }: TimeRange, timeZone: string): string {
+  const last = Date.parse(to) - 1;
+  if (period === "day") return cityText(from, timeZone, DATE);
+  if (period === undefined && dayOf(from, timeZone) === dayOf(last, timeZone)) {
+    const clock = (at: string) => cityText(at, timeZone, { hour: "2-digit", minute: "2-digit" });
+    return `${cityText(from, timeZone, DATE)}, ${clock(from)}–${clock(to)}`;
+  }
+  const day: Intl.DateTimeFormatOptions = { day: "numeric", month: "short" };
+  if (period === "year") day.year = "numeric";
+  return `${cityText(from, timeZone, day)} – ${cityText(last, timeZone, day)}`;
+}

@@ -1,0 +1,133 @@
+import { useEffect, useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
+
+const STEP_MS = 15 * 60_000;
+/** Milliseconds for which the slider rests before its instant is read. */
+const REST_MS = 120;
+/** Milliseconds between two instants of a day that plays. */
+const PLAY_MS = 350;
+
+/** Returns the instant in the address, and a way to go to another; undefined: now. */
+export function useInstant(): readonly [string | undefined, (at: string | undefined) => void] {
+  const url = useUrlState();
+  const given = Date.parse(url.get("at"));
+  const at = given < new Date().getTime() ? new Date(given).toISOString() : undefined;
+  return [at, (next) => url.filter({ at: next?.slice(0, 16).concat("Z") ?? "" })];
+}
+
+interface RewindProps {
+  readonly at: string | undefined;
+  readonly timeZone: string;
+  readonly onChange: (at: string | undefined) => void;
+}
+
+/** The quarters of an hour of the day that is shown, each a position of the slider. The last of today is now. */
+function positionsOf(at: string | undefined, timeZone: string) {
+  const now = new Date().getTime();
+  const shown = at === undefined ? now : Date.parse(at);
+  const day = dayOf(shown, timeZone);
+  const isToday = day === dayOf(now, timeZone);
+  const start = dayStart(day, timeZone);
+  const end = isToday ? now : dayStart(daysLater(day, 1), timeZone) - STEP_MS;
+  const last = Math.floor((end - start) / STEP_MS) + (isToday ? 1 : 0);
+  const given = at === undefined ? last : Math.min(last, Math.max(0, Math.round((shown - start) / STEP_MS)));
+  return {
+    ...{ day, isToday, start, last, given },
+    instantOf: (position: number) =>
+      isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
+    /** The same time of day, so many days later; undefined: that has not come. */
+    onDay: (count: number) => {
+      const other = dayStart(daysLater(day, count), timeZone);
+      const length = dayStart(daysLater(day, count + 1), timeZone) - other;
+      const next = other + Math.floor(Math.min(shown - start, length - STEP_MS) / STEP_MS) * STEP_MS;
+      return next >= now ? undefined : new Date(next).toISOString();
+    },
+  };
+}
+
+/** A slider through a day of the city, in quarters of an hour. At its end is now. */
+export function Rewind({ at, timeZone, onChange }: RewindProps) {
+  const day = positionsOf(at, timeZone);
+  const { last, instantOf } = day;
+  const [position, setPosition] = useResting(day.given, (next) => onChange(instantOf(next)));
+  const [isPlaying, setPlaying] = usePlaying(position, last, setPosition);
+  const place = instantOf(position);
+  const text = place === undefined ? "Now" : cityText(place, timeZone, CLOCK);
+  return (
+    <div class="rewind" role="group" aria-label="Rewind">
+      <Button
+        variant="quiet"
+        label={isPlaying ? "Stop" : "Play the day"}
+        onClick={() => {
+          if (!isPlaying && position >= last) setPosition(0);
+          setPlaying(!isPlaying);
+        }}
+      >
+        <Icon name={isPlaying ? "pause" : "play"} />
+      </Button>
+      <input
+        type="range"
+        aria-label="Time of day"
+        aria-valuetext={text}
+        min={0}
+        max={last}
+        step={1}
+        value={position}
+        onInput={({ currentTarget: { value } }) => {
+          setPlaying(false);
+          setPosition(Number(value));
+        }}
+      />
+      <output class="rewind-time">{text}</output>
+      <DayChooser day={day} timeZone={timeZone} onChange={onChange} />
+      {at !== undefined && <Button onClick={() => onChange(undefined)}>Back to now</Button>}
+    </div>
+  );
+}
+
+interface DayChooserProps extends Pick<RewindProps, "timeZone" | "onChange"> {
+  readonly day: ReturnType<typeof positionsOf>;
+}
+
+function DayChooser({ day: { isToday, start, onDay }, timeZone, onChange }: DayChooserProps) {
+  return (
+    <span class="rewind-day">
+      <Button variant="quiet" label="The day before" onClick={() => onChange(onDay(-1))}>
+        <Icon name="chevronLeft" />
+      </Button>
+      <span>{isToday ? "Today" : cityText(start, timeZone, DATE)}</span>
+      <Button variant="quiet" label="The day after" disabled={isToday} onClick={() => onChange(onDay(1))}>
+        <Icon name="chevronRight" />
+      </Button>
+    </span>
+  );
+}
+
+/** The slider's position: it follows the hand at once, and is acted on when the hand rests. */
+function useResting(given: number, act: (position: number) => void): readonly [number, (position: number) => void] {
+  const [moved, setMoved] = useState<number>();
+  useEffect(() => {
+    if (moved === undefined) return undefined;
+    const timer = setTimeout(() => act(moved), REST_MS);
+    return () => clearTimeout(timer);
+  }, [moved]);
+  useEffect(() => setMoved(undefined), [given]);
+  return [moved ?? given, setMoved];
+}
+
+function usePlaying(position: number, last: number, show: (position: number) => void) {
+  const [isPlaying, setPlaying] = useState(false);
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    if (position >= last) {
+      setPlaying(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => show(position + 1), PLAY_MS);
+    return () => clearTimeout(timer);
+  }, [isPlaying, position]);
+  return [isPlaying, setPlaying] as const;
+}

@@ -1,0 +1,58 @@
+import type { Glance, MappedStation } from "@bikeshare/contract/console";
+import { useEffect, useRef } from "preact/hooks";
+import { ButtonLink } from "../../components/button.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { Icon } from "../../components/icon.tsx";
+import type { Viewer } from "./city-data.ts";
+import { StationDay, StationFill } from "./station-view.tsx";
+
+interface StationPanelProps {
+  readonly viewer: Viewer;
+  /** Undefined: it is not on the map. */
+  readonly station: MappedStation | undefined;
+  readonly glance?: Glance | undefined;
+  readonly timeZone: string | undefined;
+  /** The instant that the map shows; undefined: now. */
+  readonly at?: string | undefined;
+  /** The station's own page. */
+  readonly href: string;
+  readonly onClose: () => void;
+}
+
+/** A station beside the map: how it is, and how its day went. */
+export function StationPanel({ viewer, station, glance, timeZone, at, href, onClose }: StationPanelProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // Whoever opened it by the keyboard goes on here, and returns to the map by closing it.
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];
+  return (
+    <aside class="card station-panel" aria-label="Station" onKeyDown={(event) => event.key === "Escape" && onClose()}>
+      <header>
+        <div>
+          <h2 ref={heading} tabIndex={-1}>
+            {station?.name ?? "Unknown station"}
+          </h2>
+          {station !== undefined && <p class="mono muted">{station.id}</p>}
+        </div>
+        <button type="button" class="copy" aria-label="Close the station" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {station === undefined ? (
+        <EmptyState title="No such station">It was removed, or the address is wrong.</EmptyState>
+      ) : (
+        <>
+          <StationFill
+            station={station}
+            since={at === undefined ? lasting?.find(({ id }) => id === station.id)?.since : undefined}
+            now={glance?.at}
+          />
+          {timeZone !== undefined && <StationDay {...{ viewer, timeZone, at }} stationId={station.id} />}
+          <p>
+            <ButtonLink href={href}>Open the station</ButtonLink>
+          </p>
+        </>
+      )}
+    </aside>
+  );
+}

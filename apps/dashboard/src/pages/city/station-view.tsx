@@ -1,0 +1,292 @@
+import type { StationTypical } from "@bikeshare/contract";
+import type { MappedStation, StationFlows, StationWeek } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import type { ChartNote } from "../../components/chart.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
+import { availabilityLabels, availabilityOf, capacityOf, closedReason } from "../../components/map/availability.ts";
+import { AvailabilityMark } from "../../components/map/legend.tsx";
+import type { Viewer } from "./city-data.ts";
+import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart, lastingText } from "./times.ts";
+import "./city.css";
+
+interface StateProps {
+  readonly station: Pick<
+    MappedStation,
+    "status" | "offline_reason" | "bikes" | "docks" | "capacity" | "is_renting" | "is_returning"
+  >;
+  /** Since when it is empty or full, and the present; null: longer than is known. */
+  readonly since?: string | null | undefined;
+  readonly now?: string | undefined;
+}
+
+/** How full a station is: a bar with its bikes and docks, and in words. */
+export function StationFill({ station, since, now }: StateProps) {
+  const kind = availabilityOf(station);
+  const capacity = capacityOf(station);
+  const { bikes, docks } = station;
+  const lasting = since && now ? ` for ${lastingText(Date.parse(now) - Date.parse(since))}` : "";
+  return (
+    <div class="station-fill">
+      <p class="station-state">
+        <AvailabilityMark kind={kind} />
+        <strong>
+          {closedReason(station) === undefined ? availabilityLabels[kind] : `Closed: ${closedReason(station)}`}
+          {lasting}
+        </strong>
+      </p>
+      <div
+        class={`fill-bar fill-${kind}`}
+        role="img"
+        aria-label={`${bikes} bikes, ${docks ?? "unknown"} free docks, capacity ${capacity}`}
+      >
+        <span style={{ width: `${Math.min(100, (bikes / capacity) * 100)}%` }} />
+      </div>
+      <p class="fill-numbers">
+        <span>
+          <b>{bikes}</b> {bikes === 1 ? "bike" : "bikes"}
+        </span>
+        {docks !== null && (
+          <span>
+            <b>{docks}</b> free {docks === 1 ? "dock" : "docks"}
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+const STEP = "PT15M";
+
+interface DayProps {
+  readonly viewer: Viewer;
+  readonly stationId: string;
+  readonly timeZone: string;
+  /** The instant that is looked at; undefined: now. */
+  readonly at?: string | undefined;
+}
+
+/** Reads how a station was through a day of the city, and how its days usually are. */
+function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
+  const now = new Date().toISOString();
+  const day = dayOf(at ?? now, timeZone);
+  const [from, to] = [day, daysLater(day, 1)].map((each) => new Date(dayStart(each, timeZone)).toISOString());
+  const params = { system_id: viewer.systemId, id: stationId };
+  const { partnerId } = viewer;
+  const query = { from: from ?? "", to: to ?? "", step: STEP } as const;
+  const history = useQuery({
+    queryKey: ["city", viewer, "station", stationId, "day", day],
+    queryFn: ({ signal }) =>
+      partnerId === undefined
+        ? api.systemStations.history({ params, query, signal })
+        : api.partnerStations.history({ params: { ...params, partner_id: partnerId }, query, signal }),
+    refetchInterval: 60_000,
+  });
+  const typical = useQuery({
+    queryKey: ["city", viewer, "station", stationId, "typical"],
+    queryFn: ({ signal }) =>
+      partnerId === undefined
+        ? api.systemSums.typical({ params, signal })
+        : api.partnerSums.typical({ params: { ...params, partner_id: partnerId }, signal }),
+    staleTime: 600_000,
+  });
+  return { day, from: from ?? "", history, typical };
+}
+
+/** A station's day over its usual one. */
+export function StationDay(props: DayProps) {
+  const { timeZone, at } = props;
+  const { day, from, history, typical } = useStationDay(props);
+  const steps = history.data?.data ?? [];
+  if (history.data === undefined && history.error !== null)
+    return <ErrorState error={history.error} onRetry={() => void history.refetch()} />;
+  const now = new Date().toISOString();
+  const bikes = steps.map((step) => (step.from > now ? null : (step.bikes?.mean ?? null)));
+  const usual = usualOf(
+    typical.data,
+    day,
+    steps.map((step) => step.from),
+    timeZone,
+  );
+  const isToday = day === dayOf(now, timeZone);
+  const notes: readonly ChartNote[] = at === undefined ? [] : [{ at, text: cityText(at, timeZone, CLOCK) }];
+  return (
+    <LazyChart
+      title={isToday ? "Bikes today" : `Bikes on ${cityText(from, timeZone, DATE)}`}
+      times={steps.map((step) => step.from)}
+      series={[
+        { label: isToday ? "Today" : "That day", values: bikes, kind: "line" },
+        ...(usual === undefined ? [] : [{ label: "Usually", values: usual, kind: "before" as const }]),
+      ]}
+      unit="bikes"
+      timeZone={timeZone}
+      notes={notes}
+    >
+      {typical.data?.is_ready === false ? "What is usual is shown once three weeks are known." : undefined}
+    </LazyChart>
+  );
+}
+
+/** Returns the usual bikes at each of the times; undefined where too little is known. */
+function usualOf(
+  typical: StationTypical | undefined,
+  day: string,
+  times: readonly string[],
+  timeZone: string,
+): readonly (number | null)[] | undefined {
+  if (typical?.is_ready !== true) return undefined;
+  const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
+  const kind = weekday === 0 || weekday === 6 ? "weekend" : "weekday";
+  const quarters = new Map(
+    typical.data
+      .find((each) => each.kind === kind)
+      ?.quarters.map((quarter) => [quarter.time, quarter.bikes?.median ?? null]),
+  );
+  return times.map((time) => quarters.get(cityText(time, timeZone, CLOCK)) ?? null);
+}
+
+const measures = {
+  minutes_empty: { label: "Minutes without a bike", unit: "min", most: 60, tone: "danger" },
+  minutes_full: { label: "Minutes without a dock", unit: "min", most: 60, tone: "info" },
+  bikes: { label: "Bikes", unit: "bikes", most: undefined, tone: "accent" },
+  rides_started: { label: "Rides started", unit: "rides", most: undefined, tone: "accent" },
+  rides_ended: { label: "Rides ended", unit: "rides", most: undefined, tone: "accent" },
+} as const;
+type Measure = keyof typeof measures;
+
+const weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const hours = Array.from({ length: 24 }, (_, hour) => hour);
+
+/** A station's week by weekday and hour: when it is empty, full, or much used. */
+export function StationWeekView({ viewer, stationId }: Omit<DayProps, "timeZone">) {
+  const [measure, setMeasure] = useState<Measure>("minutes_empty");
+  const params = { system_id: viewer.systemId, id: stationId };
+  const { partnerId } = viewer;
+  const { data, error, refetch } = useQuery({
+    queryKey: ["city", viewer, "station", stationId, "week"],
+    queryFn: ({ signal }) =>
+      partnerId === undefined
+        ? api.systemSums.week({ params, signal })
+        : api.partnerSums.week({ params: { ...params, partner_id: partnerId }, signal }),
+    staleTime: 600_000,
+  });
+  return (
+    <section class="card week" aria-labelledby="week">
+      <header class="row week-head">
+        <h3 id="week">The week, hour by hour</h3>
+        <SelectField
+          label="Shown"
+          value={measure}
+          choices={Object.entries(measures).map(([value, { label }]) => ({ value, label }))}
+          onChange={(value) => setMeasure(value as Measure)}
+        />
+      </header>
+      {error !== null && data === undefined ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <WeekGrid cells={data?.data ?? []} measure={measure} />
+      )}
+    </section>
+  );
+}
+
+function WeekGrid({ cells, measure }: { readonly cells: StationWeek["data"]; readonly measure: Measure }) {
+  const { label, unit, most, tone } = measures[measure];
+  const byHour = new Map(cells.map((cell) => [`${cell.weekday} ${cell.hour}`, cell[measure]]));
+  const highest = most ?? Math.max(1, ...cells.map((cell) => cell[measure] ?? 0));
+  return (
+    <table class={`week-grid week-${tone}`}>
+      <caption class="visually-hidden">{label}, the mean of the last eight weeks, by weekday and hour</caption>
+      <thead>
+        <tr>
+          <td />
+          {hours.map((hour) => (
+            <th key={hour} scope="col">
+              {hour % 6 === 0 ? String(hour).padStart(2, "0") : <span class="visually-hidden">{hour}</span>}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {weekdays.map((weekday, index) => (
+          <tr key={weekday}>
+            <th scope="row">{weekday}</th>
+            {hours.map((hour) => {
+              const value = byHour.get(`${index + 1} ${hour}`);
+              const text =
+                value === undefined || value === null ? "not known" : `${Math.round(value * 10) / 10} ${unit}`;
+              return (
+                <td
+                  key={hour}
+                  title={`${weekday} ${hour}:00–${hour + 1}:00: ${text}`}
+                  class={value === undefined || value === null ? "week-unknown" : undefined}
+                  style={{ "--share": String(Math.min(1, (value ?? 0) / highest)) }}
+                >
+                  <span class="visually-hidden">{text}</span>
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+interface FlowsProps {
+  readonly systemId: string;
+  readonly stationId: string;
+  readonly addressOf: (id: string) => string;
+}
+
+/** Stations that are named of each direction. */
+const SHOWN_FLOWS = 8;
+
+/** Where a station's rides come from and go to, in the last four weeks. */
+export function StationFlowsView({ systemId, stationId, addressOf }: FlowsProps) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["city", systemId, "station", stationId, "flows"],
+    queryFn: ({ signal }) =>
+      api.systemSums.flows({ params: { system_id: systemId, id: stationId }, query: {}, signal }),
+    staleTime: 600_000,
+  });
+  if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
+  return (
+    <section class="station-flows" aria-label="Rides from and to other stations">
+      <Flows title="Rides go to" flows={data?.out} total={data?.rides_out ?? 0} addressOf={addressOf} />
+      <Flows title="Rides come from" flows={data?.in} total={data?.rides_in ?? 0} addressOf={addressOf} />
+    </section>
+  );
+}
+
+interface FlowListProps {
+  readonly title: string;
+  readonly flows: StationFlows["in"] | undefined;
+  readonly total: number;
+  readonly addressOf: (id: string) => string;
+}
+
+function Flows({ title, flows = [], total, addressOf }: FlowListProps) {
+  const most = flows[0]?.rides ?? 1;
+  return (
+    <div class="card">
+      <h3>{title}</h3>
+      <p class="muted">{total.toLocaleString("en")} in the last four weeks</p>
+      <ol class="flow-list">
+        {flows.slice(0, SHOWN_FLOWS).map(({ station_id: id, name, rides }) => (
+          <li key={id}>
+            <Link href={addressOf(id)}>{name ?? id}</Link>
+            <span class="flow-bar" aria-hidden="true">
+              <span style={{ width: `${(rides / most) * 100}%` }} />
+            </span>
+            <b>{rides.toLocaleString("en")}</b>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,198 @@
+import type { ConsoleSummary } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { api } from "../../api/api.ts";
+import type { ChartNote } from "../../components/chart.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
+import type { Scope } from "../scope.ts";
+import { RangePicker, useRange } from "./range-picker.tsx";
+import type { TimeRange } from "./range.ts";
+import { CLOCK, cityText, comparedText, DATE } from "./times.ts";
+
+interface TrendsProps {
+  readonly scope: Scope;
+  readonly timeZone: string;
+}
+
+/** Rides, fleet and stations over time, against the period before. One range for all. */
+export function Trends({ scope, timeZone }: TrendsProps) {
+  const now = new Date().getTime();
+  const { range, set, narrow } = useRange(timeZone, now);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["city", scope.systemId, "summary", range.from, range.to],
+    queryFn: ({ signal }) =>
+      api.systemSums.summary({
+        params: { system_id: scope.systemId },
+        query: { from: range.from, to: range.to, step: range.step, against: "previous" },
+        signal,
+      }),
+    refetchInterval: 60_000,
+    placeholderData: (before) => before,
+  });
+  return (
+    <section class="trends" aria-labelledby="trends">
+      <header class="trends-head">
+        <h2 id="trends">Over time</h2>
+        <RangePicker {...{ range, timeZone, now }} onChange={set} />
+      </header>
+      {data === undefined && error !== null ? (
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      ) : (
+        <div class="trends-charts">
+          <RidesChart {...{ data, range, timeZone, narrow }} />
+          <FleetChart {...{ data, range, timeZone, narrow }} />
+          <StationsChart {...{ data, range, timeZone, narrow }} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+interface TrendProps {
+  /** Undefined until it is loaded. */
+  readonly data: ConsoleSummary | undefined;
+  readonly range: TimeRange;
+  readonly timeZone: string;
+  readonly narrow: (from: string, to: string) => void;
+}
+
+type Step = ConsoleSummary["data"][number];
+
+/** Steps that lie ahead have nothing yet: not nothing at all. */
+function valuesOf(steps: readonly Step[], of: (step: Step) => number | null | undefined): readonly (number | null)[] {
+  const now = new Date().toISOString();
+  return steps.map((step) => (step.from > now ? null : (of(step) ?? null)));
+}
+
+function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
+  const steps = data?.data ?? [];
+  const rides = valuesOf(steps, (step) => step.rides_started);
+  const before = steps.map((_, index) => data?.before[index]?.rides_started ?? null);
+  return (
+    <div class="card">
+      <LazyChart
+        title={steps.length === 0 ? "Rides" : `${sum(rides).toLocaleString("en")} rides`}
+        times={steps.map(({ from }) => from)}
+        series={[
+          { label: "Rides", values: rides },
+          { label: beforeLabel(range), values: before, kind: "before" },
+        ]}
+        unit="rides"
+        timeZone={timeZone}
+        notes={peakNote(steps, rides, range, timeZone)}
+        onRange={narrow}
+      >
+        {comparedSentence(rides, before, range)}
+      </LazyChart>
+    </div>
+  );
+}
+
+const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+
+/** Compares until now: the steps that lie ahead are left out of the period before too. */
+function comparedSentence(
+  rides: readonly (number | null)[],
+  before: readonly (number | null)[],
+  range: TimeRange,
+): string {
+  const earlier = sum(before.filter((_, index) => rides[index] !== null));
+  if (earlier === 0) return `Started in each ${stepWord(range)}.`;
+  const compared = comparedText(sum(rides), earlier);
+  const joined = `${compared.charAt(0).toUpperCase()}${compared.slice(1)} ${compared.endsWith("many") ? "as" : "than"}`;
+  return `${joined} ${beforePhrase(range)}. Started in each ${stepWord(range)}.`;
+}
+
+function stepWord({ step }: TimeRange): string {
+  return { PT15M: "quarter of an hour", PT1H: "hour", P1D: "day" }[step];
+}
+
+function beforeLabel({ period }: TimeRange): string {
+  return period === undefined ? "Before" : `The ${period} before`;
+}
+
+function beforePhrase({ period }: TimeRange): string {
+  return period === undefined ? "in as much time before" : `the ${period} before by then`;
+}
+
+function peakNote(
+  steps: readonly Step[],
+  rides: readonly (number | null)[],
+  range: TimeRange,
+  timeZone: string,
+): readonly ChartNote[] {
+  const most = Math.max(...rides.map((value) => value ?? 0));
+  const peak = steps[rides.indexOf(most)];
+  if (most <= 0 || peak === undefined) return [];
+  const text = cityText(
+    peak.from,
+    timeZone,
+    range.step === "P1D" ? DATE : { ...CLOCK, ...(range.step === "PT1H" && { weekday: "short" }) },
+  );
+  return [{ at: peak.from, text: `Peak: ${text}` }];
+}
+
+function FleetChart({ data, timeZone, narrow }: TrendProps) {
+  const steps = data?.data ?? [];
+  const fleet = (state: keyof NonNullable<Step["fleet"]>) => valuesOf(steps, (step) => step.fleet?.[state]);
+  const available = fleet("available").filter((value) => value !== null);
+  const title =
+    available.length === 0
+      ? "Bikes by state"
+      : `At least ${Math.round(Math.min(...available)).toLocaleString("en")} bikes available`;
+  return (
+    <div class="card">
+      <LazyChart
+        title={title}
+        times={steps.map(({ from }) => from)}
+        series={[
+          { label: "On a ride", values: fleet("on_trip"), kind: "area" },
+          { label: "Reserved", values: fleet("reserved"), kind: "area" },
+          { label: "Broken", values: fleet("disabled"), kind: "area" },
+          { label: "Missing", values: fleet("missing"), kind: "area" },
+          { label: "Available", values: fleet("available"), kind: "area" },
+        ]}
+        unit="bikes"
+        timeZone={timeZone}
+        onRange={narrow}
+      >
+        The fleet by state, stacked.
+      </LazyChart>
+    </div>
+  );
+}
+
+function StationsChart({ data, range, timeZone, narrow }: TrendProps) {
+  const steps = data?.data ?? [];
+  const empty = valuesOf(steps, (step) => step.stations?.empty);
+  const full = valuesOf(steps, (step) => step.stations?.full);
+  const most = Math.max(0, ...empty.map((value) => value ?? 0));
+  const worst = steps[empty.indexOf(most)];
+  const when = worst && cityText(worst.from, timeZone, range.step === "P1D" ? DATE : { ...DATE, ...CLOCK });
+  return (
+    <div class="card">
+      <LazyChart
+        title={
+          most === 0 || when === undefined
+            ? "Stations empty and full"
+            : `Up to ${Math.round(most)} stations empty: ${when}`
+        }
+        times={steps.map(({ from }) => from)}
+        series={[
+          { label: "Empty", values: empty, kind: "line" },
+          { label: "Full", values: full, kind: "line" },
+          {
+            label: `Empty, ${beforeLabel(range).toLowerCase()}`,
+            values: steps.map((_, index) => data?.before[index]?.stations?.empty ?? null),
+            kind: "before",
+          },
+        ]}
+        unit="stations"
+        timeZone={timeZone}
+        onRange={narrow}
+      >
+        Without a bike to rent, and without a free dock.
+      </LazyChart>
+    </div>
+  );
+}

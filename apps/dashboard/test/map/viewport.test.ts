@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import {
+  fit,
+  hull,
+  pan,
+  project,
+  scaleBar,
+  tilesOf,
+  toScreen,
+  withoutOutliers,
+  zoom,
+} from "../../src/components/map/viewport.ts";
+
+const size = { width: 800, height: 400 };
+const vienna = [
+  { lat: 48.18, lon: 16.3 },
+  { lat: 48.25, lon: 16.42 },
+].map(project);
+
+it("a map that fits shows every position, with room around", () => {
+  const view = fit(vienna, size);
+  for (const point of vienna) {
+    const { x, y } = toScreen(point, view, size);
+    expect(x).toBeGreaterThan(20);
+    expect(x).toBeLessThan(780);
+    expect(y).toBeGreaterThan(20);
+    expect(y).toBeLessThan(380);
+  }
+});
+
+it("one station alone, and none, have a map too", () => {
+  expect(toScreen(vienna[0]!, fit([vienna[0]!], size), size)).toEqual({ x: 400, y: 200 });
+  expect(fit([], size)).toEqual({ x: 0.5, y: 0.5, scale: 400 });
+});
+
+it("a city is shown without the stations that lie far from all others", () => {
+  const city = Array.from({ length: 60 }, (_, index) =>
+    project({ lat: 48.2 + 0.001 * (index % 10), lon: 16.3 + 0.002 * Math.floor(index / 10) }),
+  );
+  const wrong = project({ lat: 0, lon: 0 });
+  expect(withoutOutliers([...city, wrong])).toEqual(city);
+  // A suburb is a part of the city.
+  const suburb = project({ lat: 48.215, lon: 16.32 });
+  expect(withoutOutliers([...city, suburb])).toHaveLength(61);
+  // Of a few, none can be said to be far away.
+  expect(withoutOutliers([...vienna, wrong])).toHaveLength(3);
+});
+
+it("the service area has the outermost stations as its corners", () => {
+  const corners = [
+    { x: 0, y: 0 },
+    { x: 2, y: 0 },
+    { x: 2, y: 2 },
+    { x: 0, y: 2 },
+  ];
+  expect(hull([...corners, { x: 1, y: 1 }, { x: 1, y: 0 }])).toEqual(corners);
+  expect(hull(corners.slice(0, 2))).toEqual([]);
+});
+
+it("tiles cover the map, each once, at about their own size", () => {
+  const view = fit(vienna, size);
+  const tiles = tilesOf(view, size);
+  expect(new Set(tiles.map(({ z, x, y }) => `${z}/${x}/${y}`)).size).toBe(tiles.length);
+  const [first] = tiles;
+  expect(first?.side).toBeGreaterThan(256 / 1.5);
+  expect(first?.side).toBeLessThan(256 * 1.5);
+  expect(Math.min(...tiles.map(({ left }) => left))).toBeLessThanOrEqual(0);
+  expect(Math.max(...tiles.map(({ left, side }) => left + side))).toBeGreaterThanOrEqual(size.width);
+  expect(Math.max(...tiles.map(({ top, side }) => top + side))).toBeGreaterThanOrEqual(size.height);
+});
+
+it("what is under the pointer stays there while zooming", () => {
+  const view = fit(vienna, size);
+  const at = toScreen(vienna[1]!, view, size);
+  const closer = toScreen(vienna[1]!, zoom(view, 3, at, size), size);
+  expect(closer.x).toBeCloseTo(at.x, 6);
+  expect(closer.y).toBeCloseTo(at.y, 6);
+});
+
+it("a map moves with the pointer", () => {
+  const view = fit(vienna, size);
+  const before = toScreen(vienna[0]!, view, size);
+  const after = toScreen(vienna[0]!, pan(view, 30, -10), size);
+  expect([after.x - before.x, after.y - before.y].map(Math.round)).toEqual([30, -10]);
+});
+
+it("the scale says how long a distance is here, not at the equator", () => {
+  const view = fit(vienna, size);
+  const { label, px } = scaleBar(view, 110);
+  expect(label).toBe("2 km");
+  // Two points 2 km apart, west to east, at this latitude.
+  const degrees = 2 / (111.32 * Math.cos((48.215 * Math.PI) / 180));
+  const [west, east] = [16.35, 16.35 + degrees].map((lon) => toScreen(project({ lat: 48.215, lon }), view, size).x);
+  expect(Math.abs(east! - west! - px)).toBeLessThan(1);
+});
