@@ -87,11 +87,17 @@ it("every source that the architecture page names exists, and the walks are as s
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter((name) => !existsSync(join(root, pathOf(name))))).toEqual([]);
   const walks = page.split("\n### ").slice(1);
-  const lengths = walks.map((walk) => [...walk.matchAll(/^\| `/gm)].length);
+  const lengths = walks.map((walk) => [...walk.matchAll(/^\d+\. `/gm)].length);
   // A cursor, a key, a delivery, a reservation, a trip row.
   const bounds = [9, 7, 28, 11, 15];
   expect(lengths.length).toBe(bounds.length);
   expect(lengths.filter((length, index) => length > (bounds[index] ?? 0))).toEqual([]);
+});
+
+it("the pages of docs/ and all READMEs together have at most 50,000 words, so that they can be read", () => {
+  const counted = pages.filter((file) => file.startsWith("docs/") || file.endsWith("README.md"));
+  const words = counted.map((file) => read(file).split(/\s+/).filter(Boolean).length);
+  expect(words.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(50_000);
 });
 
 it("every threat of the threat model names code and a test that pushes against it", () => {

@@ -91,7 +91,7 @@ const namesIn = (text: string) =>
 
 /** Those of the page's table: a histogram has series of three names. */
 function namesOnPage(): string[] {
-  const rows = [...readMetricsPage().matchAll(/^\| `(bikeshare_\w+)(?:{[\w,]+})?` \|/gm)];
+  const rows = [...readMetricsPage().matchAll(/^- `(bikeshare_\w+)(?:{[\w,]+})?`: /gm)];
   const isHistogram = (name: string) => /_(?:duration_seconds|wait_seconds|used_ratio)$/.test(name);
   return rows.flatMap(([, name = ""]) => (isHistogram(name) ? [`${name}_bucket`, `${name}_count`] : [name]));
 }

@@ -16,7 +16,7 @@ Every error has the same body, whatever part of the service it comes from:
 { "error": "unauthorized", "message": "No credentials were provided. Send Authorization: Bearer <API_KEY>." }
 \`\`\`
 
-\`error\` is for programs and comes from the table below. \`message\` is for people: it names what is wrong, the bound and what to do; its words may change. The [messages](#messages) are listed below. Every answer carries a \`Request-Id\`.
+\`error\` is for programs and comes from the table below. \`message\` is for people: it names what is wrong, the bound and what to do; its words may change. Every answer carries a \`Request-Id\`.
 
 Decide by the status first, then by the code. Codes are only ever added: treat one you do not know as its status says.
 
@@ -24,7 +24,7 @@ ${errorsTable()}
 
 ## Messages
 
-The messages of each code, with names in braces in place of values. A code without an entry says what its row of the table says. Messages of the dashboard, of requests that are no HTTP, and those that say no more than their code are left out.
+What stands behind a code that has several causes, with names in braces in place of values. Messages of all other codes name what is wrong in the request at hand.
 
 ${messagesList()}
 `;
@@ -39,43 +39,39 @@ function errorsTable(): string {
   return ["| `error` | Status | What happened | What to do |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-type MessageNames = { readonly [Code in keyof typeof errorMessages]?: readonly (keyof (typeof errorMessages)[Code])[] };
+/**
+ * Codes whose messages tell apart causes that a program's author should know beforehand. Other messages name what is
+ * wrong in the request at hand, so nobody needs a list of them.
+ */
+const SHOWN = [
+  ...(["unauthorized", "forbidden", "bike_not_available", "hold_limit_reached", "ride_conflict"] as const),
+  ...(["checkpoint_lost", "rate_limited", "unavailable"] as const),
+] satisfies readonly (keyof typeof errorMessages)[];
 
-/** What only people at the dashboard are told, or broken HTTP clients, and what says no more than its code. */
-const LEFT_OUT: MessageNames = {
-  unauthorized: ["noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"],
-  forbidden: [
-    ...(["viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"] as const),
-    ...(["signInMethod", "embedded", "otherInvitation"] as const),
-  ],
-  invalid_request: [
-    ...(["notHttp", "unreadable", "readerGone", "tooSlow", "connect", "headersTooLarge"] as const),
-    ...(["chunkExtensionsTooLarge", "missingHost", "transferEncoding", "invalidHost"] as const),
-  ],
-  confirmation_required: ["missing", "wrongPassword", "wrongPasskey"],
-  invalid_parameter: ["tooManyToResend", "wrongCode", "challenge", "setup", "passkeyRefused", "passwordSimple"],
-  not_found: [
-    ...(["request", "sentAttempt", "page", "member", "openInvitation", "passkey", "identity"] as const),
-    ...([
-      "identityProvider",
-      "session",
-      "dashboardLink",
-      ...(["bike", "ride", "station", "system", "partner", "noSystem", "namedBike", "namedStation"] as const),
-      "invitation",
-    ] as const),
-  ],
-  last_one: ["credential", "operatorAdmin"],
-  rate_limited: ["probes", "signIn", "invitations", "liveStreams", "session", "exports"],
-  unavailable: ["signIns"],
-};
+/** Messages of these codes that only people at the dashboard, or with a download, are told. */
+const OF_THE_DASHBOARD: readonly string[] = [
+  ...errorNames("unauthorized", "noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"),
+  ...errorNames("forbidden", "viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"),
+  ...errorNames("forbidden", "signInMethod", "embedded", "otherInvitation"),
+  ...errorNames("rate_limited", "probes", "signIn", "invitations", "liveStreams", "session", "exports"),
+  ...errorNames("unavailable", "signIns"),
+];
+
+function errorNames<Code extends (typeof SHOWN)[number]>(
+  code: Code,
+  ...names: readonly (keyof (typeof errorMessages)[Code] & string)[]
+): string[] {
+  return names.map((name) => `${code}.${name}`);
+}
 
 /** The messages that programs meet, below the code that they come with. */
 function messagesList(): string {
-  const hidden: Readonly<Record<string, readonly string[] | undefined>> = LEFT_OUT;
-  const sections = Object.entries(errorMessages).flatMap(([code, messages]) => {
-    const shown = Object.entries<string>(messages).filter(([name]) => hidden[code]?.includes(name) !== true);
+  const sections = SHOWN.map((code) => {
+    const shown = Object.entries<string>(errorMessages[code]).filter(
+      ([name]) => !OF_THE_DASHBOARD.includes(`${code}.${name}`),
+    );
     const items = shown.map(([, message]) => `- ${message.replaceAll("<", "&lt;")}`);
-    return items.length === 0 ? [] : [[`### \`${code}\``, "", ...items].join("\n")];
+    return [`### \`${code}\``, "", ...items].join("\n");
   });
   return sections.join("\n\n");
 }

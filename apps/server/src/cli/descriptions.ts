@@ -136,7 +136,7 @@ export function registerFleetFacts(parent: ParentCommand, cli: OpenCli, kind: "s
 function registerSet(parent: ParentCommand, cli: OpenCli, kind: FactKind, verb: string, description: string): void {
   const set: ParentCommand = parent
     .command(verb)
-    .description(`${description}; its facts take precedence over imported feeds, an empty value clears one`)
+    .description(`${description}: facts take precedence over feeds, an empty value clears one`)
     .argument("<id>", "its id");
   addFactOptions(set, kind);
   set.action((...[id]: readonly unknown[]) => {

@@ -22,7 +22,7 @@ export function registerSystems(program: ParentCommand, cli: OpenCli): void {
     });
   const set: ParentCommand = systems
     .command("set")
-    .description("describe a system; its facts take precedence over imported feeds, an empty value clears one");
+    .description("describe a system: facts take precedence over feeds, an empty value clears one");
   addFactOptions(set, "system");
   set.action(() => {
     const changes = readFactOptions("system", set.opts());

@@ -1,4 +1,4 @@
-/* The command line's commands as a table, for docs/commands.md. */
+/* The command line's commands as a list, for docs/commands.md. */
 import type { Argument, CommandUnknownOpts as Command, Option } from "@commander-js/extra-typings";
 import { createProgram } from "../../src/cli/command-line.ts";
 
@@ -29,13 +29,21 @@ export function optionsOf(command: Command): Option[] {
   return help.visibleOptions(command).filter(({ long }) => long !== "--help");
 }
 
-/** Makes the table: each command with its arguments, options and defaults, and what `--help` says that it does. */
+/** Makes the list: each command with its arguments, options and defaults, and what `--help` says that it does. */
 export async function commandsText(): Promise<string> {
   const rows = leavesOf(await programForPages()).map(({ words, command }) => {
-    const parts = [...command.registeredArguments.map(argumentText), ...optionsOf(command).map(optionText)];
-    return `| \`${escaped([...words, ...parts].join(" "))}\` | ${escaped(command.description())} |`;
+    const parts = [...command.registeredArguments.map(argumentText), ...optionTexts(optionsOf(command))];
+    return `- \`${[...words, ...parts].join(" ")}\`: ${command.description()}`;
   });
-  return ["| command | does |", "|---|---|", ...rows].join("\n");
+  return rows.join("\n");
+}
+
+/** The options of a command. Those that set one fact each, as `--name <value>` does, stand as one. */
+function optionTexts(options: readonly Option[]): string[] {
+  const [facts = [], others = []] = [true, false].map((wanted) =>
+    options.filter(({ flags }) => flags.endsWith(" <value>") === wanted),
+  );
+  return [...(facts.length > 2 ? ["[--<fact>=<value>…]"] : facts.map(optionText)), ...others.map(optionText)];
 }
 
 function argumentText(argument: Argument): string {
@@ -49,8 +57,4 @@ function optionText(option: Option): string {
   const hasDefault = typeof shown === "string" || typeof shown === "number";
   const text = (hasDefault ? option.flags.replace(/<.*>/, String(shown)) : option.flags).replace(" ", "=");
   return option.mandatory ? text : `[${text}]`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("|", "\\|");
 }

@@ -1,4 +1,4 @@
-/* Every metric of a process as Prometheus is shown it, and as a table for docs/metrics.md. */
+/* Every metric of a process as Prometheus is shown it, and as a list for docs/metrics.md. */
 import type { CityFigure } from "../../src/city/history/figures.ts";
 import type { SystemBacklog } from "../../src/health/metrics/metrics.ts";
 import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
@@ -130,10 +130,10 @@ export function labelsOf(text: string, name: string): Map<string, Set<string>> {
   return labels;
 }
 
-/** Makes the table of all metrics, each with its labels in braces. */
+/** Makes the list of all metrics, each with its labels in braces. */
 export async function metricsText(): Promise<string> {
   const rows = metricsIn(await readMetrics())
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ name, labels, help }) => `| \`${name}${labels.length > 0 ? `{${labels.join()}}` : ""}\` | ${help} |`);
-  return ["| metric | |", "|---|---|", ...rows].join("\n");
+    .map(({ name, labels, help }) => `- \`${name}${labels.length > 0 ? `{${labels.join()}}` : ""}\`: ${help}`);
+  return rows.join("\n");
 }

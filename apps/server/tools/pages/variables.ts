@@ -55,11 +55,6 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "The directory in which workers make [backups](operations.md#backups).",
       },
       {
-        name: "EXPORTS_DIR",
-        unset: "`exports` in `DATA_DIR`",
-        meaning: "Where files of [open data](open-data.md) lie; one directory for all processes.",
-      },
-      {
         name: "METRICS_PORT",
         unset: "no metrics",
         meaning: "The port of `/metrics`, `/healthz` and `/readyz` for [Prometheus](metrics.md); not `PORT`.",
@@ -135,6 +130,11 @@ export const variableGroups: readonly VariableGroup[] = [
         name: "DATA_DIR",
         value: ".bikeshare",
         meaning: "The directory of our own PostgreSQL, the secrets file and import reports.",
+      },
+      {
+        name: "EXPORTS_DIR",
+        unset: "`exports` in `DATA_DIR`",
+        meaning: "Where files of [open data](open-data.md) lie; one directory for all processes.",
       },
       {
         name: "SECRETS_FILE",
