@@ -1,26 +1,10 @@
-/** The pages' API client, and the cache of its answers. */
-import { QueryClient } from "@tanstack/preact-query";
+/** The pages' API client. Its answers are cached by `queries`. */
 import { isEmbedded } from "../embedding.ts";
 import { type ConsoleClient, createClient } from "./client.ts";
 import { createConnection } from "./connection.ts";
-import { isWorthRetrying } from "./errors.ts";
+import { queries } from "./queries.ts";
 
-/** Most attempts of a read that fails for a reason that may pass. */
-const MAX_RETRIES = 2;
-/** Answers younger than this are shown without a new request. */
-const FRESH_MS = 5_000;
-
-export const queries = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: FRESH_MS,
-      retry: (failures, error) => failures < MAX_RETRIES && isWorthRetrying(error),
-      // The browser's online state means nothing for a server on the same machine or behind a proxy.
-      networkMode: "always",
-    },
-    mutations: { networkMode: "always" },
-  },
-});
+export { queries } from "./queries.ts";
 
 export const connection = createConnection(() => void queries.invalidateQueries());
 

@@ -11,6 +11,8 @@ const PROBE_PATH = "/healthz";
 export interface Connection {
   /** A request has shown whether the server can be reached. */
   report(isReached: boolean): void;
+  /** Something could not be loaded: asks the server whether it is there. */
+  check(): void;
   readonly isLost: () => boolean;
   subscribe(listener: () => void): () => void;
 }
@@ -34,6 +36,7 @@ export function createConnection(onRecovered: () => void): Connection {
   };
   return {
     report,
+    check: probeOnce,
     isLost: () => probe !== undefined,
     subscribe(listener) {
       listeners.add(listener);

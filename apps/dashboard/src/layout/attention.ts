@@ -1,7 +1,7 @@
 /** How much needs attention, and on which page it is put right. */
 import type { Membership, ShownCheck } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../api/api.ts";
+import { useQuery } from "../api/queries.ts";
 
 /** Milliseconds between two reads. The overview itself reads more often. */
 const REFRESH_INTERVAL_MS = 60_000;

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/preact-query";
+import { useQuery } from "../api/queries.ts";
 
 /** Tells whether the service has a page: configuration may leave out everything below /docs. */
 export function useHasDocument(address: string): boolean {

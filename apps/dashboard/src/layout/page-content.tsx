@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
+import { connection } from "../api/api.ts";
 import { ErrorState } from "../components/error-state.tsx";
 import { Loading } from "../components/loading.tsx";
 import type { Page } from "../page.ts";
@@ -34,7 +35,10 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
     loadPage(page).then(
       // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => isCurrent && setContent(() => loaded),
-      (error: unknown) => isCurrent && setFailure(error),
+      (error: unknown) => {
+        connection.check();
+        if (isCurrent) setFailure(error);
+      },
     );
     return () => void (isCurrent = false);
   }, [page]);

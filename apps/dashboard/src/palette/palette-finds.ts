@@ -1,8 +1,8 @@
 /** Searches the service for the typed text, by id or by name. */
 import type { FoundEntry, Membership } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/api.ts";
+import { useQuery } from "../api/queries.ts";
 import { membershipName } from "../membership-pages.ts";
 import { addressIn, type Scope } from "../pages/scope.ts";
 import { isCredential, type PaletteItem } from "./palette-items.ts";

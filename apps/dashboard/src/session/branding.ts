@@ -1,8 +1,8 @@
 /** The operator's name and look. */
 import type { SignInOptions } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useEffect } from "preact/hooks";
 import { api } from "../api/api.ts";
+import { useQuery } from "../api/queries.ts";
 import { accentTokens } from "./accent.ts";
 
 /** The default until the operator's branding is loaded. */

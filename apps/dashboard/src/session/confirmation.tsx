@@ -1,8 +1,8 @@
-import { useQuery } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation, useSearch } from "wouter-preact";
 import { api } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
+import { useQuery } from "../api/queries.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";

@@ -1,9 +1,9 @@
 /** Who is signed in, and what they may see. */
 import type { ConsoleSession, Membership } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useLocation, useParams, useSearch } from "wouter-preact";
 import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
+import { useQuery } from "../api/queries.ts";
 import { takeLinkToken } from "../embedding.ts";
 
 const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };

@@ -1,6 +1,6 @@
 import type { Account } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";

@@ -1,7 +1,7 @@
-import { useMutation, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { TextField } from "../../components/field.tsx";
@@ -67,21 +67,11 @@ interface AcceptFormProps {
 }
 
 function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProps) {
-  const [, navigate] = useLocation();
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
   const methods = useSignInOptions().data?.methods;
   const isOwn = session.data?.person.email === email;
-  const accept = useMutation({
-    mutationFn: () => api.invitations.accept({ body: { token, ...(name.trim() !== "" && { name: name.trim() }) } }),
-    onSuccess: (accepted) => {
-      sessionStorage.removeItem(TOKEN_KEY);
-      queries.clear();
-      adoptSession(accepted);
-      if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
-      else navigate(isOwn ? "/" : "/account", { replace: true });
-    },
-  });
+  const { accept, error, isPending } = useAccept(token, isOwn);
   if (session.isPending || methods === undefined) return <Loading />;
   const begin = () => api.signIn.beginAtProvider({ body: { invitation_token: token } });
   const atProvider = !isOwn && methods.provider !== null && <ProviderButton variant="primary" begin={begin} />;
@@ -102,15 +92,39 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
     <>
       {atProvider}
       {atProvider !== false && <p class="or">or</p>}
-      <Form onSubmit={() => accept.mutate()}>
-        {accept.error !== null && <Notice tone="danger">{accept.error.message}</Notice>}
+      <Form onSubmit={() => void accept(name.trim())}>
+        {error !== undefined && <Notice tone="danger">{error}</Notice>}
         {!isOwn && <NameField name={name} onInput={setName} />}
-        <Button type="submit" variant={atProvider === false ? "primary" : "secondary"} pending={accept.isPending}>
+        <Button type="submit" variant={atProvider === false ? "primary" : "secondary"} pending={isPending}>
           Accept
         </Button>
       </Form>
     </>
   );
+}
+
+/** Accepts an invitation, and leads to what it opens. */
+function useAccept(token: string, isOwn: boolean) {
+  const [, navigate] = useLocation();
+  const [error, setError] = useState<string>();
+  const [isPending, setIsPending] = useState(false);
+  const accept = async (name: string) => {
+    setIsPending(true);
+    setError(undefined);
+    try {
+      const accepted = await api.invitations.accept({ body: { token, ...(name !== "" && { name }) } });
+      sessionStorage.removeItem(TOKEN_KEY);
+      queries.clear();
+      adoptSession(accepted);
+      if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
+      else navigate(isOwn ? "/" : "/account", { replace: true });
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+    } finally {
+      setIsPending(false);
+    }
+  };
+  return { accept, error, isPending };
 }
 
 function NameField({ name, onInput }: { readonly name: string; readonly onInput: (name: string) => void }) {

@@ -1,5 +1,5 @@
-import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { type Filter, Filters } from "../../components/filters.tsx";
 import { Notice } from "../../components/notice.tsx";

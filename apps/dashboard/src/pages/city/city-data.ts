@@ -1,6 +1,6 @@
-/** What the pages of the city read, and how long it holds. */
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+/** What the pages of the city read, and how long it holds. */
+import { useQuery } from "../../api/queries.ts";
 import type { CityMapProps } from "../../components/map/city-map.tsx";
 
 /** Milliseconds between two reads of what changes all the time. Answers have an ETag: an unchanged one costs little. */

@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { lazyPart, useLazy } from "../../components/use-lazy.ts";

@@ -1,7 +1,7 @@
 import type { OperatorAlert, Station } from "@bikeshare/contract";
-import { useQuery } from "@tanstack/preact-query";
 import { Link, useParams } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";

@@ -1,9 +1,9 @@
 import type { StationTypical } from "@bikeshare/contract";
 import type { MappedStation, StationFlows, StationWeek } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import type { ChartNote } from "../../components/chart.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField } from "../../components/field.tsx";

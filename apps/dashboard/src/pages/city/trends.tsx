@@ -1,6 +1,6 @@
 import type { ConsoleSummary } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import type { ChartNote } from "../../components/chart.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";

@@ -1,10 +1,10 @@
 import type { ResendSelection } from "@bikeshare/contract/console";
-import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useSearch, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { addressOf } from "../../api/client.ts";
 import { ApiError } from "../../api/errors.ts";
+import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { routes } from "../../api/routes.generated.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";

@@ -1,8 +1,8 @@
 import type { DeliveryDetail } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useEffect } from "preact/hooks";
 import { useLocation, useParams, useSearch } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { visibleControls } from "../../components/code.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";

@@ -1,7 +1,7 @@
 import type { BulkResend, ResendSelection } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { type api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

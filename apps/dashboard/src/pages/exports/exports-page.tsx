@@ -1,9 +1,9 @@
 import type { ShownExport, ShownExportSchedule } from "@bikeshare/contract/console";
 import { exportFormats } from "@bikeshare/contract/pure";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { addressOf } from "../../api/client.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";

@@ -1,8 +1,8 @@
 /** Reads and changes facts, and keeps what the pages have cached of them. */
 import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
 import type { FactKind, FactsOf } from "@bikeshare/contract/facts";
-import { useQuery } from "@tanstack/preact-query";
 import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import type { Choice } from "../../components/field.tsx";
 import { shortText } from "./fact-input.tsx";
 

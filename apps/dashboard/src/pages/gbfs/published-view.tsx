@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

@@ -1,7 +1,7 @@
 import { factKinds, type FactsOf } from "@bikeshare/contract/facts";
-import { useQuery } from "@tanstack/preact-query";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

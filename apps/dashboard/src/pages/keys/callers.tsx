@@ -1,8 +1,8 @@
 import type { ShownKey } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { Link, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { TextField } from "../../components/field.tsx";

@@ -1,7 +1,7 @@
 import type { ShownKey } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Notice } from "../../components/notice.tsx";
 import { addressIn, type Scope } from "../scope.ts";
 import { keyName } from "./key-dialogs.tsx";

@@ -1,8 +1,8 @@
 import type { ShownKey } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Loading } from "../../components/loading.tsx";

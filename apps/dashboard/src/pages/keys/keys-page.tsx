@@ -1,8 +1,8 @@
 import type { ShownAllowance, ShownKey } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Checkbox } from "../../components/field.tsx";
 import { isEmbedded } from "../../embedding.ts";

@@ -1,7 +1,7 @@
 import type { OperatorAlert } from "@bikeshare/contract";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";

@@ -1,7 +1,7 @@
 import type { EndpointSummary } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Status } from "../../components/status.tsx";

@@ -1,6 +1,6 @@
 import type { FeedSource, FollowedFeed } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

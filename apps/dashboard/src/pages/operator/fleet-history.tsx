@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/preact-query";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Table } from "../../components/table.tsx";
 import type { UrlState } from "../../layout/url-state.ts";

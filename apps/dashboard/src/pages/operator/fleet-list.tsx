@@ -1,7 +1,7 @@
 import type { FleetNames } from "@bikeshare/contract/console";
-import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { useParams } from "wouter-preact";
+import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { type Filter, Filters } from "../../components/filters.tsx";

@@ -1,8 +1,8 @@
 import type { Ride } from "@bikeshare/contract";
 import type { BikeQuery, ReservationQuery, RideQuery } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import type { Filter } from "../../components/filters.tsx";
 import { Time } from "../../components/time.tsx";
 import { useUrlState } from "../../layout/url-state.ts";

@@ -1,8 +1,8 @@
 import type { ImportDetail, ImportReportEntry, ShownImport } from "@bikeshare/contract/console";
-import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useParams } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
+import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { visibleControls } from "../../components/code.tsx";
 import { Dialog } from "../../components/dialog.tsx";

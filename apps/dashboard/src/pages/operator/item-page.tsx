@@ -1,6 +1,6 @@
-import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { useParams } from "wouter-preact";
+import { useQuery } from "../../api/queries.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";

@@ -1,8 +1,8 @@
 import type { HistoryQuery, ResourceEvent } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Code } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

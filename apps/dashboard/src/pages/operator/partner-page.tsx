@@ -1,8 +1,8 @@
 import type { ShownPartner } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { useState } from "preact/hooks";
 import { useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Facts } from "../../components/facts.tsx";

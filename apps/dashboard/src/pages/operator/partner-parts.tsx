@@ -1,8 +1,8 @@
 import type { EndpointSummary, MemberList, ShownKey, ShownPartner } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
@@ -150,14 +150,14 @@ function RequestsPart({ systemId, id, keys, url }: OfPartner & { readonly keys: 
 
 /** Returns a partner's keys that work, the last used first. */
 function useKeysOf(systemId: string, id: string) {
-  return useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["keys", systemId, undefined],
     queryFn: ({ signal }) => api.systemKeys.list({ params: { system_id: systemId }, signal }),
-    select: ({ data }) =>
-      data
-        .filter((key) => key.partner_id === id && key.status !== "revoked" && key.status !== "expired")
-        .toSorted((one, other) => (other.last_used_at ?? "").localeCompare(one.last_used_at ?? "")),
   });
+  const keys = data?.data
+    .filter((key) => key.partner_id === id && key.status !== "revoked" && key.status !== "expired")
+    .toSorted((one, other) => (other.last_used_at ?? "").localeCompare(one.last_used_at ?? ""));
+  return { data: keys, error, refetch };
 }
 
 function keyColumns(url: UrlState): readonly Column<ShownKey>[] {

@@ -1,7 +1,7 @@
 import type { KeyLoad, PartnerOverview, RequestCounts } from "@bikeshare/contract/console";
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";

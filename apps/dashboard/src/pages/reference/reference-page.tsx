@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { ConnectionError } from "../../api/errors.ts";
+import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField, TextField } from "../../components/field.tsx";

@@ -1,8 +1,8 @@
 import type { RequestDetail, ShownKey } from "@bikeshare/contract/console";
 import { type ErrorCode, errorCatalogue } from "@bikeshare/contract/pure";
-import { useQuery } from "@tanstack/preact-query";
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { ErrorState } from "../../components/error-state.tsx";

@@ -1,7 +1,7 @@
 import type { RequestQuery } from "@bikeshare/contract/console";
-import { keepPreviousData, useQuery } from "@tanstack/preact-query";
 import { useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { keepPreviousData, useQuery } from "../../api/queries.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";

@@ -1,6 +1,6 @@
-import { useQuery } from "@tanstack/preact-query";
 import { useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useOperatorScope } from "../scope.ts";
 import { WebhookView } from "./webhook-page.tsx";
