@@ -46,6 +46,8 @@ const commandErrors = {
       "The endpoint of partner {partnerId} is paused: what waited is held. `webhooks resume` asks what becomes of it.",
     endpointRemoved:
       "The endpoint of partner {partnerId} was removed: `webhooks set` creates it again. Nothing was changed.",
+    factsChanged:
+      "Somebody else, or a feed, has changed this since it was shown. Nothing was saved: look at what it is now, then save again.",
     heldChanged:
       "{total} deliveries are held now, more than the {seen} that you were shown. Nothing was dropped: count them again.",
     exportsFull:
@@ -84,6 +86,8 @@ const commandErrors = {
     notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",
     partnerNameTaken: "Partner {id} has the name {name}. Choose another.",
     partnerRemoved: "Partner {id} was removed {at}, for good.",
+    settingsChanged:
+      "Somebody else has changed these settings since they were shown. Nothing was saved: look at what they are now, then change them again.",
     severalSystems: "There are several systems: say which with --system. There are: {ids}.",
     partnerSuspended: "Partner {partnerId} is suspended: `partners resume {partnerId}` ends that. Nothing was changed.",
   },

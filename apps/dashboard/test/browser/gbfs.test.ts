@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 
@@ -145,6 +146,28 @@ it("a plan is added by the keyboard alone", async () => {
   await page.getByRole("button", { name: "Save" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("cell", { name: "€9.00 for the ride, plus tax." }).waitFor();
+});
+
+it("two operators with the same form open do not undo each other's changes", async () => {
+  const [first, second] = [await visitAs("operator admin"), await visitAs("operator admin")];
+  const [mine, theirs] = [await first.open(SYSTEM), await second.open(SYSTEM)];
+  const saved = async (page: Page) => {
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").first().waitFor();
+  };
+  await mine.getByLabel("Feed contact").waitFor();
+  await theirs.getByLabel("Feed contact").fill("theirs@bikes.example");
+  await saved(theirs);
+  await mine.getByLabel("Phone", { exact: true }).fill("+4312345");
+  await mine.getByRole("button", { name: "Save" }).click();
+  await mine.getByText("Somebody else, or a feed, has changed this").waitFor();
+  expect(await mine.getByLabel("Feed contact").inputValue()).toBe("theirs@bikes.example");
+  expect(await mine.getByLabel("Phone", { exact: true }).inputValue()).toBe("+4312345");
+  await saved(mine);
+  await theirs.reload();
+  await expect.poll(() => theirs.getByLabel("Phone", { exact: true }).inputValue()).toBe("+4312345");
+  expect(await theirs.getByLabel("Feed contact").inputValue()).toBe("theirs@bikes.example");
+  allow(/409/);
 });
 
 it("a viewer reads the facts, and can change none", async () => {

@@ -6,6 +6,7 @@ import {
   describedOne,
   describedTypesEver,
   requireRemoval,
+  versionOf,
 } from "../city/descriptions/service.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { ConsoleRoutes } from "./answers.ts";
@@ -22,7 +23,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
   const systemOf = (request: ConsoleRequest) => consoleCaller(request).systemId;
   const answer = (described: Described) => ({
     status: 200 as const,
-    body: { ...described, from: { ...described.from } },
+    body: { ...described, from: { ...described.from }, version: versionOf(described) },
   });
   const idOf = (id: string) => (id === NO_ID ? "" : id);
   return {
@@ -37,13 +38,13 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     },
     get: async ({ params: { kind, id }, request }) =>
       answer(await describedOne<FactKind>(db, systemOf(request), kind, idOf(id))),
-    set: async ({ params: { kind, id }, body, request }) => {
+    set: async ({ params: { kind, id }, query: { seen }, body, request }) => {
       // The verb reads them strictly.
       const changes = body as FactChanges<FactKind>;
-      return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes));
+      return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes, seen));
     },
-    remove: async ({ params: { kind, id }, request }) => {
-      await requireRemoval(acting(request), systemOf(request), kind, idOf(id));
+    remove: async ({ params: { kind, id }, query: { seen }, request }) => {
+      await requireRemoval(acting(request), systemOf(request), kind, idOf(id), seen);
       return { status: 200, body: {} };
     },
   };

@@ -84,6 +84,37 @@ it("what is in use is listed, described field by field, and stays while somethin
   ]);
 });
 
+it("of two people who have opened the same facts, the second one to save is told, and undoes nothing", async () => {
+  const openRule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
+  const zone = (name: string) => {
+    const square = [
+      [10, 59],
+      [10.1, 59],
+      [10.1, 59.1],
+      [10, 59],
+    ];
+    return {
+      type: "Feature",
+      properties: { name: [{ text: name, language: "nb" }], rules: [openRule] },
+      geometry: { type: "MultiPolygon", coordinates: [[square]] },
+    };
+  };
+  const zones = async () => descriptions.get.responses[200].parse(await read("/facts/geofencing_zones/-"));
+  const save = (seen: string, ...names: string[]) =>
+    call("PATCH", `/facts/geofencing_zones/-?seen=${seen}`, { features: names.map(zone), global_rules: [openRule] });
+  const seen = (await zones()).version;
+  expect(seen).toBe("none");
+  expect((await save(seen, "Harbour"))[0]).toBe(200);
+  const conflict = { error: "conflict", message: expect.stringMatching(/Somebody else.*Nothing was saved/) as string };
+  expect(await save(seen, "Market")).toEqual([409, conflict]);
+  const known = await zones();
+  expect((await save(known.version, "Harbour", "Market"))[0]).toBe(200);
+  expect(await call("POST", `/facts/geofencing_zones/-/remove?seen=${known.version}`, {})).toEqual([409, conflict]);
+  expect((await zones()).own["features"]).toHaveLength(2);
+  const { version } = await zones();
+  expect((await call("POST", `/facts/geofencing_zones/-/remove?seen=${version}`, {}))[0]).toBe(200);
+});
+
 it("every published version of the feeds is named, at an address that answers", async () => {
   const { data } = descriptions.feeds.responses[200].parse(await read("/gbfs-feeds"));
   expect(data.map(({ version }) => version)).toEqual([...publishedGbfsVersions]);

@@ -68,6 +68,23 @@ describe("the settings", () => {
     expect((await set({ events: ["ride.started"] }))[1]).toMatchObject({ outcome: "unchanged" });
   });
 
+  it("of two admins who have opened them, the second one to save is told, and undoes nothing", async () => {
+    const none = { url: null, events: [], email: null, signature: "service" };
+    expect((await set({ ...settings, seen: none }))[1]).toMatchObject({ outcome: "created" });
+    const conflict = {
+      error: "conflict",
+      message: expect.stringMatching(/Somebody else.*Nothing was saved/) as string,
+    };
+    expect(await set({ ...settings, events: ["ride.cancelled"], seen: none })).toEqual([409, conflict]);
+    const seen = { ...none, ...settings };
+    const moved = { ...settings, url: "https://partner.example/new" };
+    expect((await set({ ...moved, seen }))[1]).toMatchObject({ outcome: "changed" });
+    const later = { ...settings, events: ["ride.started", "ride.completed"] };
+    expect(await set({ ...later, seen })).toEqual([409, conflict]);
+    expect(await answer(operator, "PATCH", endpointPath("").slice(0, -1), { ...later, seen })).toEqual([409, conflict]);
+    expect(await show()).toMatchObject(moved);
+  });
+
   it.each([
     ["an address inside the machine's own network", { url: "https://10.0.0.1/" }, /10\.0\.0\.1/],
     ["an address that is none", { url: "hooks" }, /cannot be read/],

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
 import { type FactKind, factKinds } from "../gbfs/facts.ts";
 import { textOf } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
@@ -14,6 +15,7 @@ const describedFacts = z
     published: facts.describe("What applies, in the form of GBFS 3.1"),
     own: facts.describe("What the operator has set"),
     from: z.record(z.enum(["operator", "source", "default"])),
+    version: z.string().describe("Differs as soon as something of it does; `none`: nobody describes it"),
   })
   .strict();
 export type DescribedFactsOfKind = z.infer<typeof describedFacts>;
@@ -23,8 +25,12 @@ const kind = z.enum(kinds);
 
 const base = "/console/v1/systems/:system_id";
 const view = { metadata: consoleNeeds("operator"), query: noQuery };
-const change = { metadata: consoleNeeds("operator", "admin"), query: noQuery };
-const changeErrors = { ...consoleErrors, ...consoleBodyErrors };
+const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+/** Forms are filled in for minutes: two people who have one open must not undo each other's changes. */
+const seen = z
+  .object({ seen: z.string().max(100).optional().describe("The `version` that is changed: another one is 409") })
+  .strict();
+const change = { metadata: consoleNeeds("operator", "admin", { conflicts: ["conflict"] }), query: seen };
 const kindPath = systemPath.extend({ kind });
 const onePath = kindPath.extend({ id: textOf("givenIdentifier").describe("`-` for the system and its zones") });
 

@@ -82,6 +82,10 @@ const settings = z
     signature: signatureScheme
       .optional()
       .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
+    seen: webhook
+      .pick({ url: true, events: true, email: true, signature: true })
+      .optional()
+      .describe("The settings that are changed: 409 if somebody else has changed them since"),
   })
   .strict();
 export type WebhookSettings = z.infer<typeof settings>;

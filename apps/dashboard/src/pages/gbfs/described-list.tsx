@@ -91,7 +91,7 @@ function OneThing({ access, kind, view, noun, url, id }: ThingProps & { readonly
   const isSet = thing !== undefined && Object.keys(thing.own).length > 0;
   const remove = () =>
     void run(async () => {
-      await removeFacts(access.systemId, kind, id);
+      await removeFacts(access.systemId, kind, id, thing?.version ?? "none");
       showToast("success", `What you had set of ${id} is removed.`);
       back();
     }).finally(() => setAsking(false));

@@ -10,14 +10,14 @@ import { showToast } from "../../components/toast.tsx";
 import type { Access } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 import { FactInput } from "./fact-input.tsx";
-import { setFacts, useChoices, useDescribed, useDescribedOne } from "./facts-data.ts";
+import { readFacts, setFacts, useChoices, useDescribed, useDescribedOne } from "./facts-data.ts";
 import { type FactError, FormContext, refusalOf } from "./form-context.ts";
 import { draftOf, valueOf } from "./form-values.ts";
 
 type Origins = DescribedFactsOfKind["from"];
 type Drafts = Readonly<Record<string, unknown>>;
 
-const NOTHING: DescribedFactsOfKind = { id: "", published: {}, own: {}, from: {} };
+const NOTHING: DescribedFactsOfKind = { id: "", published: {}, own: {}, from: {}, version: "none" };
 
 interface FactFormProps {
   readonly access: Access;
@@ -46,25 +46,12 @@ function LoadedForm(props: FactFormProps) {
   return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
 }
 
-function FilledForm(props: FactFormProps & { readonly described: DescribedFactsOfKind }) {
-  const { access, kind, id, described, onSaved, before, actions } = props;
-  const facts: Facts = factKinds[kind];
-  const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
-  const [error, setError] = useState<FactError>();
-  const { run, isPending } = useAction();
+function FilledForm(props: FilledProps) {
+  const { access, before, actions } = props;
+  const { described, drafts, setDrafts, error, isPending, save } = useFactForm(props);
   const form = useRef<HTMLDivElement>(null);
   const context = useFormContext(access.systemId, error);
   useEffect(() => focusWrong(form.current), [error]);
-  const save = () =>
-    void run(async () => {
-      const failure = await refusalOf(() =>
-        setFacts(access.systemId, kind, id, changesOf(facts, described.own, drafts)),
-      );
-      setError(failure);
-      if (failure !== undefined) return;
-      showToast("success", "Saved. The feeds show it within a minute.");
-      onSaved?.();
-    });
   return (
     <FormContext.Provider value={context}>
       <div ref={form} class="fact-form">
@@ -72,7 +59,7 @@ function FilledForm(props: FactFormProps & { readonly described: DescribedFactsO
           <fieldset disabled={!access.canChange} class="stack">
             {before}
             <Sections
-              facts={facts}
+              facts={factKinds[props.kind]}
               described={described}
               drafts={drafts}
               heading={props.heading ?? "h2"}
@@ -91,6 +78,42 @@ function FilledForm(props: FactFormProps & { readonly described: DescribedFactsO
       </div>
     </FormContext.Provider>
   );
+}
+
+interface FilledProps extends FactFormProps {
+  readonly described: DescribedFactsOfKind;
+}
+
+/** What a form holds, and how it is saved: what somebody else has changed since it was filled is never undone. */
+function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: FilledProps) {
+  const facts: Facts = factKinds[kind];
+  const [described, setDescribed] = useState(props.described);
+  const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
+  const [error, setError] = useState<FactError>();
+  const { run, isPending } = useAction();
+  const show = (now: DescribedFactsOfKind, typed: Drafts) => {
+    setDescribed(now);
+    setDrafts({ ...draftsOf(facts, now.own), ...typed });
+  };
+  const send = async () => {
+    const changes = changesOf(facts, described.own, drafts);
+    try {
+      show(await setFacts(systemId, kind, id, changes, described.version), {});
+    } catch (refused) {
+      const typed = Object.keys(changes).map((name) => [name, drafts[name]]);
+      show(await readFacts(systemId, kind, id), Object.fromEntries(typed) as Drafts);
+      throw refused;
+    }
+  };
+  const save = () =>
+    void run(async () => {
+      const failure = await refusalOf(send);
+      setError(failure);
+      if (failure !== undefined) return;
+      showToast("success", "Saved. The feeds show it within a minute.");
+      onSaved?.();
+    });
+  return { described, drafts, setDrafts, error, isPending, save };
 }
 
 interface SectionsProps {

@@ -30,8 +30,13 @@ export function useDescribed<Kind extends FactKind>(systemId: string, kind: Kind
 export function useDescribedOne(systemId: string, kind: FactKind, id: string) {
   return useQuery({
     queryKey: ["facts", systemId, kind, "one", id],
-    queryFn: ({ signal }) => api.descriptions.get({ params: { system_id: systemId, kind, id }, signal }),
+    queryFn: ({ signal }) => readFacts(systemId, kind, id, signal),
   });
+}
+
+/** Reads what is known of one thing. */
+export function readFacts(systemId: string, kind: FactKind, id: string, signal?: AbortSignal) {
+  return api.descriptions.get({ params: { system_id: systemId, kind, id }, ...(signal && { signal }) });
 }
 
 /** Returns the things of a kind to choose from, by name. */
@@ -43,16 +48,31 @@ export function useChoices(systemId: string, kind: FactKind): readonly Choice[] 
   }));
 }
 
-/** Changes facts; null removes a value. */
-export async function setFacts(systemId: string, kind: FactKind, id: string, body: Readonly<Record<string, unknown>>) {
-  await api.descriptions.set({ params: { system_id: systemId, kind, id }, body });
-  await forgetFacts(systemId);
+/**
+ * Changes facts; null removes a value.
+ * @param seen the version that is changed. Where somebody else has changed it since, nothing is saved.
+ */
+export async function setFacts(
+  systemId: string,
+  kind: FactKind,
+  id: string,
+  body: Readonly<Record<string, unknown>>,
+  seen: string,
+): Promise<DescribedFactsOfKind> {
+  try {
+    return await api.descriptions.set({ params: { system_id: systemId, kind, id }, query: { seen }, body });
+  } finally {
+    await forgetFacts(systemId);
+  }
 }
 
-/** Removes everything that the operator has set of a thing. */
-export async function removeFacts(systemId: string, kind: FactKind, id: string): Promise<void> {
-  await api.descriptions.remove({ params: { system_id: systemId, kind, id }, body: {} });
-  await forgetFacts(systemId);
+/** Removes everything that the operator has set of a thing. @param seen as of `setFacts` */
+export async function removeFacts(systemId: string, kind: FactKind, id: string, seen: string): Promise<void> {
+  try {
+    await api.descriptions.remove({ params: { system_id: systemId, kind, id }, query: { seen }, body: {} });
+  } finally {
+    await forgetFacts(systemId);
+  }
 }
 
 /** Facts of one thing follow from those of others: what is shown is read again. */

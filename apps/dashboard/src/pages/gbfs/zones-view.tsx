@@ -1,4 +1,4 @@
-import { factKinds, type FactsOf } from "@bikeshare/contract/facts";
+import { factKinds } from "@bikeshare/contract/facts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
@@ -14,7 +14,7 @@ import type { Access } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
 import { focusWrong, useFormContext } from "./fact-form.tsx";
 import { FactInput } from "./fact-input.tsx";
-import { ONLY, removeFacts, setFacts, useDescribed } from "./facts-data.ts";
+import { type DescribedThing, ONLY, removeFacts, setFacts, useDescribed } from "./facts-data.ts";
 import { type FactError, FormContext, refusalOf } from "./form-context.ts";
 import { draftOf, valueOf } from "./form-values.ts";
 import { ZoneImport } from "./zone-import.tsx";
@@ -33,18 +33,19 @@ interface ViewProps {
 export function ZonesView({ access }: ViewProps) {
   const { things, error, refetch } = useDescribed(access.systemId, KIND);
   const [described] = things ?? [];
-  if (described !== undefined) return <Zones access={access} facts={described.published} />;
+  if (described !== undefined) return <Zones access={access} described={described} />;
   return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
 }
 
-function Zones({ access, facts: published }: ViewProps & { readonly facts: FactsOf<typeof KIND> }) {
+function Zones({ access, described }: ViewProps & { readonly described: DescribedThing<typeof KIND> }) {
   const { systemId, canChange } = access;
-  const { features: zones = [], global_rules: elsewhere = [openRule] } = published;
+  const { features: zones = [], global_rules: elsewhere = [openRule] } = described.published;
   const { refused, isPending, change } = useZoneChanges(systemId);
-  const [opened, setOpened] = useState<number>();
+  // All zones are saved together: those that were shown when one was opened.
+  const [opened, setOpened] = useState<{ readonly index: number; readonly of: typeof described }>();
   const close = () => setOpened(undefined);
   const context = useFormContext(systemId, refused);
-  const current = opened === undefined ? undefined : zones[opened];
+  const current = opened?.of.published.features?.[opened.index];
   return (
     <FormContext.Provider value={context}>
       <section class="stack">
@@ -58,26 +59,28 @@ function Zones({ access, facts: published }: ViewProps & { readonly facts: Facts
         <ZoneList
           zones={zones}
           canChange={canChange}
-          onOpen={setOpened}
-          onRemove={(zone) =>
-            change(
-              zones.filter((each) => each !== zone),
-              elsewhere,
-              close,
-            )
-          }
+          onOpen={(index) => setOpened({ index, of: described })}
+          onRemove={(zone) => change(described, { features: zones.filter((each) => each !== zone) }, close)}
         />
         {current !== undefined && opened !== undefined && (
           <ZoneForm
-            key={opened}
+            key={opened.index}
             zone={current}
-            index={opened}
+            index={opened.index}
             isPending={isPending}
-            onSave={(changed) => change(zones.with(opened, changed), elsewhere, close)}
+            onSave={(zone) => {
+              const { features = [] } = opened.of.published;
+              change(opened.of, { features: features.with(opened.index, zone) }, close);
+            }}
             onCancel={close}
           />
         )}
-        {canChange && <ZoneInputs {...{ zones, elsewhere, isPending, change, close }} />}
+        {canChange && (
+          <ZoneInputs
+            {...{ zones, elsewhere, isPending, close }}
+            change={(changed, onDone) => change(described, changed, onDone)}
+          />
+        )}
       </section>
     </FormContext.Provider>
   );
@@ -87,7 +90,7 @@ interface ZoneInputsProps {
   readonly zones: readonly Zone[];
   readonly elsewhere: readonly unknown[];
   readonly isPending: boolean;
-  readonly change: (features: readonly unknown[], rules: readonly unknown[], onDone: () => void) => void;
+  readonly change: (changed: ZoneChange, onDone: () => void) => void;
   readonly close: () => void;
 }
 
@@ -97,14 +100,14 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
       <ZoneImport
         count={zones.length}
         isPending={isPending}
-        onSave={(read, replaces, onDone) => change(replaces ? read : [...zones, ...read], elsewhere, onDone)}
+        onSave={(read, replaces, onDone) => change({ features: replaces ? read : [...zones, ...read] }, onDone)}
       />
       {zones.length > 0 && (
         <Elsewhere
           key={JSON.stringify(elsewhere)}
           rules={elsewhere}
           isPending={isPending}
-          onSave={(rules) => change(zones, rules, close)}
+          onSave={(rules) => change({ global_rules: rules }, close)}
         />
       )}
     </>
@@ -119,17 +122,23 @@ function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonl
   return <ZoneMap zones={zones} map={stations.data} />;
 }
 
+/** Zones, or the rules elsewhere, as they are to be. */
+interface ZoneChange {
+  readonly features?: readonly unknown[];
+  readonly global_rules?: readonly unknown[];
+}
+
 /** Saves the zones, and keeps what the service refuses of them. */
 function useZoneChanges(systemId: string) {
   const [refused, setRefused] = useState<FactError>();
   const { run, isPending } = useAction();
-  const change = (features: readonly unknown[], rules: readonly unknown[], onDone: () => void) =>
+  const change = (seen: DescribedThing<typeof KIND>, changed: ZoneChange, onDone: () => void) =>
     void run(async () => {
-      const failure = await refusalOf(() =>
-        features.length === 0
-          ? removeFacts(systemId, KIND, ONLY)
-          : setFacts(systemId, KIND, ONLY, { features, global_rules: rules }),
-      );
+      const { features = [], global_rules = [openRule] } = { ...seen.published, ...changed };
+      const failure = await refusalOf(async () => {
+        if (features.length === 0) await removeFacts(systemId, KIND, ONLY, seen.version);
+        else await setFacts(systemId, KIND, ONLY, { features, global_rules }, seen.version);
+      });
       setRefused(failure);
       if (failure !== undefined) return;
       showToast("success", "Saved. The feeds show it within a minute.");

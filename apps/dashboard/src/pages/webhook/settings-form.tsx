@@ -29,11 +29,20 @@ export function SettingsForm({ params, client, webhook, events, canChange, onSec
   const { run, isPending } = useAction();
   const save = () =>
     run(async () => {
-      const body = { url, events: [...chosen], email: email === "" ? null : email, signature };
-      const { outcome, has_new_secret, secret } = await client.set({ params, body });
-      if (typeof secret === "string") onSecret(secret);
-      await refreshWebhooks();
-      showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
+      const seen = webhook && {
+        url: webhook.url,
+        events: webhook.events,
+        email: webhook.email,
+        signature: webhook.signature,
+      };
+      const body = { url, events: [...chosen], email: email === "" ? null : email, signature, ...(seen && { seen }) };
+      try {
+        const { outcome, has_new_secret, secret } = await client.set({ params, body });
+        if (typeof secret === "string") onSecret(secret);
+        showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
+      } finally {
+        await refreshWebhooks();
+      }
     });
   const choose = (name: string, isChosen: boolean) =>
     setChosen(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name));

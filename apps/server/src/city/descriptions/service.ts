@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import type { FactChanges, FactKind, FactsOf } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
 import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
@@ -154,12 +156,33 @@ export async function describedOne<Kind extends FactKind>(
   return all.find((each) => each.id === id) ?? mergeFacts<Kind>(id, undefined, []);
 }
 
+/** Returns a text that differs as soon as any fact of a thing does; `none`: nobody describes it. */
+export function versionOf({ published, own }: Described): string {
+  if (Object.keys(published).length === 0) return "none";
+  return createHash("sha256")
+    .update(JSON.stringify([own, published]))
+    .digest("base64url");
+}
+
+/** @throws ServiceError `conflict` when a thing is not as somebody has seen it */
+async function requireVersion(
+  tx: Transaction,
+  systemId: string,
+  kind: FactKind,
+  id: string,
+  seen: string | undefined,
+): Promise<void> {
+  if (seen === undefined || versionOf(await describedOne(tx, systemId, kind, id)) === seen) return;
+  throw commandError("conflict", "factsChanged");
+}
+
 /**
  * Changes the operator's facts of a thing, which take precedence over sources. Null removes a fact, an omitted fact
  * stays.
  * @param id empty for the system and for its zones
+ * @param seen the version that whoever changes it has seen; undefined: whatever it is
  * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow or that contradicts another;
- * `not_found` for a station or bike that does not exist. Nothing has changed then.
+ * `not_found` for a station or bike that does not exist; `conflict` for another version. Nothing has changed then.
  */
 export function describe<Kind extends FactKind>(
   context: ActorContext,
@@ -167,10 +190,12 @@ export function describe<Kind extends FactKind>(
   kind: Kind,
   id: string,
   changes: FactChanges<Kind>,
+  seen?: string,
 ): Promise<Described<Kind>> {
   const now = new Date(context.clock());
   return context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, now);
+    await requireVersion(tx, systemId, kind, id, seen);
     const held = (await findDescription(tx, systemId, kind, id)) ?? {};
     const language = await mainLanguageOf(tx, systemId);
     try {
@@ -220,17 +245,21 @@ function nameOf(systemId: string, { name, language = "en" }: FactsOf<"system">):
 
 /**
  * Removes the operator's facts of a thing; the sources' facts stay.
+ * @param seen the version that whoever removes them has seen; undefined: whatever it is
  * @returns false when there are none
- * @throws ServiceError `invalid_parameter` when something refers to a thing that no source describes
+ * @throws ServiceError `invalid_parameter` when something refers to a thing that no source describes; `conflict` for another
+ * version
  */
 export async function removeDescription(
   context: ActorContext,
   systemId: string,
   kind: FactKind,
   id: string,
+  seen?: string,
 ): Promise<boolean> {
   return context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, new Date(context.clock()));
+    await requireVersion(tx, systemId, kind, id, seen);
     if (!(await deleteDescription(tx, systemId, kind, id))) return false;
     const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);

@@ -37,6 +37,9 @@ import { sendHeldLocked } from "./held.ts";
 
 type SignatureSchemes = EndpointRow["signature"];
 
+/** Settings of an endpoint; the address is null while it is removed. */
+type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & { readonly url: string | null };
+
 /** Settings of an endpoint. Omitted ones stay; a new endpoint needs `url` and `events`. */
 interface EndpointSettings extends PartnerScope {
   readonly url?: string | undefined;
@@ -45,6 +48,8 @@ interface EndpointSettings extends PartnerScope {
   readonly email?: string | null | undefined;
   /** What deliveries are signed with; of a new endpoint `service`. */
   readonly signature?: SignatureSchemes | undefined;
+  /** The settings that whoever changes them has seen; left out: whatever they are. */
+  readonly seen?: SeenSettings | undefined;
 }
 
 /** The result of setting an endpoint. */
@@ -69,7 +74,7 @@ export interface SettingContext extends SecretContext {
 /**
  * Creates a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused;
  * a removed one is created anew, under the id that its log has.
- * @throws ServiceError when there is no such partner, or a value is not allowed
+ * @throws ServiceError when there is no such partner, a value is not allowed, or the settings are not those that were seen
  */
 export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
@@ -79,7 +84,11 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
     // Locks the partner before the endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockEndpoint(tx, systemId, partnerId);
-    if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
+    if (before !== undefined && !isRemoved(before)) {
+      if (input.seen !== undefined && !isAsBefore(before, input.seen))
+        throw commandError("conflict", "settingsChanged");
+      return change(context, tx, systemId, before, given);
+    }
     if (partner?.suspended_at !== null) throw suspended(partnerId);
     const made = await create(context, tx, input, given, before);
     if (made !== undefined) return made;
@@ -197,7 +206,7 @@ function originOf(url: string | null): string | undefined {
 /** Milliseconds for which old secrets sign beside one of another form: the default of a rotation. */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
 
-function isAsBefore(before: EndpointRow, { url, events, email, signature }: EndpointColumns): boolean {
+function isAsBefore(before: EndpointRow, { url, events, email, signature }: SeenSettings): boolean {
   const isSameEvents = String(events) === String(before.events);
   return isSameEvents && url === before.url && email === before.email && signature === before.signature;
 }
