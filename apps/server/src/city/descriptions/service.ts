@@ -157,10 +157,12 @@ export async function describedOne<Kind extends FactKind>(
 }
 
 /** Returns a text that differs as soon as any fact of a thing does; `none`: nobody describes it. */
-export function versionOf({ published, own }: Described): string {
+export function versionOf({ published, own, from }: Described): string {
   if (Object.keys(published).length === 0) return "none";
+  const origins = from as Readonly<Record<string, string>>;
+  const ofOthers = Object.entries(published).filter(([name]) => origins[name] !== "operator");
   return createHash("sha256")
-    .update(JSON.stringify([own, published]))
+    .update(JSON.stringify([own, ofOthers]))
     .digest("base64url");
 }
 

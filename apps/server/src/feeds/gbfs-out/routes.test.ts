@@ -369,6 +369,26 @@ describe("the live state", () => {
   });
 });
 
+test("the list of feeds is made again without reading the zones, which may have megabytes", async () => {
+  const systemId = "zoned";
+  const acting = { ...harness.live, actor: "test" };
+  const rules = [{ ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true }];
+  await createSystem(harness.db, systemId, "Zoned", harness.clock());
+  await describeFacts(acting, systemId, "geofencing_zones", "", { features: [], global_rules: rules });
+  const listed = (names: readonly string[]) =>
+    fresh(`/gbfs/${systemId}/3.0/gbfs.json`, ({ data }) => {
+      const feeds = data["feeds"]?.map(({ name }) => name) ?? [];
+      return names.every((name) => feeds.includes(name));
+    });
+  await listed(["geofencing_zones"]);
+  // Whoever reads the zones now finds none. Their state says that they are as they were.
+  const text = "update descriptions set content = '{}' where system_id = $1 and kind = 'geofencing_zones'";
+  await harness.db.query({ name: "", text }, [systemId]);
+  const price = { price: 1, is_taxable: false, description: "A day", currency: "EUR", name: "Day" };
+  await describeFacts(acting, systemId, "pricing_plan", "day", price);
+  await listed(["system_pricing_plans", "geofencing_zones"]);
+});
+
 describe("a system with texts in two languages", () => {
   beforeAll(async () => {
     await createSystem(harness.db, "two", "two", harness.clock());

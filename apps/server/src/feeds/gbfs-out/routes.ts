@@ -40,7 +40,11 @@ export function gbfsRoutes(
   systems: SystemList,
   pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
-  const zones = createZonePages(context);
+  const zones = keptByZones(context, (document) => makePage(context, document));
+  const hasZones = keptByZones(
+    context,
+    async (document) => !((await makePage(context, document)) instanceof ServiceError),
+  );
 
   async function answer(address: FeedAddress, { request, reply }: Call) {
     const version = gbfsVersionPaths.get(address.version);
@@ -74,7 +78,11 @@ export function gbfsRoutes(
 
   async function pageOf(document: DocumentName): Promise<GbfsPage> {
     const { systemId, version, feed, language = "" } = document;
-    const make = () => (feed === "geofencing_zones" ? zones(document) : makePage(context, document));
+    const make = async () => {
+      if (feed === "geofencing_zones") return zones(document);
+      const named = feed === "gbfs" ? await hasZones({ systemId, version, feed: "geofencing_zones" }) : undefined;
+      return makePage(context, document, named);
+    };
     const page = await pages.get(systemId, `${version}/${language}/${feed}`, make);
     if (page instanceof ServiceError) throw page;
     return page;
@@ -124,9 +132,9 @@ function feedNamed(version: PublishedGbfsVersion, name: string): FeedName {
  * Builds a page and compresses it once. 26,000 bikes are 4.5 MB, so compressing them for every request would delay all
  * others by 30 to 90 ms.
  */
-async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptPage> {
+async function makePage(context: GbfsContext, name: DocumentName, hasZones?: boolean): Promise<KeptPage> {
   try {
-    const { json, ...document } = await gbfsDocument(context, name);
+    const { json, ...document } = await gbfsDocument(context, name, hasZones);
     return { ...codedBody(json, ["gzip"]), ...document };
   } catch (error) {
     if (error instanceof ServiceError) return error;
@@ -137,21 +145,23 @@ async function makePage(context: GbfsContext, name: DocumentName): Promise<KeptP
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the function that makes the page of zones, which keeps the page until its content may differ: a source's zones
- * take up to megabytes, and the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a
- * system end.
+ * Returns a function that keeps what is made of the zones until they may differ: a source's zones take up to megabytes, and
+ * the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a system end.
  */
-function createZonePages(context: GbfsContext): (document: DocumentName) => Promise<KeptPage> {
-  const kept = new Map<string, { readonly state: string; readonly page: KeptPage }>();
+function keptByZones<Made>(
+  context: GbfsContext,
+  make: (document: DocumentName) => Promise<Made>,
+): (document: DocumentName) => Promise<Made> {
+  const kept = new Map<string, { readonly state: string; readonly made: Made }>();
   return async (document) => {
     const { systemId, version, language = "" } = document;
     const key = `${systemId} ${version} ${language}`;
     const state = `${await zonesState(context, systemId)} ${Math.floor(context.clock() / HOUR_MS)}`;
     const held = kept.get(key);
-    if (held?.state === state) return held.page;
-    const page = await makePage(context, document);
-    kept.set(key, { state, page });
-    return page;
+    if (held?.state === state) return held.made;
+    const made = await make(document);
+    kept.set(key, { state, made });
+    return made;
   };
 }
 

@@ -84,9 +84,15 @@ export interface DocumentName {
 
 /**
  * Builds a document from the current state, and records it as published.
+ * @param hasZones whether the list of feeds names the zones; left out: they are read and judged, which takes long where
+ * they have megabytes
  * @throws ServiceError `not_found` when there is no such system or feed, `system_ended` when the system has ended
  */
-export async function gbfsDocument(context: GbfsContext, document: DocumentName): Promise<GbfsDocument> {
+export async function gbfsDocument(
+  context: GbfsContext,
+  document: DocumentName,
+  hasZones?: boolean,
+): Promise<GbfsDocument> {
   const { db, clock } = context;
   const { systemId, version, feed, language } = document;
   return db.transaction(async (tx) => {
@@ -98,7 +104,7 @@ export async function gbfsDocument(context: GbfsContext, document: DocumentName)
     const city = await knownCity(tx, systemId);
     if (city === undefined) throw serviceError("not_found", "system");
     if (hasEnded(city.system, clock())) throw serviceError("system_ended");
-    const data = await dataOf({ ...context, tx, city, now: clock() }, document);
+    const data = await dataOf({ ...context, tx, city, now: clock(), hasZones }, document);
     if (data === undefined) throw serviceError("not_found", "feedOfSystem");
     const ttl = feed === "station_status" || feed === "vehicle_status" ? STATUS_TTL_SECONDS : DESCRIPTION_TTL_SECONDS;
     const content = `"ttl":${ttl},"version":"${version}","data":${data}}`;
@@ -141,6 +147,7 @@ interface Inputs extends Pick<GbfsContext, "ids" | "baseUrl"> {
   readonly tx: Transaction;
   readonly city: KnownCity;
   readonly now: number;
+  readonly hasZones: boolean | undefined;
 }
 
 /** Returns the `data` of a document as JSON; undefined when the system has none. */
@@ -177,6 +184,7 @@ const everySystemHas: ReadonlySet<FeedName> = new Set([
 ]);
 
 async function hasContent(inputs: Inputs, version: PublishedGbfsVersion, feed: Exclude<FeedName, "gbfs">) {
+  if (feed === "geofencing_zones" && inputs.hasZones !== undefined) return inputs.hasZones;
   return everySystemHas.has(feed) || (await canonical[feed](inputs, version)) !== undefined;
 }
 
