@@ -14,6 +14,7 @@ import {
   newAlert,
   partnersAlert,
   type StoredAlert,
+  withdrawnAlert,
 } from "./alert.rules.ts";
 import {
   countOpenedOfSource,
@@ -181,8 +182,8 @@ export interface AppliedAlerts {
 }
 
 /**
- * Makes a source's open alerts equal those of its feed: a new alert opens, a missing one ends. The caller has locked
- * the stations and then the source's row.
+ * Makes a source's open alerts equal those of its feed: a new alert opens, a missing one ends, but not before it has
+ * been open for MIN_OPEN_MS. The caller has locked the stations and then the source's row.
  * @param records in canonical form
  */
 export async function applyAlerts(
@@ -225,15 +226,19 @@ export async function applyAlerts(
     named.add(id);
     changes.push({ before, after: open === undefined ? opened : changedAlert(open, type, content, now) });
   }
-  const gone = held.filter((alert) => alert.source === source && alert.ended_at === null && !named.has(alert.id));
-  changes.push(...endingOf(gone, now));
+  const gone = held
+    .filter((alert) => alert.source === source && alert.ended_at === null && !named.has(alert.id))
+    .map((before): AlertChange => ({ before, after: withdrawnAlert(before, now) }));
+  changes.push(...gone);
   await writeAlerts(command, changes);
   const isOpenAt = (alert: StoredAlert | undefined) => alert !== undefined && alertAt(alert, now).ended_at === null;
+  const hasChanged = (before: StoredAlert | undefined, after: StoredAlert) => before?.updated_at !== after.updated_at;
   const edges = changes.filter(({ before, after }) => isOpenAt(before) !== isOpenAt(after));
   return {
     opened: edges.filter(({ after }) => isOpenAt(after)).length,
-    changed: changes.filter(({ before, after }) => before !== after && isOpenAt(before) && isOpenAt(after)).length,
-    ended: gone.length,
+    changed: changes.filter(({ before, after }) => hasChanged(before, after) && isOpenAt(before) && isOpenAt(after))
+      .length,
+    ended: gone.filter(({ after }) => after.ended_at !== null).length,
     ignored,
   };
 }
@@ -246,7 +251,9 @@ async function newAlertsLeft({ tx, systemId, now }: AlertCommand, source: string
 
 /** Ends the alerts of a source that the operator removes. */
 export async function endAlertsOfSource(command: AlertCommand, source: string): Promise<void> {
-  await applyAlerts(command, source, []);
+  command.locks("alerts");
+  const held = await lockAlertsOfSource(command.tx, command.systemId, source, []);
+  await writeAlerts(command, endingOf(held, command.now));
 }
 
 /** Returns the changes that end alerts at `now`, or earlier where their times ended earlier. */

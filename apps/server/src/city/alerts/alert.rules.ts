@@ -42,6 +42,11 @@ export const MAX_SOURCE_ALERTS = 1_000;
  * alerts new ids at each poll fills the table for as long as past alerts are kept.
  */
 export const MAX_NEW_ALERTS_A_DAY = 3_000;
+/**
+ * Minimum time for which an alert of a feed is open, unless its times end earlier. Too low: a feed whose servers
+ * disagree about an alert opens and ends it with each poll. Too high: shows riders an alert that was withdrawn.
+ */
+export const MIN_OPEN_MS = 10 * 60_000;
 /** Maximum open alerts of the operator. Too low: a large system cannot close every station. */
 export const MAX_OPEN_ALERTS = 5_000;
 
@@ -87,14 +92,24 @@ export function newAlert(
 
 /** Returns an open alert with another type and content, or the same object when nothing differs. */
 export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
-  if (alert.type === type && textOf(alert.content) === textOf(content)) return alert;
-  return {
-    ...alert,
-    type,
-    content,
-    ends_at: endOfTimes(content.times),
-    updated_at: timeAfter(now, alert.updated_at),
-  };
+  const ends_at = endOfTimes(content.times);
+  if (alert.type === type && textOf(alert.content) === textOf(content)) {
+    // Listed again before it has ended: nothing that readers see has changed.
+    return alert.ends_at?.getTime() === ends_at?.getTime() ? alert : { ...alert, ends_at };
+  }
+  return { ...alert, type, content, ends_at, updated_at: timeAfter(now, alert.updated_at) };
+}
+
+/**
+ * Returns an open alert that its feed lists no more: ended, or, soon after its opening, about to be ended by the clock
+ * once it has been open for MIN_OPEN_MS.
+ */
+export function withdrawnAlert(alert: StoredAlert, now: Date): StoredAlert {
+  const shown = alertAt(alert, now);
+  if (shown.ended_at !== null) return shown;
+  const earliest = new Date(alert.opened_at.getTime() + MIN_OPEN_MS);
+  if (earliest <= now) return endedAlert(alert, now);
+  return alert.ends_at !== null && alert.ends_at <= earliest ? alert : { ...alert, ends_at: earliest };
 }
 
 /** Returns a content's JSON, which is equal for equal contents. */

@@ -11,7 +11,7 @@ import { statement } from "../../storage/db/statement.ts";
 import { describe as describeFacts } from "../descriptions/service.ts";
 import { runCommand } from "../fleet/command.ts";
 import { applyAlerts } from "./alert-changes.ts";
-import { type AlertRecord, MAX_SOURCE_ALERTS } from "./alert.rules.ts";
+import { type AlertRecord, MAX_SOURCE_ALERTS, MIN_OPEN_MS } from "./alert.rules.ts";
 import {
   endOverdueAlerts,
   getAlert,
@@ -320,6 +320,7 @@ describe("alerts of a feed", () => {
       ended: 0,
       ignored: 0,
     });
+    harness.clock.advance(MIN_OPEN_MS);
     const changed = record(id, { description: [{ text: "Until May", language: "en" }] });
     expect(await apply("feed", [changed])).toEqual({ opened: 0, changed: 1, ended: 1, ignored: 0 });
     expect(await events()).toEqual(["alert.opened"]);
@@ -328,6 +329,33 @@ describe("alerts of a feed", () => {
     await apply("feed", [record(id)]);
     expect(await events()).toEqual(["alert.opened", "alert.ended", "alert.opened"]);
     await apply("feed", []);
+  });
+
+  test("stay open for ten minutes, so that one that comes and goes is told a few times an hour at most", async () => {
+    const minutes = 60;
+    for (let minute = 0; minute < minutes; minute++) {
+      await apply("feed", minute % 2 === 0 ? [record(id)] : []);
+      await sweep();
+      harness.clock.advance(60_000);
+    }
+    expect((await events()).length).toBeLessThanOrEqual((2 * minutes * 60_000) / MIN_OPEN_MS);
+    expect(await openIds()).toContain(id);
+    harness.clock.advance(MIN_OPEN_MS);
+    await sweep();
+    expect((await shown())?.ended_at).not.toBeNull();
+    expect((await events()).at(-1)).toBe("alert.ended");
+  });
+
+  test("that come back before they have ended say nothing, and end when they are gone for good", async () => {
+    await apply("feed", [record(id)]);
+    const opened = await shown();
+    await apply("feed", []);
+    expect(await apply("feed", [record(id)])).toEqual({ opened: 0, changed: 0, ended: 0, ignored: 0 });
+    harness.clock.advance(MIN_OPEN_MS);
+    expect(await sweep()).toBe(0);
+    expect(await shown()).toEqual(opened);
+    expect(await apply("feed", [])).toMatchObject({ ended: 1 });
+    expect(await events()).toEqual(["alert.opened", "alert.ended"]);
   });
 
   test("change by their feed only, and cannot take the id of an open alert", async () => {
@@ -345,6 +373,8 @@ describe("alerts of a feed", () => {
   });
 
   test("are not open once their times are over, even if the feed still lists them", async () => {
+    harness.clock.advance(MIN_OPEN_MS);
+    await sweep();
     const times = [{ end: at(HOUR) }];
     await apply("feed", [record(id, { times })]);
     harness.clock.advance(HOUR);

@@ -145,10 +145,13 @@ const alerts: readonly InvariantText[] = [
   ],
   [
     "alert_times",
-    "an alert ends when or after it was opened, and when the clock ends it follows from its times",
-    `select id from rider_alerts where system_id = $1 and (ended_at < opened_at or ends_at is distinct from
-       (select case when count(*) = count(time ->> 'end') then max((time ->> 'end')::timestamptz(3)) end
-        from jsonb_array_elements(content -> 'times') as time))`,
+    "an alert ends when or after it was opened; when the clock ends it follows from its times, or its feed lists it no more",
+    `select id from rider_alerts, lateral (
+       select case when count(*) = count(time ->> 'end') then max((time ->> 'end')::timestamptz(3)) end as end
+       from jsonb_array_elements(content -> 'times') as time) as times
+     where system_id = $1 and (ended_at < opened_at or ends_at is distinct from times.end
+       and not (source <> 'operator' and ends_at = opened_at + interval '10 minutes'
+         and ends_at < coalesce(times.end, 'infinity')))`,
   ],
 ];
 
