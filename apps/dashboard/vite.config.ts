@@ -11,7 +11,7 @@ const BASE_PATH = "/dashboard/";
 const CHUNKS = [
   {
     name: "base",
-    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/[^/]+\.)|contract\/src\/alert-words|^\0/,
+    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|^\0/,
   },
   { name: "account", test: /\/pages\/account\// },
   { name: "lists", test: /\/components\/(bytes|filters|instant|lazy-chart|pager)|\/operator\/item-page/ },
@@ -25,9 +25,10 @@ const CHUNKS = [
   { name: "station", test: /\/pages\/city\/station/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
   { name: "imports", test: /\/pages\/operator\/import/ },
-  { name: "feeds", test: /\/pages\/operator\/feed/ },
+  { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
   { name: "partners", test: /\/pages\/operator\/(partners-page|partner-dialogs|partner-status)/ },
+  { name: "overview", test: /pages\/overview\// },
   { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];
 

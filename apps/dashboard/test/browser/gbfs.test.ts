@@ -31,8 +31,8 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   const { open } = await visitAs("operator admin");
   const page = await open(SYSTEM);
   await page.getByRole("heading", { name: "What planners miss" }).waitFor();
+  await page.getByRole("link", { name: "Pricing plans" }).click();
   await page.getByRole("link", { name: "Add a pricing plan" }).click();
-  await page.getByRole("link", { name: "Add a pricing plan" }).last().click();
   await page.getByLabel("Id", { exact: true }).fill("single");
   await page.getByLabel("Name", { exact: true }).fill("Single ride");
   await page.getByLabel("Currency").fill("eur");

@@ -1,4 +1,5 @@
 import type { FeedReport } from "@bikeshare/contract/console";
+import { descriptionsState } from "../city/descriptions/service.ts";
 import { commandError } from "../command-errors.ts";
 import { checkFeedApart } from "../feeds/gbfs-check/check-apart.ts";
 import { KeptChecks } from "../feeds/gbfs-check/kept-checks.ts";
@@ -29,9 +30,10 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
       );
       const asked = followed.find(({ name }) => name === source);
       if (source !== undefined && asked === undefined) throw commandError("not_found", "feedSource", { id: source });
-      const outcome = await checks.get(systemId, asked === undefined ? "" : asked.name, () =>
-        asked === undefined ? checkOwn(systemId) : checkAddress(asked.location),
-      );
+      const outcome =
+        asked === undefined
+          ? await checks.get(systemId, "", await descriptionsState(db, systemId), () => checkOwn(systemId))
+          : await checks.get(systemId, asked.name, asked.location, () => checkAddress(asked.location));
       return { status: 200, body: { sources: followed.map(({ name }) => name), ...outcome } };
     },
   };

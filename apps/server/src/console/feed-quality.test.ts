@@ -53,6 +53,14 @@ it("the system's own feeds are checked without HTTP, and sources that have an ad
   expect(report?.files.map(({ failure: each }) => each).filter((each) => each !== null)).toEqual([]);
 });
 
+it("the own feeds are checked anew as soon as a fact of them has changed", async () => {
+  const lacksContact = async () => (await check()).report?.findings.some(({ rule }) => rule === "contact-missing");
+  const before = await lacksContact();
+  const path = `/console/v1/systems/${app.systemId}/facts/system/-`;
+  expect((await operator.call("PATCH", path, { feed_contact_email: "feeds@city.example" })).status).toBe(200);
+  expect([before, await lacksContact()]).toEqual([true, false]);
+});
+
 it("a source is fetched once in some minutes, however often it is looked at", async () => {
   const [first, second] = await Promise.all([check("?source=followed"), check("?source=followed")]);
   expect(first.failure).toBeNull();

@@ -79,4 +79,5 @@ export async function removeFacts(systemId: string, kind: FactKind, id: string, 
 async function forgetFacts(systemId: string): Promise<void> {
   await queries.invalidateQueries({ queryKey: ["facts", systemId] });
   await queries.invalidateQueries({ queryKey: ["published"] });
+  await queries.invalidateQueries({ queryKey: ["feed-quality", systemId] });
 }

@@ -1,8 +1,6 @@
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
+import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
@@ -51,15 +49,11 @@ interface ViewProps {
   readonly access: Access;
 }
 
+const zones = lazyPart(async () => (await import("./zones-view.tsx")).ZonesView);
+
 /** The view of zones, whose module is loaded when it is opened: no other view reads maps. */
 function LazyZones({ access }: ViewProps) {
-  const [Loaded, setLoaded] = useState<ComponentType<ViewProps>>();
-  const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    // Wrapped in a function: a component is a function, which the setter would call.
-    import("./zones-view.tsx").then(({ ZonesView }) => setLoaded(() => ZonesView), setError);
-  }, []);
-  if (error !== undefined) return <ErrorState error={error} onRetry={() => location.reload()} />;
+  const Loaded = useLazy(zones);
   return Loaded === undefined ? <Loading /> : <Loaded access={access} />;
 }
 

@@ -51,11 +51,3 @@ function rangeOf({ published }: VehicleType) {
 function shownOr(text: string | undefined, otherwise: string) {
   return text === undefined ? <Status tone="warning">{otherwise}</Status> : shortText(text);
 }
-
-/** Tells whether planners lack nothing of a type. */
-export function isWhole({ published }: VehicleType): boolean {
-  const { max_range_meters: range, propulsion_type: power = "human", return_constraint: where } = published;
-  return (
-    published.default_pricing_plan_id !== undefined && where !== undefined && (range !== undefined || power === "human")
-  );
-}

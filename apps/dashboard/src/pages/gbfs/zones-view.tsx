@@ -1,7 +1,6 @@
 import { factKinds } from "@bikeshare/contract/facts";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api } from "../../api/api.ts";
-import { useQuery } from "../../api/queries.ts";
+import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -115,11 +114,7 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
 }
 
 function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonly systemId: string }) {
-  const stations = useQuery({
-    queryKey: ["stations", systemId, "of-zones"],
-    queryFn: ({ signal }) => api.systemStations.list({ params: { system_id: systemId }, signal }),
-  });
-  return <ZoneMap zones={zones} map={stations.data} />;
+  return <ZoneMap zones={zones} map={useStationMap(systemId)} />;
 }
 
 /** Zones, or the rules elsewhere, as they are to be. */

@@ -8,8 +8,8 @@ import { EmptyState } from "../../components/empty-state.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { type Column, Table } from "../../components/table.tsx";
+import { keyName } from "../key-name.ts";
 import { addressIn, type Scope, withParameter } from "../scope.ts";
-import { keyName } from "./key-dialogs.tsx";
 
 interface CallersProps {
   readonly scope: Scope;

@@ -3,8 +3,8 @@ import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Notice } from "../../components/notice.tsx";
+import { keyName } from "../key-name.ts";
 import { addressIn, type Scope } from "../scope.ts";
-import { keyName } from "./key-dialogs.tsx";
 
 interface DeprecatedCallsProps {
   readonly scope: Scope;

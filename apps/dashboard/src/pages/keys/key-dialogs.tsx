@@ -7,6 +7,7 @@ import { Dialog } from "../../components/dialog.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
+import { keyName } from "../key-name.ts";
 import type { Scope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 
@@ -21,11 +22,6 @@ export interface MadeKey {
   readonly key: string;
   /** The end of the replaced key; null: it replaces none. */
   readonly replacedEndsAt: string | null;
-}
-
-/** Returns the name under which a key is shown. */
-export function keyName({ name, prefix, last4 }: Pick<ShownKey, "name" | "prefix" | "last4">): string {
-  return name ?? `${prefix}…${last4}`;
 }
 
 /** Reads everything about keys again. */

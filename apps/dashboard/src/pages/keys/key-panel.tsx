@@ -4,8 +4,8 @@ import { Button } from "../../components/button.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
+import { keyName } from "../key-name.ts";
 import { addressIn, type Scope } from "../scope.ts";
-import { keyName } from "./key-dialogs.tsx";
 import { KeyStatus } from "./key-table.tsx";
 import { KeyUsage } from "./key-usage.tsx";
 

@@ -2,18 +2,35 @@ import type { OperatorAlert } from "@bikeshare/contract";
 import { useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
+import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Filters } from "../../components/filters.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
-import { OpenAlertDialog, typeNames } from "./open-alert-dialog.tsx";
+
+/** The types of alerts in words. */
+const typeNames: Readonly<Record<OperatorAlert["type"], string>> = {
+  station_closure: "Station closure",
+  station_move: "Station move",
+  system_closure: "System closure",
+  other: "Other",
+};
+
+const dialog = lazyPart(async () => (await import("./open-alert-dialog.tsx")).OpenAlertDialog);
+
+/** The form of a new alert, whose module is loaded when it is opened: it shares the inputs of facts. */
+function OpenDialog(props: { readonly systemId: string; readonly onClose: () => void; readonly onOpened: () => void }) {
+  const Loaded = useLazy(dialog);
+  return Loaded && <Loaded {...props} types={typeNames} />;
+}
 
 /** Alerts to riders: opened, listed and ended. */
 export function AlertsPage() {
@@ -36,7 +53,7 @@ export function AlertsPage() {
         What riders should know. Apps and planners show alerts from the moment they are opened.
       </PageHeader>
       <AlertList access={access} reload={reload} />
-      {isOpening && <OpenAlertDialog systemId={access.systemId} onClose={() => setOpening(false)} onOpened={reload} />}
+      {isOpening && <OpenDialog systemId={access.systemId} onClose={() => setOpening(false)} onOpened={reload} />}
     </div>
   );
 }
@@ -54,6 +71,8 @@ function AlertList({ access: { systemId, canChange }, reload }: AlertListProps) 
     queryKey: ["alerts", systemId, status],
     queryFn: ({ signal }) => api.alerts.list({ params: { system_id: systemId }, query: { status }, signal }),
   });
+  const map = useStationMap(systemId);
+  const nameOf: NameOf = (kind, id) => map?.[kind].find((each) => each.id === id)?.name ?? id;
   const canEnd = (alert: OperatorAlert) => canChange && status === "open" && alert.source === "operator";
   return (
     <>
@@ -67,7 +86,7 @@ function AlertList({ access: { systemId, canChange }, reload }: AlertListProps) 
       <h2 class="visually-hidden">The list</h2>
       <Table
         caption="Alerts"
-        columns={[...columns(status), ...endColumn(canEnd, setEnding)]}
+        columns={[...columns(status, nameOf), ...endColumn(canEnd, setEnding)]}
         rows={data?.data}
         rowKey={({ id }) => id}
         error={error}
@@ -89,7 +108,10 @@ const statusChoices = [
   { value: "ended", label: "Ended in the last 90 days" },
 ];
 
-function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
+/** Returns what a station or region is called; its id while that is not known. */
+type NameOf = (kind: "data" | "regions", id: string) => string;
+
+function columns(status: "open" | "ended", nameOf: NameOf): readonly Column<OperatorAlert>[] {
   return [
     {
       id: "summary",
@@ -97,13 +119,14 @@ function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
       cell: ({ id, summary }) => (
         <>
           {summary[0]?.text}
+          {summary.length > 1 && <span class="muted"> ({summary.map(({ language }) => language).join(", ")})</span>}
           <br />
           <span class="mono muted">{id}</span>
         </>
       ),
     },
     { id: "type", title: "Type", cell: ({ type }) => typeNames[type] },
-    { id: "places", title: "About", cell: placesText },
+    { id: "places", title: "About", cell: (alert) => placesText(alert, nameOf) },
     { id: "times", title: "Applies", cell: ({ times }) => <Times times={times} /> },
     {
       id: "source",
@@ -122,8 +145,8 @@ function columns(status: "open" | "ended"): readonly Column<OperatorAlert>[] {
   ];
 }
 
-function placesText({ station_ids: stations, region_ids: regions }: OperatorAlert): string {
-  const places = [...stations, ...regions.map((id) => `region ${id}`)];
+function placesText({ station_ids: stations, region_ids: regions }: OperatorAlert, nameOf: NameOf): string {
+  const places = [...stations.map((id) => nameOf("data", id)), ...regions.map((id) => nameOf("regions", id))];
   return places.length === 0 ? "the whole system" : places.join(", ");
 }
 

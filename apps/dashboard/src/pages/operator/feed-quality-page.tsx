@@ -1,7 +1,4 @@
 import type { FeedFinding, FeedReport, FeedSeverity, FeedVerdict } from "@bikeshare/contract/console";
-import { Link } from "wouter-preact";
-import { api } from "../../api/api.ts";
-import { useQuery } from "../../api/queries.ts";
 import { Sentence } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
@@ -13,11 +10,9 @@ import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
+import { OWN, type Place, PlaceLink, placeOf, useFeedQuality } from "../gbfs/feed-check.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import "./feed-quality-page.css";
-
-/** The tab of the system's own feeds, as the address names it: not at all. */
-const OWN = "";
 
 /** What planners make of the feeds that the system publishes, and of those that it follows. */
 export function FeedQualityPage() {
@@ -49,16 +44,6 @@ export function FeedQualityPage() {
       )}
     </div>
   );
-}
-
-function useFeedQuality(systemId: string | undefined, source: string) {
-  const query = source === OWN ? {} : { source };
-  return useQuery({
-    queryKey: ["feed-quality", systemId, source],
-    queryFn: ({ signal }) => api.feedQuality.check({ params: { system_id: systemId ?? "" }, query, signal }),
-    enabled: systemId !== undefined,
-    refetchOnWindowFocus: false,
-  });
 }
 
 function Checked({ systemId, source }: { readonly systemId: string; readonly source: string }) {
@@ -185,37 +170,12 @@ interface FindingProps {
   readonly isOwn: boolean;
 }
 
-/** The forms of the page System, by the GBFS names that they set. The first that matches counts. */
-const views: readonly (readonly [names: RegExp, view: string, label: string])[] = [
-  [/rental_uris|rental_apps|store_uri/, "facts", "Apps and links"],
-  [/default_pricing_plan_id|return_constraint|max_range_meters|vehicle_types/, "types", "Vehicle types"],
-  [/pricing_plan/, "plans", "Pricing plans"],
-  [/geofencing_zones/, "zones", "Zones"],
-  [/region/, "regions", "Regions"],
-  [/system_information|licen[cs]e/, "facts", "Facts"],
-];
-
-interface Place {
-  readonly path: string;
-  readonly view?: string;
-  readonly label: string;
-}
-
-/** Returns where the operator changes what a text with GBFS names is about; undefined: the backend reports it. */
-function placeOf(text: string): Place | undefined {
-  if (text.includes("system_alerts")) return { path: "/operator/alerts", label: "Alerts" };
-  const found = views.find(([names]) => names.test(text));
-  return found && { path: "/operator/systems", view: found[1], label: `System → ${found[2]}` };
-}
-
 function FormLink({ place }: { readonly place: Place | undefined }) {
-  const url = useUrlState();
   if (place === undefined) return null;
-  const { path, view, label } = place;
   return (
     <>
       {" "}
-      <Link href={url.link(path, view === undefined ? {} : { view })}>{label}</Link>
+      <PlaceLink place={place} text={place.view === undefined ? place.label : `System → ${place.label}`} />
     </>
   );
 }

@@ -1,132 +1,158 @@
 import type { OperatorAlert } from "@bikeshare/contract";
+import type { LocalText } from "@bikeshare/contract/facts";
 import { alertTypes } from "@bikeshare/contract/pure";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
+import { useStationMap } from "../../api/station-map.ts";
 import { Button } from "../../components/button.tsx";
 import { Dialog } from "../../components/dialog.tsx";
-import { SelectField, TextField } from "../../components/field.tsx";
+import { type Choice, SelectField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { InstantField } from "../../components/instant-field.tsx";
+import { PickField } from "../../components/pick-field.tsx";
+import { focusWrong, useFormContext } from "../gbfs/fact-form.tsx";
+import { FactInput } from "../gbfs/fact-input.tsx";
+import { type FactError, FormContext, refusalOf } from "../gbfs/form-context.ts";
+import { valueOf } from "../gbfs/form-values.ts";
 import { useAction } from "../use-action.ts";
-
-/** The types of alerts in words. */
-export const typeNames: Readonly<Record<OperatorAlert["type"], string>> = {
-  station_closure: "Station closure",
-  station_move: "Station move",
-  system_closure: "System closure",
-  other: "Other",
-};
-
-const typeChoices = alertTypes.map((value) => ({ value, label: typeNames[value] }));
 
 interface OpenAlertDialogProps {
   readonly systemId: string;
+  readonly types: Readonly<Record<OperatorAlert["type"], string>>;
   readonly onClose: () => void;
   readonly onOpened: () => void;
 }
 
-const blank = {
-  type: "station_closure" as OperatorAlert["type"],
-  summary: "",
-  description: "",
-  url: "",
-  start: "",
-  end: "",
-  stations: "",
-  regions: "",
-};
+interface Draft {
+  readonly type: OperatorAlert["type"];
+  /** Texts by language, as `FactInput` holds them. */
+  readonly texts: { readonly [Name in TextName]?: unknown };
+  readonly start: string;
+  readonly end: string;
+  readonly stations: readonly string[];
+  readonly regions: readonly string[];
+}
+
+const blank: Draft = { type: "station_closure", texts: {}, start: "", end: "", stations: [], regions: [] };
 
 /** The form of a new alert. */
-export function OpenAlertDialog({ systemId, onClose, onOpened }: OpenAlertDialogProps) {
+export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAlertDialogProps) {
   const [wanted, setWanted] = useState(blank);
+  const [refused, setRefused] = useState<FactError>();
   const { run, isPending } = useAction();
-  const change = (changed: Partial<typeof blank>) => setWanted({ ...wanted, ...changed });
+  const form = useRef<HTMLDivElement>(null);
+  const context = useFormContext(systemId, refused);
+  useEffect(() => focusWrong(form.current), [refused]);
+  const change = (changed: Partial<Draft>) => setWanted((held) => ({ ...held, ...changed }));
   const open = () =>
     void run(async () => {
-      await api.alerts.open({ params: { system_id: systemId }, body: bodyOf(wanted) });
+      const failure = await refusalOf(async () => {
+        await api.alerts.open({ params: { system_id: systemId }, body: bodyOf(wanted) });
+      });
+      setRefused(failure);
+      if (failure !== undefined) return;
       onOpened();
       onClose();
     });
   return (
     <Dialog title="Open an alert" isOpen onClose={onClose}>
-      <Form onSubmit={open}>
-        <SelectField
-          label="Type"
-          value={wanted.type}
-          choices={typeChoices}
-          onChange={(value) => change({ type: alertTypes.find((type) => type === value) ?? "other" })}
-        />
-        <TextField
-          label="Summary"
-          hint="One line for riders, in the system’s main language."
-          value={wanted.summary}
-          required
-          maxLength={255}
-          onInput={(summary) => change({ summary })}
-        />
-        <MoreFields wanted={wanted} change={change} />
-        <div class="row form-actions">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" variant="primary" pending={isPending}>
-            Open
-          </Button>
+      <FormContext.Provider value={context}>
+        <div ref={form}>
+          <Form onSubmit={open}>
+            <SelectField
+              label="Type"
+              value={wanted.type}
+              choices={alertTypes.map((value) => ({ value, label: types[value] }))}
+              onChange={(value) => change({ type: alertTypes.find((type) => type === value) ?? "other" })}
+            />
+            <TextFields wanted={wanted} change={change} />
+            <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
+            <InstantField label="Ends" value={wanted.end} onInput={(end) => change({ end })} />
+            <PlaceFields systemId={systemId} wanted={wanted} change={change} />
+            <div class="row form-actions">
+              <Button onClick={onClose}>Cancel</Button>
+              <Button type="submit" variant="primary" pending={isPending}>
+                Open
+              </Button>
+            </div>
+          </Form>
         </div>
-      </Form>
+      </FormContext.Provider>
     </Dialog>
   );
 }
 
-interface MoreFieldsProps {
-  readonly wanted: typeof blank;
-  readonly change: (changed: Partial<typeof blank>) => void;
+interface FieldsProps {
+  readonly wanted: Draft;
+  readonly change: (changed: Partial<Draft>) => void;
 }
 
-/** What an alert may leave out. */
-function MoreFields({ wanted, change }: MoreFieldsProps) {
+const text = { kind: "text" } as const;
+const textFields = [
+  { name: "summary", label: "Summary", hint: "One line for riders." },
+  { name: "description", label: "Description", hint: undefined },
+  { name: "url", label: "Web page", hint: "The address of a page with more of it." },
+] as const;
+type TextName = (typeof textFields)[number]["name"];
+
+/** What riders read, in one language or several. */
+function TextFields({ wanted: { texts }, change }: FieldsProps) {
+  return textFields.map(({ name, label, hint }) => (
+    <FactInput
+      key={name}
+      type={text}
+      path={name}
+      label={label}
+      hint={hint}
+      draft={texts[name]}
+      published={undefined}
+      onChange={(draft) => change({ texts: { ...texts, [name]: draft } })}
+    />
+  ));
+}
+
+/** What it is about. */
+function PlaceFields({ systemId, wanted, change }: FieldsProps & { readonly systemId: string }) {
+  const map = useStationMap(systemId);
   return (
     <>
-      <TextField label="Description" value={wanted.description} onInput={(description) => change({ description })} />
-      <TextField
-        label="Web page"
-        type="url"
-        placeholder="https://"
-        value={wanted.url}
-        onInput={(url) => change({ url })}
-      />
-      <InstantField label="Begins" value={wanted.start} onInput={(start) => change({ start })} />
-      <InstantField label="Ends" value={wanted.end} onInput={(end) => change({ end })} />
-      <TextField
+      <PickField
         label="Stations"
-        hint="Their ids, with commas between. None, and no regions: the alert is about the whole system."
-        monospace
-        value={wanted.stations}
-        onInput={(stations) => change({ stations })}
+        hint="Type a part of a name. None, and no regions: the alert is about the whole system."
+        choices={map && choicesOf(map.data)}
+        chosen={wanted.stations}
+        onChange={(stations) => change({ stations })}
       />
-      <TextField
-        label="Regions"
-        hint="Their ids, with commas between."
-        monospace
-        value={wanted.regions}
-        onInput={(regions) => change({ regions })}
-      />
+      {map !== undefined && map.regions.length > 0 && (
+        <PickField
+          label="Regions"
+          hint="Every station of a region."
+          choices={choicesOf(map.regions)}
+          chosen={wanted.regions}
+          onChange={(regions) => change({ regions })}
+        />
+      )}
     </>
   );
 }
 
-function bodyOf({ type, summary, description, url, start, end, stations, regions }: typeof blank) {
-  const ids = (text: string) =>
-    text
-      .split(",")
-      .map((id) => id.trim())
-      .filter((id) => id !== "");
+/** Returns things to choose from by name; those of one name are told apart by their ids. */
+function choicesOf(things: readonly { readonly id: string; readonly name: string }[]): readonly Choice[] {
+  const times = Map.groupBy(things, ({ name }) => name);
+  return things.map(({ id, name }) => ({ value: id, label: times.get(name)?.length === 1 ? name : `${name} (${id})` }));
+}
+
+function bodyOf({ type, texts, start, end, stations, regions }: Draft) {
+  const given = (name: TextName) => valueOf(text, texts[name]) as LocalText[] | undefined;
+  const [summary, description, url] = [given("summary"), given("description"), given("url")];
   const time = { ...(start !== "" && { start }), ...(end !== "" && { end }) };
   return {
     type,
-    summary: summary.trim(),
-    ...(description.trim() !== "" && { description: description.trim() }),
-    ...(url.trim() !== "" && { url: url.trim() }),
+    ...(summary && { summary }),
+    ...(description && { description }),
+    ...(url && { url }),
     times: start === "" && end === "" ? [] : [time],
-    station_ids: ids(stations),
-    region_ids: ids(regions),
+    station_ids: [...stations],
+    region_ids: [...regions],
   };
 }

@@ -12,7 +12,7 @@ import { Time } from "../../components/time.tsx";
 import { type UrlState, useUrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
 import { endpointState } from "../endpoint-state.ts";
-import { keyName } from "../keys/key-dialogs.tsx";
+import { keyName } from "../key-name.ts";
 import { KeyStatus } from "../keys/key-table.tsx";
 import { daySeries } from "../keys/usage-series.ts";
 import { waitingText } from "../waiting-text.ts";

@@ -9,7 +9,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
-import { keyName } from "../keys/key-dialogs.tsx";
+import { keyName } from "../key-name.ts";
 import { addressIn, type Scope } from "../scope.ts";
 import { RefusedRequest } from "./refused-request.tsx";
 import { RequestStatus } from "./request-status.tsx";

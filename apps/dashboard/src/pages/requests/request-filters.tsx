@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../../components/button.tsx";
 import { TextField } from "../../components/field.tsx";
 import { Filters } from "../../components/filters.tsx";
-import { keyName } from "../keys/key-dialogs.tsx";
+import { keyName } from "../key-name.ts";
 import { isRequestId, type RequestFilters } from "./filters.ts";
 
 interface FiltersProps {

@@ -4,7 +4,7 @@ import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
-import { keyName } from "../keys/key-dialogs.tsx";
+import { keyName } from "../key-name.ts";
 import { durationText } from "./request-details.tsx";
 import { RequestStatus } from "./request-status.tsx";
 

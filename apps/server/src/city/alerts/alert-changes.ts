@@ -231,15 +231,16 @@ export async function applyAlerts(
     .map((before): AlertChange => ({ before, after: withdrawnAlert(before, now) }));
   changes.push(...gone);
   await writeAlerts(command, changes);
-  const isOpenAt = (alert: StoredAlert | undefined) => alert !== undefined && alertAt(alert, now).ended_at === null;
-  const hasChanged = (before: StoredAlert | undefined, after: StoredAlert) => before?.updated_at !== after.updated_at;
-  const edges = changes.filter(({ before, after }) => isOpenAt(before) !== isOpenAt(after));
+  return { ...countsOf(changes, now), ended: gone.filter(({ after }) => after.ended_at !== null).length, ignored };
+}
+
+function countsOf(changes: readonly AlertChange[], now: Date): Pick<AppliedAlerts, "opened" | "changed"> {
+  const isOpen = (alert: StoredAlert | undefined) => alert !== undefined && alertAt(alert, now).ended_at === null;
+  const open = changes.filter(({ after }) => isOpen(after));
+  const held = open.filter(({ before }) => isOpen(before));
   return {
-    opened: edges.filter(({ after }) => isOpenAt(after)).length,
-    changed: changes.filter(({ before, after }) => hasChanged(before, after) && isOpenAt(before) && isOpenAt(after))
-      .length,
-    ended: gone.filter(({ after }) => after.ended_at !== null).length,
-    ignored,
+    opened: open.length - held.length,
+    changed: held.filter(({ before, after }) => before?.updated_at !== after.updated_at).length,
   };
 }
 

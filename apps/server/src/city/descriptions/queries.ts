@@ -24,6 +24,11 @@ const list = statement(
   "select id, content from descriptions where system_id = $1 and kind = $2 order by id",
 );
 
+const state = statement(
+  "descriptions.state",
+  "select concat_ws(' ', count(*), max(set_at)) as state from descriptions where system_id = $1",
+);
+
 const upsert = statement(
   "descriptions.upsert",
   `insert into descriptions (system_id, kind, id, content, set_at) values ($1, $2, $3, $4, $5)
@@ -67,6 +72,11 @@ export function listOwnDescriptions<Kind extends FactKind>(
   kind: Kind,
 ): Promise<OwnDescription<Kind>[]> {
   return db.query<OwnDescription<Kind>>(list, [systemId, kind]);
+}
+
+/** Returns a text that differs whenever the operator has changed a fact of a system. */
+export async function findDescriptionsState(db: QueryRunner, systemId: string): Promise<string> {
+  return oneRow(await db.query<{ state: string }>(state, [systemId])).state;
 }
 
 /** Stores the operator's facts of a thing, and notifies listeners when the transaction commits. */

@@ -29,6 +29,7 @@ import {
 import { feedsOfKind, type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
 
 export { type Described, textIn } from "./published-facts.rules.ts";
+export { findDescriptionsState as descriptionsState } from "./queries.ts";
 
 /** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;

@@ -52,6 +52,8 @@ const faults: Readonly<Record<string, Fault>> = {
   "terms-date": spoiled((d) => (system(d).terms_url = [{ text: "https://city.example/terms", language: "en" }])),
   "two-licences": spoiled((d) => (system(d).license_url = "https://city.example/licence")),
   "licence-missing": spoiled((d) => delete system(d).license_id),
+  "id-of-others": spoiled((d) => (system(d).system_id = "main")),
+  "contact-missing": spoiled((d) => (system(d).feed_contact_email = "unknown@example.invalid")),
   "max-range-missing": spoiled((d) => delete type(d, 1).max_range_meters),
   "range-missing": spoiled((d) => delete vehicle(d, 1).current_range_meters),
   "reservation-price": spoiled((d) => {

@@ -13,7 +13,10 @@ const MAX_KEPT = 50;
 /** Runs checks, one at a time for each system, and caches their results for some minutes. */
 export class KeptChecks {
   readonly #clock: () => number;
-  readonly #kept = new Map<string, { readonly outcome: Promise<CheckOutcome>; readonly at: number }>();
+  readonly #kept = new Map<
+    string,
+    { readonly outcome: Promise<CheckOutcome>; readonly at: number; readonly state: string }
+  >();
   /** The latest check of each system, as a promise that never rejects. */
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -21,12 +24,15 @@ export class KeptChecks {
     this.#clock = clock;
   }
 
-  /** Returns the cached result of a check, or runs the check after the system's earlier ones. */
-  get(systemId: string, subject: string, check: () => Promise<FeedReport>): Promise<CheckOutcome> {
+  /**
+   * Returns the cached result of a check, or runs the check after the system's earlier ones.
+   * @param state a result of another state is outdated
+   */
+  get(systemId: string, subject: string, state: string, check: () => Promise<FeedReport>): Promise<CheckOutcome> {
     const key = JSON.stringify([systemId, subject]);
     const now = this.#clock();
     const held = this.#kept.get(key);
-    if (held !== undefined && now - held.at < KEPT_MS) return held.outcome;
+    if (held?.state === state && now - held.at < KEPT_MS) return held.outcome;
     const before = this.#last.get(systemId) ?? Promise.resolve();
     const outcome = before.then(check).then(
       (report): CheckOutcome => ({ report, failure: null }),
@@ -36,7 +42,7 @@ export class KeptChecks {
       }),
     );
     this.#last.set(systemId, outcome);
-    this.#kept.set(key, { outcome, at: now });
+    this.#kept.set(key, { outcome, at: now, state });
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MAX_KEPT) break;
       this.#kept.delete(oldest);

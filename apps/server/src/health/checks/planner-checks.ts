@@ -1,12 +1,10 @@
 /** What planners lose of a system's published feeds. */
 import { counted } from "../../feeds/gbfs-check/consumers/consumer.ts";
+import { UNNAMED_SYSTEM } from "../../feeds/gbfs-check/rules/condition-rules.ts";
 import { publishedId } from "../../feeds/gbfs-out/documents.ts";
 import { publishedFacts } from "../../feeds/gbfs-out/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type CheckLink, type CheckResult, ok, warning } from "./check.ts";
-
-/** The id of a system that nobody has named. */
-const UNNAMED = "main";
 
 const LINK: CheckLink = { page: "feed-quality", query: {} };
 
@@ -29,9 +27,9 @@ export async function checkPlanners(
     const fix = "`bikeshare pricing-plans set` publishes a plan; the page Feed quality shows what else is lost.";
     found.push(warning(name, detail, fix, { subject: "pricing plans", link: LINK }));
   }
-  if (publishedId(facts.system) === UNNAMED) {
-    const detail = `the feeds call the system \`${UNNAMED}\`, as others do: planners store stations by this id`;
-    const option = systemId === UNNAMED ? "" : ` --system ${systemId}`;
+  if (publishedId(facts.system) === UNNAMED_SYSTEM) {
+    const detail = `the feeds call the system \`${UNNAMED_SYSTEM}\`, as others do: planners store stations by this id`;
+    const option = systemId === UNNAMED_SYSTEM ? "" : ` --system ${systemId}`;
     const fix = `\`bikeshare${option} systems set --published-id <id>\` gives it one that nobody else has.`;
     found.push(warning(name, detail, fix, { subject: "system id", link: LINK }));
   }

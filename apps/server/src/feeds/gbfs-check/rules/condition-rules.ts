@@ -2,6 +2,9 @@ import { isAtLeast } from "@bikeshare/contract";
 import { isObject } from "../../gbfs/values.ts";
 import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
+/** The id of a system that nobody has named. */
+export const UNNAMED_SYSTEM = "main";
+
 /** Rules for fields that GBFS requires under a condition. */
 export const conditionRules: readonly Rule[] = [
   {
@@ -61,6 +64,32 @@ export const conditionRules: readonly Rule[] = [
       const document = set.one("system_information");
       const { license_id: id, license_url: url } = document?.data ?? {};
       if (document !== undefined && id === undefined && url === undefined) yield inData(document, "license_url");
+    },
+  },
+  {
+    id: "id-of-others",
+    severity: "warning",
+    needs: ["system_information"],
+    text: "The system's id is `main`, as that of others is: planners store stations by it, and mix them up.",
+    fix: "Choose a `system_id` that nobody else in the world has, such as `citybikes_oslo`.",
+    *find(set) {
+      const document = set.one("system_information");
+      if (document?.data["system_id"] === UNNAMED_SYSTEM) yield inData(document, "system_id");
+    },
+  },
+  {
+    id: "contact-missing",
+    severity: "warning",
+    needs: ["system_information"],
+    text: "The feeds name nobody to write to when something is wrong with them.",
+    fix: "Add `feed_contact_email` to system_information.json.",
+    fine: "The feeds have a contact.",
+    *find(set) {
+      const document = set.one("system_information");
+      if (document === undefined) return;
+      const given = [document.data["feed_contact_email"], document.data["email"]];
+      if (!given.some((email) => typeof email === "string" && !email.endsWith(".invalid")))
+        yield inData(document, "feed_contact_email");
     },
   },
   {

@@ -1,0 +1,98 @@
+import { useId, useState } from "preact/hooks";
+import { Button } from "./button.tsx";
+import { type Choice, Field } from "./field.tsx";
+
+interface PickFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  /** Names, and the ids that they stand for; undefined while they are loaded. */
+  readonly choices: readonly Choice[] | undefined;
+  /** The chosen ids. */
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+/** Chooses several of many by typing a part of their names. A text that names none keeps the form from being sent. */
+export function PickField({ label, hint, choices = [], chosen, onChange }: PickFieldProps) {
+  const list = useId();
+  const [typed, setTyped] = useState("");
+  const left = choices.filter(({ value }) => !chosen.includes(value));
+  const pick = (input: HTMLInputElement, found: Choice | undefined) => {
+    setTyped(found === undefined ? input.value : "");
+    if (found !== undefined) onChange([...chosen, found.value]);
+    const isOpen = found === undefined && input.value !== "";
+    input.setCustomValidity(isOpen ? "Choose one of the list, or empty the field." : "");
+  };
+  return (
+    <div class="stack">
+      <Field label={label} hint={hint}>
+        {(control) => (
+          <input
+            {...control}
+            class="control"
+            type="text"
+            list={list}
+            value={typed}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event) => {
+              const { inputType = "" } = event as Partial<InputEvent>;
+              const isChosen = inputType === "" || inputType === "insertReplacementText";
+              pick(event.currentTarget, named(left, event.currentTarget.value, isChosen));
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || typed === "") return;
+              event.preventDefault();
+              pick(event.currentTarget, only(left, typed));
+              event.currentTarget.reportValidity();
+            }}
+            onBlur={({ currentTarget: input }) => typed !== "" && pick(input, only(left, typed))}
+          />
+        )}
+      </Field>
+      <datalist id={list}>
+        {left.map(({ value, label: name }) => (
+          <option key={value} value={name} label={name === value ? undefined : value} />
+        ))}
+      </datalist>
+      <Picked
+        label={label}
+        chosen={chosen.map((id) => choices.find(({ value }) => value === id) ?? { value: id, label: id })}
+        onRemove={(id) => onChange(chosen.filter((each) => each !== id))}
+      />
+    </div>
+  );
+}
+
+interface PickedProps {
+  readonly label: string;
+  readonly chosen: readonly Choice[];
+  readonly onRemove: (id: string) => void;
+}
+
+function Picked({ label, chosen, onRemove }: PickedProps) {
+  return (
+    <div class="row" role="group" aria-label={`Chosen: ${label}`}>
+      {chosen.map(({ value, label: name }) => (
+        <Button key={value} label={`Remove ${name}`} onClick={() => onRemove(value)}>
+          {name} ×
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+const plain = (text: string) => text.trim().toLowerCase();
+
+/** Returns the choice with exactly this name or id. @param isChosen whether it was taken from the list, not typed */
+function named(choices: readonly Choice[], typed: string, isChosen: boolean): Choice | undefined {
+  const found = choices.find(({ value, label }) => label === typed || value === typed.trim());
+  // Whoever types may go on to a longer name.
+  return isChosen || !choices.some((each) => each !== found && each.label.startsWith(typed)) ? found : undefined;
+}
+
+/** Returns the choice with this name or id, or the only one whose name has the text in it. */
+function only(choices: readonly Choice[], typed: string): Choice | undefined {
+  const found = choices.filter(({ label }) => plain(label).includes(plain(typed)));
+  return named(choices, typed, true) ?? (found.length === 1 ? found[0] : undefined);
+}
