@@ -4,9 +4,8 @@ import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryMiB } from "@bikeshare/load";
-import { fillMonthWithRides } from "./dataset.ts";
-import { describeMachine, inDirectory, MAIN, onPostgres, say } from "./processes.ts";
-import { openNewSystem } from "./provision.ts";
+import { describeMachine, inDirectory, MAIN, say } from "./processes.ts";
+import { openDataSets, RIDDEN_MONTH } from "./reading/data-sets.ts";
 
 /*
  * How long `export rides` takes for a month of so many rides, how large the file is, and how much memory its process has at
@@ -14,7 +13,6 @@ import { openNewSystem } from "./provision.ts";
  */
 const RIDES = Number(process.argv[2] ?? 2_000_000);
 const [, , , FORMAT, PRIVACY] = process.argv;
-const MONTH = "2025-10";
 const FILES = [
   ["csv", "stations"],
   ["csv", "coarse"],
@@ -22,15 +20,16 @@ const FILES = [
   ["parquet", "coarse"],
 ].filter(([format, privacy]) => format === (FORMAT ?? format) && privacy === (PRIVACY ?? privacy));
 
-await onPostgres(async ({ connectionString }) => {
-  const { db } = await openNewSystem(connectionString);
-  await fillMonthWithRides(db, RIDES, `${MONTH}-01T00:00:00Z`);
-  await db.close();
+const sets = await openDataSets();
+try {
+  const connectionString = await sets.of(RIDES, "month_rides");
   say(describeMachine());
   await inDirectory(async (directory) => {
     for (const [format = "", privacy = ""] of FILES) await measure({ directory, connectionString, format, privacy });
   });
-});
+} finally {
+  await sets.close();
+}
 
 interface Measured {
   readonly directory: string;
@@ -43,7 +42,19 @@ async function measure({ directory, connectionString, format, privacy }: Measure
   const out = join(directory, `${format}-${privacy}`);
   await mkdir(out);
   const begun = performance.now();
-  const words = ["export", "rides", "--json", "--month", MONTH, "--format", format, "--privacy", privacy, "--out", out];
+  const words = [
+    "export",
+    "rides",
+    "--json",
+    "--month",
+    RIDDEN_MONTH,
+    "--format",
+    format,
+    "--privacy",
+    privacy,
+    "--out",
+    out,
+  ];
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", MAIN, ...words], {
     env: { ...process.env, DATABASE_URL: connectionString, DATA_DIR: directory },
     stdio: ["ignore", "pipe", "inherit"],

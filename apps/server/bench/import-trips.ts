@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { median } from "@bikeshare/load";
-import { createRandom } from "@bikeshare/simulator";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { importTrips } from "../src/feeds/trips/import.ts";
@@ -15,6 +14,7 @@ import { copyDatabase, dropDatabase, withDatabaseName } from "../test/server-com
 import { postgresMicroseconds } from "./postgres-time.ts";
 import { describeMachine, onPostgres, say } from "./processes.ts";
 import { makeSystem, openContext, SYSTEM_ID } from "./provision.ts";
+import { tripLines } from "./workload/trip-file.ts";
 
 /*
  * How fast `import trips` is against PostgreSQL's own `copy`, in rounds that alternate:
@@ -26,25 +26,6 @@ import { makeSystem, openContext, SYSTEM_ID } from "./provision.ts";
  */
 const ROWS = Number(process.argv[2] ?? 200_000);
 const REPETITIONS = Number(process.argv[3] ?? 3);
-const STATIONS = 1_800;
-const BIKES = 26_000;
-const HEADER =
-  '"tripduration","starttime","stoptime","start station id","start station name","start station latitude","start station longitude","end station id","end station name","end station latitude","end station longitude","bikeid","usertype","birth year","gender"\n';
-
-function* lines(rows: number): Iterable<string> {
-  const random = createRandom(1);
-  const next = (below: number) => random.between(0, below - 1);
-  const station = (id: number) =>
-    `${3000 + id},"Station ${id} & Main St",${(40.6 + id / 10_000).toFixed(8)},${(-74.1 + id / 9_000).toFixed(8)}`;
-  const wall = (ms: number) => `${new Date(ms).toISOString().slice(0, 23).replace("T", " ")}0`;
-  yield HEADER;
-  for (let row = 0; row < rows; row++) {
-    const start = Date.UTC(2019, 4, 1) + Math.floor((row * 31 * 86_400_000) / rows) + next(1000);
-    const length = 30_000 + next(3_600_000);
-    yield `${Math.floor(length / 1000)},"${wall(start)}","${wall(start + length)}",${station(next(STATIONS))},${station(next(STATIONS))},${14_000 + next(BIKES)},"${next(5) === 0 ? "Customer" : "Subscriber"}",19${50 + next(50)},${next(3)}\n`;
-  }
-}
-
 const COLUMNS = columnsOfTable("rides").list();
 
 /** Where the trips and the rides are. */
@@ -125,7 +106,7 @@ await onPostgres(async ({ directory, connectionString: serverUrl }) => {
   const made = openContext(serverUrl);
   await makeSystem(made);
   await made.db.close();
-  await pipeline(Readable.from(lines(ROWS)), createWriteStream(files.tripFile));
+  await pipeline(Readable.from(tripLines(ROWS)), createWriteStream(files.tripFile));
   say(`${describeMachine()}, ${ROWS} rows, ${REPETITIONS} rounds`);
   const maintenanceUrl = withDatabaseName(serverUrl, "postgres");
   /** Does something in a new database with the schema and one system. */

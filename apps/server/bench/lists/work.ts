@@ -32,6 +32,10 @@ export interface Meter {
   measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
   /** What the statements alone take. */
   look(read: () => Promise<unknown>): Promise<DatabaseWork>;
+  /** Milliseconds of processor of this process and PostgreSQL's that one read takes. */
+  processor(read: () => Promise<unknown>): Promise<number>;
+  /** PostgreSQL's plans of the statements, as it explains them. */
+  plans(read: () => Promise<unknown>): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -74,6 +78,8 @@ export async function openMeter(connectionString: string): Promise<Meter> {
       processorMs: await leastProcessor(await pidsNow(), read, repetitions),
     }),
     look: async (read) => workOf(explaining, await statementsOf(read), 1),
+    processor: async (read) => leastProcessor(await pidsNow(), read, 1),
+    plans: async (read) => plansOf(explaining, await statementsOf(read)),
     async close() {
       await Promise.all([pool.close(), filtered.close(), explaining.close()]);
     },
@@ -90,6 +96,15 @@ async function workOf(db: Database, statements: readonly Sent[], repetitions: nu
     work.planningMs += least.planningMs;
   }
   return work;
+}
+
+async function plansOf(db: Database, statements: readonly Sent[]): Promise<string[]> {
+  const plans: string[] = [];
+  for (const each of statements) {
+    const rows = await explained<{ "QUERY PLAN": string }>(db, each, "analyze, buffers, timing off");
+    plans.push(`-- ${each.statement.name}`, ...rows.map((row) => row["QUERY PLAN"]));
+  }
+  return plans;
 }
 
 /** Milliseconds of processor of this process and others, of the read that took least. */

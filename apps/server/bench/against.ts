@@ -1,0 +1,242 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import {
+  cpuMicroseconds,
+  createHttpClient,
+  discoverWorld,
+  fillCity,
+  type HttpClient,
+  median,
+  percentile,
+  processorTimeOf,
+  type World,
+} from "@bikeshare/load";
+import { type Database, openDatabase } from "../src/storage/db/database.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "../test/server-commands.ts";
+import { postgresMicroseconds } from "./postgres-time.ts";
+import { describeMachine, inDirectory, MAIN, say, startServer, type ServerProcess } from "./processes.ts";
+import { tripLines } from "./workload/trip-file.ts";
+
+/*
+ * What writing costs beside another checkout of this repository, installed and of any commit: both services run on a
+ * PostgreSQL of their own, on the same load in turns, and are compared by the processor time of service and PostgreSQL together.
+ * What a service does in the background while the other has its turn counts as well, in a figure of its own.
+ *
+ *   pnpm bench against ../before           a ride's start and end, in batches and alone; and an import of trips
+ *   pnpm bench against ../before rides     one of them: rides or import
+ */
+const [other = "", only = ""] = process.argv.slice(2);
+/** Turns of rides; imports take a fifth as many. A turn takes half a second, so that both meet the same machine. */
+const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 40);
+const WARM_UP_TURNS = 4;
+const CITY = { stations: 1_800, bikes: 26_000, rides: 0 };
+const TRIPS = 100_000;
+const IMPORTS = Math.ceil(REPETITIONS / 5);
+/** How many rides a request starts or ends, how many requests run at once, and how often each of those starts and ends its rides. */
+const LOADS = [
+  { name: "batches of 100, 4 at once", ridesPerCall: 100, lanes: 4, times: 1 },
+  { name: "one ride a request, 64 at once", ridesPerCall: 1, lanes: 64, times: 2 },
+] as const;
+
+/** A checkout with its PostgreSQL. */
+interface Side {
+  readonly name: "this" | "other";
+  readonly main: string;
+  readonly directory: string;
+  readonly connectionString: string;
+  readonly db: Database;
+}
+
+/** Microseconds of the processor for each command: in its own turns, and with what followed them. */
+interface Cost {
+  readonly turns: number[];
+  used: number;
+  commands: number;
+}
+
+await inDirectory(async (directory) => {
+  if (other === "") throw new Error("name the other checkout: pnpm bench against ../before");
+  const postgres = [];
+  const sides: Side[] = [];
+  try {
+    for (const [name, main] of [
+      ["this", MAIN],
+      ["other", join(process.cwd(), other, "apps/server/src/main.ts")],
+    ] as const) {
+      const own = join(directory, name);
+      const opened = await openEmbeddedPostgres({ dataDir: own, log: () => undefined });
+      postgres.push(opened);
+      const { connectionString } = opened;
+      // Not connected to the service's database, which imports copy.
+      const db = openDatabase({ connectionString: withDatabaseName(connectionString, "postgres") });
+      sides.push({ name, main, directory: own, connectionString, db });
+    }
+    say(`${describeMachine()}; ${REPETITIONS} turns`);
+    // The first start makes schema and system.
+    for (const side of sides) await (await serve(side)).stop();
+    if (only !== "rides") await compareImports(sides, directory);
+    if (only !== "import") await compareRides(sides);
+  } finally {
+    for (const { db } of sides) await db.close();
+    for (const each of postgres) await each.close();
+  }
+});
+
+async function serve({ main, directory, connectionString }: Side): Promise<ServerProcess & { readonly url: string }> {
+  const env = { ...environment(directory, connectionString), PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
+  const server = await startServer(main, ["serve", "--json"], env);
+  return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
+}
+
+function environment(directory: string, connectionString: string): Record<string, string> {
+  return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") };
+}
+
+/** Runs a command of a checkout. @returns what it prints */
+async function run(side: Side, connectionString: string, words: readonly string[]): Promise<string> {
+  const args = ["--conditions=@bikeshare/source", side.main, "--json", ...words];
+  const env = { ...process.env, ...environment(side.directory, connectionString) };
+  return (await promisify(execFile)(process.execPath, args, { env })).stdout;
+}
+
+interface ServedCity {
+  readonly side: Side;
+  readonly server: ServerProcess & { readonly url: string };
+  readonly client: HttpClient;
+  readonly operatorKey: string;
+  readonly world: World;
+}
+
+async function openCity(side: Side): Promise<ServedCity> {
+  const issue = async (...whose: string[]) => {
+    const words = ["keys", "issue", ...whose, "--rate-limit", "1000000"];
+    return (JSON.parse(await run(side, side.connectionString, words)) as { key: string }).key;
+  };
+  const operatorKey = await issue("--operator");
+  const made = JSON.parse(await run(side, side.connectionString, ["partners", "create", "Bench"])) as { id: string };
+  const key = await issue("--partner", made.id, "--scopes", "stations:read,rides:read,bikes:read");
+  const server = await serve(side);
+  await fillCity(server.url, operatorKey, CITY, 1);
+  const client = createHttpClient(server.url, { connections: 64 });
+  return { side, server, client, operatorKey, world: await discoverWorld(server.url, key, true) };
+}
+
+async function compareRides(sides: readonly Side[]): Promise<void> {
+  const cities: ServedCity[] = [];
+  try {
+    for (const side of sides) cities.push(await openCity(side));
+    for (const load of LOADS) await compareLoad(cities, load);
+  } finally {
+    for (const { client, server } of cities) {
+      client.close();
+      await server.stop();
+    }
+  }
+}
+
+async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[number]): Promise<void> {
+  const costs = cities.map((): Cost => ({ turns: [], used: 0, commands: 0 }));
+  const usedBy = ({ side, server }: ServedCity) =>
+    Promise.all([cpuMicroseconds(server.pid), postgresMicroseconds(side.db)]).then(([a, b]) => a + b);
+  for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await ride(city, load, -1 - turn);
+  const begun = await Promise.all(cities.map(usedBy));
+  for (let turn = 0; turn < REPETITIONS; turn++) {
+    // Whoever is first has the colder caches.
+    for (const n of turn % 2 === 0 ? [0, 1] : [1, 0]) {
+      const [city, cost] = [cities[n], costs[n]];
+      if (city === undefined || cost === undefined) throw new Error("there are two cities");
+      const before = await usedBy(city);
+      const commands = await ride(city, load, turn);
+      cost.turns.push(((await usedBy(city)) - before) / commands);
+      cost.commands += commands;
+    }
+  }
+  for (const [n, city] of cities.entries()) {
+    const cost = costs[n];
+    if (cost !== undefined) cost.used = ((await usedBy(city)) - (begun[n] ?? 0)) / cost.commands;
+  }
+  printRides(load.name, costs);
+}
+
+/** Starts and ends rides, all on other bikes. @returns how many commands these were */
+async function ride(
+  { client, world, operatorKey }: ServedCity,
+  { ridesPerCall, lanes, times }: (typeof LOADS)[number],
+  turn: number,
+): Promise<number> {
+  const prefix = randomUUID();
+  const send = async (verb: "start" | "end", items: readonly object[]) => {
+    const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
+    const asked = { method: "POST", path: `/operator/v1/rides/${verb}`, key: operatorKey, headers };
+    const { status, body } = await client.ask({ ...asked, body: JSON.stringify({ items }) });
+    if (status !== 200 || !body.includes('"failed":0')) throw new Error(`${verb}: ${status} ${body.slice(0, 300)}`);
+  };
+  const bikeOf = (n: number) => world.bikes[(turn * 7919 + n) % world.bikes.length] ?? world.bikes[n];
+  const stationOf = (n: number) => world.stations[(turn * 31 + n * 17) % world.stations.length] ?? world.stations[0];
+  const rideInLane = async (_: unknown, lane: number) => {
+    for (let time = 0; time < times; time++) {
+      const numbers = Array.from({ length: ridesPerCall }, (__, n) => (time * lanes + lane) * ridesPerCall + n);
+      await send(
+        "start",
+        numbers.map((n) => ({ id: `${prefix}-${n}`, bike_id: bikeOf(n) })),
+      );
+      const end = (n: number) => ({ id: `${prefix}-${n}`, end_station_id: stationOf(n), distance_meters: 1500 });
+      await send("end", numbers.map(end));
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, rideInLane));
+  return 2 * lanes * times * ridesPerCall;
+}
+
+function printRides(name: string, [ours, theirs]: readonly Cost[]): void {
+  if (ours === undefined || theirs === undefined) return;
+  const ratios = ours.turns.map((turn, n) => turn / (theirs.turns[n] ?? Number.NaN));
+  const spread = [0.25, 0.75].map((share) => percentile(ratios, share).toFixed(2)).join(" to ");
+  say(
+    `${name}: ${median(ours.turns).toFixed(0)} µs a command, the other ${median(theirs.turns).toFixed(0)}: ` +
+      `${median(ratios).toFixed(2)} × (middle half ${spread}); with the background ${ours.used.toFixed(0)} and ` +
+      `${theirs.used.toFixed(0)}: ${(ours.used / theirs.used).toFixed(2)} ×`,
+  );
+}
+
+async function compareImports(sides: readonly Side[], directory: string): Promise<void> {
+  const file = join(directory, "trips.csv");
+  await pipeline(Readable.from(tripLines(TRIPS)), createWriteStream(file));
+  const ratios: { readonly processor: number; readonly passed: number }[] = [];
+  for (let round = 1; round <= IMPORTS; round++) {
+    const costs = new Map<string, { readonly processor: number; readonly passed: number }>();
+    for (const side of round % 2 === 1 ? sides : sides.toReversed())
+      costs.set(side.name, await importTrips(side, file));
+    const [ours, theirs] = [costs.get("this"), costs.get("other")];
+    if (ours === undefined || theirs === undefined) throw new Error("there are two sides");
+    ratios.push({ processor: ours.processor / theirs.processor, passed: ours.passed / theirs.passed });
+    const perRow = (used: number) => (used / TRIPS).toFixed(1);
+    say(`import: processor µs a row ${perRow(ours.processor)}, the other ${perRow(theirs.processor)}`);
+  }
+  const of = (which: "processor" | "passed") => median(ratios.map((ratio) => ratio[which])).toFixed(2);
+  say(`import of ${TRIPS} trips: processor ${of("processor")} ×, passed ${of("passed")} ×`);
+}
+
+/** An import into a new database. @returns microseconds of processor, with the start of the command, and those that passed */
+async function importTrips(side: Side, file: string): Promise<{ processor: number; passed: number }> {
+  const { connectionString, db } = side;
+  const name = "trips_import";
+  await copyDatabase(db.connectionString, new URL(connectionString).pathname.slice(1), name);
+  const [postgres, begun] = [await postgresMicroseconds(db), performance.now()];
+  const { ended } = await processorTimeOf(process.pid);
+  const words = ["import", "trips", file, "--time-zone", "America/New_York"];
+  const { created } = JSON.parse(await run(side, withDatabaseName(connectionString, name), words)) as {
+    created: number;
+  };
+  const passed = performance.now() - begun;
+  const processor = (await processorTimeOf(process.pid)).ended - ended + (await postgresMicroseconds(db)) - postgres;
+  await dropDatabase(db.connectionString, name);
+  if (created < TRIPS * 0.999) throw new Error(`${created} of ${TRIPS} trips were imported`);
+  return { processor, passed };
+}
