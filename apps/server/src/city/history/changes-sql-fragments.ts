@@ -24,7 +24,8 @@ const REPLACE = `on conflict (system_id, station_id, at, changed_on)
 const positionIn = (values: readonly string[], column: string) =>
   `coalesce(array_position(array[${values.map((value) => `'${value}'`).join(", ")}], ${column}), 0)`;
 
-const flagsOf = (row: string) =>
+/** SQL: the flags of a row of `stations`. */
+export const flagsOf = (row: string) =>
   `(${FLAG_UNITS.is_installed} * ${row}.is_installed::int + ${FLAG_UNITS.is_renting} * ${row}.is_renting::int
       + ${FLAG_UNITS.is_returning} * ${row}.is_returning::int
       + ${FLAG_UNITS.status} * ${positionIn(STATUSES, `${row}.status`)}
@@ -35,9 +36,6 @@ const oneOf = (values: readonly string[], flags: string, unit: number) =>
 
 /** SQL: the status of a row of `station_changes`. */
 export const statusOf = (row: string) => oneOf(STATUSES, `${row}.flags`, FLAG_UNITS.status);
-
-/** SQL: why the station of a row of `station_changes` was offline. */
-export const offlineReasonOf = (row: string) => oneOf(OFFLINE_REASONS, `${row}.flags`, FLAG_UNITS.offline_reason);
 
 /** SQL: the newest change of a station until an instant, in the instant's month, which has all that are needed. */
 export const changeUntil = (station: string, instant: string) =>
@@ -55,12 +53,29 @@ const byTypeOf = (types: string) =>
   `case when ${types}::text = '[]' then '[]' else '[' || left(replace(replace(substr(${types}::text, 21),
       '},{"vehicle_type_id":', ','), ',"count":', ','), -2) || ']' end`;
 
+/** SQL: a column of `station_changes`, of a row of `stations`. */
+function stateColumn(row: string, name: (typeof STATE_COLUMNS)[number]): string {
+  switch (name) {
+    case "bikes":
+      return `${row}.num_bikes_available`;
+    case "reserved":
+      return `${row}.num_bikes_reserved`;
+    case "disabled":
+      return `${row}.num_bikes_disabled`;
+    case "docks":
+      return `${row}.num_docks_available`;
+    case "docks_disabled":
+      return `${row}.num_docks_disabled`;
+    case "flags":
+      return flagsOf(row);
+    case "by_type":
+      return byTypeOf(`${row}.vehicle_types_available`);
+  }
+}
+
 /** SQL: the state of a row of `stations`, in the columns of `station_changes`, and since when the station has it. */
 export function stateOf(row: string): string {
-  return `${row}.state_since, ${row}.num_bikes_available as bikes, ${row}.num_bikes_reserved as reserved,
-      ${row}.num_bikes_disabled as disabled, ${row}.num_docks_available as docks,
-      ${row}.num_docks_disabled as docks_disabled, ${flagsOf(row)} as flags,
-      ${byTypeOf(`${row}.vehicle_types_available`)} as by_type`;
+  return [`${row}.state_since`, ...STATE_COLUMNS.map((name) => `${stateColumn(row, name)} as ${name}`)].join(", ");
 }
 
 /**
@@ -88,27 +103,29 @@ export function recordInserted(inserted: string): string {
  * @param updated the step before, with `id` and `stateOf` of the new rows
  */
 export function recordUpdated(updated: string): string {
-  return `changed as materialized (
-    select ${updated}.*, earlier.known_since, earlier.state_since as earlier_since,
-      ${STATE_COLUMNS.map((name) => `earlier.${name} as earlier_${name}`).join(", ")}
-    from ${updated} cross join lateral (
-      select stations.known_since, ${stateOf("stations")}
-      from stations where stations.system_id = $1 and stations.id = ${updated}.id limit 1) as earlier
-    where ${updated}.state_since > earlier.state_since
-      or (${columnsOf(updated)}) is distinct from (${columnsOf("earlier")})),
-  recorded as (
+  const then = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
+  const monthsOf = (instant: string) =>
+    `12 * extract(year from ${instant} at time zone 'UTC') + extract(month from ${instant} at time zone 'UTC')`;
+  // One join and one insert: a single command spends more time on planning this than on running it. What the state was before is
+  // made of the row only where it is recorded, or decides: nearly never.
+  return `recorded as (
     ${INSERT}
-    select $1, change.id, change.at, (change.at at time zone 'UTC')::date, ${columnsOf("change")}
-    from (
-      select id, state_since as at, ${STATE_COLUMNS.join(", ")} from changed
-      union all
-      select id, earlier.at, ${STATE_COLUMNS.map((name) => `earlier_${name}`).join(", ")}
-      from changed cross join lateral (
-        select known_since as at where earlier_since = '-infinity'
-        union all
-        select generate_series(date_trunc('month', greatest(known_since, earlier_since), 'UTC') + interval '1 month',
-          state_since, interval '1 month')) as earlier
-      where earlier_since < date_trunc('month', state_since, 'UTC') and earlier.at < state_since) as change
+    select $1, ${updated}.id, change.at, (change.at at time zone 'UTC')::date,
+      ${STATE_COLUMNS.map((name, n) => `case when number = 0 then ${updated}.${name} else ${then[n]} end`).join(", ")}
+    from ${updated} cross join lateral (
+      select * from stations where stations.system_id = $1 and stations.id = ${updated}.id limit 1) as earlier
+    cross join lateral (
+      select case when earlier.state_since < date_trunc('month', ${updated}.state_since, 'UTC')
+        then greatest(0, ${monthsOf(`${updated}.state_since`)}
+          - (${monthsOf("greatest(earlier.known_since, earlier.state_since)")}))::int
+        else 0 end as n offset 0) as months
+    cross join lateral generate_series(0, months.n + (earlier.state_since = '-infinity')::int) as number
+    cross join lateral (
+      select case when number = 0 then ${updated}.state_since when number > months.n then earlier.known_since
+        else (date_trunc('month', ${updated}.state_since at time zone 'UTC') - (number - 1) * interval '1 month') at time zone 'UTC'
+        end as at) as change
+    where (number = 0 or change.at < ${updated}.state_since)
+      and (${updated}.state_since > earlier.state_since or (${columnsOf(updated)}) is distinct from (${then.join(", ")}))
     ${REPLACE})`;
 }
 

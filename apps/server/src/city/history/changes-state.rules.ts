@@ -31,7 +31,7 @@ export function readFlags(flags: number): FlaggedFields {
     is_renting: (flags & FLAG_UNITS.is_renting) !== 0,
     is_returning: (flags & FLAG_UNITS.is_returning) !== 0,
     status,
-    offline_reason: OFFLINE_REASONS[(flags / FLAG_UNITS.offline_reason - 1) | 0] ?? null,
+    offline_reason: OFFLINE_REASONS[Math.floor(flags / FLAG_UNITS.offline_reason) - 1] ?? null,
   };
 }
 
@@ -42,4 +42,41 @@ export function readByType(text: string): Station["vehicle_types_available"] {
   for (let index = 0; index + 1 < values.length; index += 2)
     types.push({ vehicle_type_id: String(values[index]), count: Number(values[index + 1]) });
   return types;
+}
+
+/**
+ * Returns what makes the JSON of stations as they were at an instant, of the beginning of a station's JSON and the fields that its
+ * history has, with tabs between: flags, bikes, reserved and disabled ones, docks, disabled ones, when it became so, and the
+ * bikes by type, as JSON or as `station_changes` has them.
+ */
+export function pastStationJson(instant: Date): (row: string) => string {
+  // Stations have the same few flags, and often the same bikes.
+  const flagTexts = new Map<string, { readonly first: string; readonly last: string }>();
+  const typeTexts = new Map<string, string>();
+  const asOf = instant.toISOString();
+  return (row) => {
+    const [described, flags = "", bikes, reserved, disabled, docks, docksDisabled, since, types = ""] = row.split("\t");
+    const { first, last } = remembered(flagTexts, flags, flagsText);
+    const byType = types.startsWith("[{")
+      ? types
+      : remembered(typeTexts, types, (text) => JSON.stringify(readByType(text)));
+    return (
+      `${described}${first},"num_bikes_available":${bikes},"num_bikes_reserved":${reserved},"num_bikes_disabled":${disabled}` +
+      `,"num_docks_available":${docks},"num_docks_disabled":${docksDisabled},"vehicle_types_available":${byType},${last}` +
+      `,"last_reported":null,"updated_at":"${since}","as_of":"${asOf}"}`
+    );
+  };
+}
+
+/** The fields that flags have, before and after the counters. */
+function flagsText(flags: string): { readonly first: string; readonly last: string } {
+  const { status, offline_reason, ...shown } = readFlags(Number(flags));
+  const inside = (fields: object) => JSON.stringify(fields).slice(1, -1);
+  return { first: inside(shown), last: inside({ status, offline_reason }) };
+}
+
+function remembered<Value>(known: Map<string, Value>, text: string, make: (text: string) => Value): Value {
+  const value = known.get(text) ?? make(text);
+  known.set(text, value);
+  return value;
 }

@@ -7,6 +7,7 @@ import {
   serviceError,
   type RecordedState,
 } from "@bikeshare/rules";
+import type { QueryRunner } from "../../storage/db/database.ts";
 import { fetchSize, jsonField, type Page, startOf, toPage } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { timeZoneOfSystem } from "../descriptions/service.ts";
@@ -42,9 +43,10 @@ export function stationsAt(
 ): Promise<Page<string>> {
   const instant = new Date(readInstantOfHistory(at, clock()));
   return filtered.read(whose, async (db) => {
-    const begins = await findBeginOfHistory(db, whose.systemId);
-    refuseBefore(begins, instant, { at, now: clock() });
+    const asked = { at, instant, now: clock() };
+    if (!isKept(asked)) await refuseOutside(db, whose.systemId, asked);
     const rows = await listStationsAt(db, whose.systemId, instant, filters, startOf(request), fetchSize(request.limit));
+    if (rows.rows === null) await refuseOutside(db, whose.systemId, asked);
     return toPage(request, rows, (json) => jsonField(json, "id"));
   });
 }
@@ -61,13 +63,28 @@ export function stationAt(
 ): Promise<string | undefined> {
   const instant = new Date(readInstantOfHistory(at, clock()));
   return filtered.read(whose, async (db) => {
-    refuseBefore(await findBeginOfHistory(db, whose.systemId), instant, { at, now: clock() });
-    return findStationAt(db, whose.systemId, instant, id);
+    const asked = { at, instant, now: clock() };
+    if (!isKept(asked)) await refuseOutside(db, whose.systemId, asked);
+    const station = await findStationAt(db, whose.systemId, instant, id);
+    if (station === undefined) await refuseOutside(db, whose.systemId, asked);
+    return station;
   });
 }
 
-/** @param begins null: there are no stations, so whatever is asked for is empty */
-function refuseBefore(begins: Date | null, instant: Date, { at, now }: { at: string; now: number }): void {
+interface AskedInstant {
+  /** As it was given. */
+  readonly at: string;
+  readonly instant: Date;
+  readonly now: number;
+}
+
+function isKept({ instant, now }: AskedInstant): boolean {
+  return instant.getTime() >= now - HISTORY_RETENTION_DAYS * DAY_MS;
+}
+
+/** Refuses an instant before the history, of which nothing can be found. Without stations there is nothing to find either. */
+async function refuseOutside(db: QueryRunner, systemId: string, { at, instant, now }: AskedInstant): Promise<void> {
+  const begins = await findBeginOfHistory(db, systemId);
   const kept = Math.max(begins?.getTime() ?? -Infinity, now - HISTORY_RETENTION_DAYS * DAY_MS);
   if (instant.getTime() >= kept) return;
   throw serviceError("outside_history", "before", { at, begins: new Date(kept).toISOString() });

@@ -61,6 +61,11 @@ export function joinRows(query: string): string {
   return `select string_agg(json, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as page`;
 }
 
+/** Makes other texts of joined rows. */
+export function mapRows(rows: string | null, change: (row: string) => string): string | null {
+  return rows === null ? null : rows.split(ROW_SEPARATOR).map(change).join(ROW_SEPARATOR);
+}
+
 /** Splits joined rows after the first `limit`; `lastOfMore` is the last of these when more follow. */
 export function splitRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
   if (text === null) return { items: "", lastOfMore: undefined };
