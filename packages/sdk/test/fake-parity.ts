@@ -2,7 +2,14 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../src/testing/contract.generated.ts";
 import { KEY_RANDOM_LENGTH, keyOf } from "../src/testing/rules.ts";
-import { openFakeHarness, type OperatorItem, type OperatorVerb, type ParityHarness } from "./fake.harness.ts";
+import {
+  type ExportFacts,
+  openFakeHarness,
+  type OperatorItem,
+  type OperatorVerb,
+  type ParityHarness,
+  START,
+} from "./fake.harness.ts";
 
 /** A request, as it is sent to both. In texts, `{reservation:1}` stands for the second reservation that was met. */
 interface Sent {
@@ -44,6 +51,7 @@ function sideOf(harness: ParityHarness): Side {
     text
       .replaceAll(/(?<="next_cursor":")[^"]+/g, (cursor) => nameOf("cursor", cursor))
       .replaceAll(/(?<="checkpoint":")(?!event_)[^"]+/g, "{checkpoint}")
+      .replaceAll(/(?<="download_(?:url|expires_at)":")[^"]+/g, "{link}")
       .replaceAll(/\b(reservation|event|partner|key)_\w{6,}/g, (id, kind: string) => nameOf(kind, id));
   const fill = (text: string) =>
     text.replaceAll(/\{(\w+):(\d+)\}/g, (whole, kind: string, n: string) => met.get(kind)?.[Number(n)] ?? whole);
@@ -90,7 +98,11 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     const both = <Result>(work: (side: Side, n: 0 | 1) => Promise<Result>): Promise<[Result, Result]> =>
       Promise.all([work(sides[0], 0), work(sides[1], 1)]);
     const operate = (verb: OperatorVerb, item: OperatorItem) => both(({ harness }) => harness.operate(verb, item));
-    const advance = (ms: number) => sides.forEach(({ harness }) => harness.advance(ms));
+    let now = START;
+    const advance = (ms: number) => {
+      now += ms;
+      for (const { harness } of sides) harness.advance(ms);
+    };
     /** Sends the same to both, and gives the answer that both give. */
     const ask = async (sent: Sent, given: readonly (string | undefined)[] = keys) => {
       const [fake, service] = await both((side, n) => side.send(sent, given[n]));
@@ -381,7 +393,72 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       ]);
     });
 
-    // What is summed differs: a fake adds up its rides when it is asked.
+    it("show alike how stations were, at any instant and over time", async () => {
+      const iso = (at: number) => new Date(at).toISOString();
+      const first = (await ask({ path: "/v1/stations?limit=1" })) as { body: { data: readonly { id: string }[] } };
+      const id = String(first.body.data[0]?.id);
+      const span = now - START;
+      for (let n = 0; n <= 12; n++) {
+        const at = iso(START + Math.floor((span * n) / 12));
+        await askAll([`/v1/stations?at=${at}`, `/v1/stations/${id}?at=${at}`]);
+      }
+      const middle = iso(START + Math.floor(span / 2));
+      for (let path = `/v1/stations?at=${middle}&limit=2`; ;) {
+        const { body } = (await ask({ path })) as { readonly body: { readonly next_cursor?: string } };
+        if (body.next_cursor === undefined) break;
+        await ask({ path: `/v1/stations?cursor=${body.next_cursor}` });
+        path = `/v1/stations?at=${middle}&limit=2&cursor=${body.next_cursor}`;
+      }
+      await askAll([
+        ...[
+          "status=online",
+          "status=offline&limit=1",
+          "region_id=r1&limit=1&page=2",
+          "bbox=8,47,8.1,47.1",
+          "page=9",
+        ].map((filter) => `/v1/stations?at=${middle}&${filter}`),
+        `/v1/stations?at=${iso(START - 1)}`,
+        `/v1/stations/${id}?at=${iso(START - 1)}`,
+        `/v1/stations?at=${iso(now + 60_000)}`,
+        `/v1/stations/nowhere?at=${middle}`,
+        `/v1/stations?at=${middle}&updated_since=${middle}`,
+        `/v1/stations?at=${middle}&changes_since=x`,
+        "/v1/stations?at=2026-02-30T08:00:00Z",
+      ]);
+      for (const step of ["PT5M", "PT15M", "PT1H", "P1D"])
+        await ask({ path: `/v1/stations/${id}/history?from=${iso(START - 60_000)}&to=${iso(now)}&step=${step}` });
+      await askAll([
+        `/v1/stations/${id}/history`,
+        `/v1/stations/s1/history?from=${middle}`,
+        `/v1/stations/s2/history?to=${middle}&step=PT15M`,
+        `/v1/stations/s3/history?from=${middle}&to=${iso(START)}`,
+        "/v1/stations/s1/history?from=2020-01-01T00:00:00Z&step=PT5M",
+        "/v1/stations/s1/history?from=2099-01-01T00:00:00Z",
+        "/v1/stations/s1/history?step=PT2M",
+      ]);
+    });
+
+    it("list files of open data alike", async () => {
+      for (const file of exportedFiles) await both(({ harness }) => harness.putExport(file));
+      await askAll([
+        "/v1/exports",
+        "/v1/exports?kind=rides",
+        "/v1/exports?month=2026-04",
+        "/v1/exports?format=parquet&kind=rides",
+        "/v1/exports?kind=bikes",
+        "/v1/exports?month=2026-13",
+        "/v1/exports?page=2&limit=2",
+        "/v1/exports?page=3&limit=2",
+        "/v1/exports/export_2",
+        "/v1/exports/nowhere",
+      ]);
+      const { body } = (await ask({ path: "/v1/exports?limit=2" })) as {
+        readonly body: { readonly next_cursor: string };
+      };
+      await askAll([`/v1/exports?limit=2&cursor=${body.next_cursor}`, `/v1/rides?cursor=${body.next_cursor}`]);
+      await both(({ harness }) => harness.key({ scopes: ["rides:read"] })).then((few) => askAll(["/v1/exports"], few));
+    });
+
     it("refuse times, days and steps of sums alike", async () => {
       await askAll([
         "/v1/flows?from=2026-05-02&to=2026-05-01",
@@ -402,6 +479,28 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         "/v1/stations/s1/forecast?horizon=PT2H",
         "/v1/stations/s1/forecast?horizon=PT3H",
       ]);
+    });
+
+    it("add up rides of quarters, hours, days and pairs of stations alike", async () => {
+      // Whole rides of a day that is over, and the flows of today, which the service adds up some minutes later.
+      for (let n = 0; n < 2; n++) {
+        advance(11 * 60_000);
+        await both(({ harness }) => harness.processSums());
+      }
+      const day = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z";
+      await askAll([
+        `/v1/system/summary?${day}`,
+        `/v1/system/summary?${day}&step=P1D`,
+        "/v1/system/summary?from=2026-05-01T08:00:00Z&to=2026-05-01T08:59:00Z&step=PT15M",
+        `/v1/system/summary?from=${new Date(Math.floor(now / 900_000) * 900_000).toISOString()}&step=PT15M`,
+        `/v1/flows?from=2026-05-01&to=2026-05-01`,
+        `/v1/flows?from=2026-05-01&to=2026-05-01&station_id=s1`,
+        `/v1/flows?from=2026-05-01&to=2026-05-01&station_id=s3`,
+        "/v1/flows?from=2026-04-30&to=2026-05-20&limit=1",
+        "/v1/flows",
+      ]);
+      const today = new Date(now).toISOString().slice(0, 10);
+      await ask({ path: `/v1/flows?from=${today}&to=${today}` });
     });
 
     it("follow changes alike", async () => {
@@ -512,6 +611,20 @@ const reservationStory: readonly Sent[] = [
   cancel("nobody"),
   reserve({ station_id: "s1", rider_ref: "anna", hold_minutes: 30 }),
 ];
+
+const exportedFiles: readonly ExportFacts[] = (
+  [
+    ["rides", "2026-03", "csv"],
+    ["rides", "2026-04", "csv"],
+    ["rides", "2026-04", "parquet"],
+    ["stations", null, "csv"],
+  ] as const
+).map(([kind, month, format], n) => ({
+  ...{ id: `export_${n}`, kind, month, format, privacy: kind === "rides" ? "coarse" : null, licence: null },
+  ...{ file_name: `main-${kind}.${format}`, bytes: 1_000 + n, sha256: String(n).repeat(64), rows: 10 * n },
+  left_out: kind === "rides" ? { not_completed: 1, short: 2, ended_by_operator: 0, rare: 3 } : null,
+  ...{ merged: kind === "rides" ? 2 : null, as_of: "2026-05-04T00:00:00.000Z", time_zone: "UTC" },
+}));
 
 /** What a fake adds up when it is asked, and the service beforehand. */
 const summed: ReadonlySet<string> = new Set(["/v1/flows", "/v1/system/summary"]);

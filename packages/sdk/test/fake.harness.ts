@@ -1,4 +1,4 @@
-import type { Scope } from "../src/json-types.generated.ts";
+import type { Export, Scope } from "../src/json-types.generated.ts";
 import { createFakeBikeShare, type FakeBikeShare } from "../src/testing.ts";
 import type { RideFields, RideStart } from "../src/testing/rides.ts";
 
@@ -10,12 +10,19 @@ export interface ParityHarness {
   key(options?: KeyOptions): Promise<string>;
   /** Does what the operator's endpoint of this name does with one item. */
   operate(verb: OperatorVerb, item: OperatorItem): Promise<void>;
+  /** Puts a finished file of open data there. */
+  putExport(file: ExportFacts): Promise<void>;
+  /** Returns when what is summed up has everything that happened. */
+  processSums(): Promise<void>;
   /** Returns when what is due has expired, and when everything that happened can be read. */
   processDueWork(): Promise<void>;
   /** Moves its clock, which stands still and begins at the same instant as every other's. */
   advance(ms: number): void;
   close(): Promise<void>;
 }
+
+/** A file, without what its host adds. */
+export type ExportFacts = Omit<Export, "made_at" | "download_url" | "download_expires_at">;
 
 interface KeyOptions {
   readonly scopes?: readonly Scope[];
@@ -37,7 +44,7 @@ export type OperatorVerb =
   | "rides.correct";
 
 /** The instant at which test clocks begin. */
-const START = Date.parse("2026-06-01T12:00:00.000Z");
+export const START = Date.parse("2026-06-01T12:00:00.000Z");
 
 /** A limit that no test reaches. */
 const NO_LIMIT = 1_000_000;
@@ -65,6 +72,8 @@ function harnessOf(fake: FakeBikeShare): ParityHarness {
     key: async ({ isOtherPartners = false, ...input } = {}) =>
       fake.issueKey({ ...input, ...(isOtherPartners && { partner: { id: "partner_000099", name: "Other" } }) }),
     operate: async (verb, item) => void verbs[verb](fake, item),
+    putExport: async (file) => fake.operator.putExport(file),
+    processSums: async () => {},
     processDueWork: async () => {},
     advance: (ms) => fake.advance(ms),
     close: async () => {},

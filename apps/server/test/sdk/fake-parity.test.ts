@@ -1,10 +1,12 @@
 import { expect } from "vitest";
 import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
 import type { ParityHarness } from "../../../../packages/sdk/test/fake.harness.ts";
+import { sumSystem } from "../../src/city/history/sums.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { startTestApp } from "../app.ts";
+import { putReadyExport } from "../exports/ready-exports.ts";
 import { expireOverdueReservations } from "../reservations/expire-overdue.ts";
 
 const storedStations = statement("", "select json from stations where system_id = $1 order by id");
@@ -47,6 +49,8 @@ async function openHarness(): Promise<ParityHarness> {
       const text = await response.text();
       if (response.status !== 200 || !text.includes(`"failed":0`)) throw new Error(`${verb}: ${text}`);
     },
+    putExport: ({ id, ...facts }) => putReadyExport(app, id, facts),
+    processSums: async () => void (await sumSystem({ ...app, monotonic: () => performance.now() }, systemId)),
     processDueWork: async () => {
       await expireOverdueReservations(app, systemId, 1000);
       await sequencer.runOnce(systemId);

@@ -20,10 +20,15 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
     return super.set(id, station);
   }
 
+  /** When the first station was set; never: Infinity. */
+  begins(): number {
+    return Math.min(...[...this.#past.values()].flatMap(([first]) => first?.at ?? []));
+  }
+
   /** How the stations were at an instant. @throws ServiceError `outside_history` */
   at(text: string): StationAt[] {
     const instant = readInstantOfHistory(text, this.#now());
-    const begins = Math.min(...[...this.#past.values()].flatMap(([first]) => first?.at ?? []));
+    const begins = this.begins();
     if (instant < begins && begins < Infinity)
       throw serviceError("outside_history", "before", { at: text, begins: new Date(begins).toISOString() });
     return [...this.values()].flatMap(({ shown: { name, short_name, lat, lon, address, region_id, capacity, id } }) => {

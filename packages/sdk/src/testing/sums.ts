@@ -39,21 +39,34 @@ export function summaryOf(city: City, query: Values): SystemSummary {
   const { step, from, to } = readSummaryRange(query, now);
   const length = { PT15M: QUARTER_MS, PT1H: HOUR_MS, P1D: DAY_MS }[step];
   const first = Math.floor(from / length) * length;
+  const known = hourOf(Math.min(now, firstOf(city)));
   const data: SummaryStep[] = [];
   for (let at = first; at < to; at += length) {
     const isIn = (time: string | null) => time !== null && Date.parse(time) >= at && Date.parse(time) < at + length;
     const rides = [...city.rides.values()].filter(({ status }) => status !== "cancelled");
     const isNow = at <= now && now < at + length;
+    // Of times before anything was known there is no sum, not one of zero.
+    const isSummed = at < now && at + length > known;
     data.push({
       from: instant(at),
       to: instant(at + length),
-      rides_started: rides.filter((ride) => isIn(ride.started_at)).length,
-      rides_ended: rides.filter((ride) => isIn(ride.ended_at)).length,
+      rides_started: isSummed ? rides.filter((ride) => isIn(ride.started_at)).length : null,
+      rides_ended: isSummed ? rides.filter((ride) => isIn(ride.ended_at)).length : null,
       fleet: isNow ? fleetOf(city) : null,
       stations: isNow ? stationsOf(city) : null,
     });
   }
   return { step, time_zone: TIME_ZONE, summed_to: instant(now), data };
+}
+
+function hourOf(at: number): number {
+  return Math.floor(at / HOUR_MS) * HOUR_MS;
+}
+
+/** When the first ride began, or the first station was known. */
+function firstOf({ rides, stations }: City): number {
+  const starts = [...rides.values()].map(({ started_at }) => Date.parse(started_at));
+  return starts.reduce((first, at) => Math.min(first, at), stations.begins());
 }
 
 function fleetOf(city: City): FleetByState {
