@@ -74,6 +74,7 @@ const citibike: Profile = {
     { name: "walks", scenario: "cursor-walk", ratePerSecond: ofPartners(6), arrivals: "poisson" },
     { name: "jumps", scenario: "page-jumps", ratePerSecond: ofPartners(1), arrivals: "poisson" },
     { name: "mixed", scenario: "mixed-keys", ratePerSecond: ofPartners(3), arrivals: "poisson" },
+    { name: "history", scenario: "history", ratePerSecond: ofPartners(1), arrivals: "poisson" },
     { name: "denied", scenario: "denied-access", ratePerSecond: 2, arrivals: "poisson" },
     { name: "storm", scenario: "limit-storm", ratePerSecond: 10, arrivals: "constant" },
   ],

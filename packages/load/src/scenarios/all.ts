@@ -1,4 +1,5 @@
 import type { ScenarioKind } from "../run-at-rate/scenario.ts";
+import { historyReading } from "./history.ts";
 import { cursorWalk, mixedKeys, pageJumps, pageSizes, stationPolling } from "./reading.ts";
 import { deniedAccess, limitStorm } from "./rejections.ts";
 import { replayRides } from "./replay-rides.ts";
@@ -12,6 +13,10 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
   "page-sizes": { description: "reads rides with limit 1, 50, 200 and more", create: pageSizes },
   "station-polling": { description: "reads all stations again and again, with ETags", create: stationPolling },
   "mixed-keys": { description: "reads this and that, each request with the next key", create: mixedKeys },
+  history: {
+    description: "reads how stations were, sums, flows and files: the past must stay as it was",
+    create: historyReading,
+  },
   "limit-storm": {
     description: "uses keys beyond their limit: exactly what it allows must be accepted",
     create: limitStorm,
