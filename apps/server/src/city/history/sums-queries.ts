@@ -113,7 +113,8 @@ export function updateSumProgress(tx: Transaction, progress: SumProgress): void 
   tx.send(updateProgress, [system_id, position, summed_from, next_hour, summed_to, flows_to, time_zone]);
 }
 
-const utcHour = (instant: string) => `date_trunc('hour', ${instant}, 'UTC')`;
+/** SQL: the hour in which an instant lies. Citus refuses what depends on a setting, as `date_trunc` seems to, of columns in a `delete`. */
+const utcHour = (instant: string) => `date_bin(interval '1 hour', ${instant}, timestamptz 'epoch')`;
 
 // Rides that were written before positions were kept have 0: they are summed when the sums begin.
 const changedHours = statement(
