@@ -20,6 +20,7 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
   "docs/history.md": "a partner's requests; the server's tests make them",
   "docs/local-testing.md": "a partner's requests to the fake service; the SDK's tests make them",
   "docs/metrics.md": "a Request-Id of one's own log stands in it",
+  "docs/cities.md": "an agency; the server's tests make one and read as one",
   "docs/open-data.md": "files of rides; the server's tests make them and download them",
   "docs/operators-guide.md": "requests of the operator's backend; the server's tests make them",
   "docs/partners.md": "a partner's requests; the server's tests make them",

@@ -27,6 +27,8 @@ import { exportRoutes, serveDownloads } from "./feeds/exports/routes.ts";
 import { exportsDirectory } from "./feeds/exports/service.ts";
 import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
+import type { MdsContext } from "./feeds/mds/routes.ts";
+import type { AgencyTokens } from "./feeds/mds/tokens.ts";
 import type { HttpMetrics } from "./health/metrics/http-metrics.ts";
 import { uncounted } from "./health/metrics/metrics.ts";
 import { type ActivityTracker, createActivityTracker } from "./health/tracing/activity.ts";
@@ -120,6 +122,8 @@ export interface AppOptions {
   /** Where files of exports lie, and the directory of data, in which they lie by default. */
   readonly exportsDir?: string | undefined;
   readonly dataDir: string;
+  /** Whether agencies are served: the Mobility Data Specification at /mds. */
+  readonly mds?: boolean;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
   /** The mail server, and the sender of invitations. */
@@ -166,7 +170,8 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const files = createFileSender(exportsDirectory({ exportsDir: undefined, ...options }));
   const shown = { cursorCipher, files, stationMaps: caches.stationMaps, deprecatedRoutes };
   const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
-  registerAuthorization(http, options, caches.keys, consoleContext);
+  const tokens = await openAgencyTokens(connections, options);
+  registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
   takeTurns(http);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
@@ -193,6 +198,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   serveConsole(http, consoleContext, read);
   serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
+  await serveAgencies(http, { ...options, filtered: reads.filtered, cursors: cursorCipher }, tokens);
   servePages(http, options);
   return { http, drain: draining.begin };
 }
@@ -277,6 +283,32 @@ function publishFeeds(
   bindContract(http, gbfsContract, gbfsRoutes({ db, clock, ids, baseUrl }, systems, pages));
 }
 
+// Loaded only where agencies are served: other services would start later.
+async function openAgencyTokens(
+  { vital: db }: RequestConnections,
+  { mds, clock, secrets }: AppOptions,
+): Promise<AgencyTokens | undefined> {
+  if (mds !== true) return undefined;
+  const { createAgencyTokens } = await import("./feeds/mds/tokens.ts");
+  return createAgencyTokens({ db, clock, keys: () => secrets.webhookKeys });
+}
+
+/** Serves the Mobility Data Specification to agencies. @param tokens undefined: none are served */
+async function serveAgencies(
+  http: FastifyInstance,
+  context: Omit<MdsContext, "tokens">,
+  tokens: AgencyTokens | undefined,
+): Promise<void> {
+  if (tokens === undefined) return;
+  const { mdsRoutes, prepareForMds } = await import("./feeds/mds/routes.ts");
+  const { mdsContract } = await import("@bikeshare/contract/mds");
+  await http.register((part, _options, done) => {
+    prepareForMds(part);
+    bindContract(part, mdsContract, mdsRoutes({ ...context, tokens }));
+    done();
+  });
+}
+
 interface Caches {
   readonly listening: () => boolean;
   readonly keys: KeyCache;
@@ -337,7 +369,7 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
 /** Registers the checks of every request: transport, key, scope, rate limit. */
 function registerAuthorization(
   http: FastifyInstance,
-  options: AppOptions & { readonly rateLimits: RateLimits },
+  options: AppOptions & { readonly rateLimits: RateLimits; readonly tokens: AgencyTokens | undefined },
   keys: KeyCache,
   { signInLimits, invitationLimits, addressProber }: ConsoleContext,
 ): void {
@@ -374,6 +406,7 @@ function registerAuthorization(
     refusedRequests,
     limiter,
     publicLimit,
+    tokens: options.tokens,
     authorizeConsole: (request, reply) => console.authorize(request, reply),
     rateLimit: options.rateLimit,
     lastUses,

@@ -35,6 +35,8 @@ const commandErrors = {
     url: "{issue}",
   },
   conflict: {
+    agencyKey: "Partner {partnerId} is an agency: its keys have the scope {scope} and no other.",
+    noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
     noFrameAncestors:
       "No other site may show the dashboard in a frame. Set DASHBOARD_FRAME_ANCESTORS to the origin of your portal.",

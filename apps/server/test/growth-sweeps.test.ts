@@ -200,7 +200,7 @@ describe("what is past goes, and nothing else, of", () => {
 /** For how many days after it a day is kept: events and attempts for 30, the log of requests for 7, acts for a year. */
 const KEPT_DAYS = {
   ...{ events: 30, webhook_deliveries: 30, webhook_bodies: 30, webhook_attempts: 30 },
-  ...{ request_log: 7, key_usage_minutes: 7, audit_log: 366 + 30, station_changes: 397 + 30 },
+  ...{ request_log: 7, key_usage_minutes: 7, audit_log: 366 + 30, station_changes: 397 + 30, vehicle_events: 396 },
 } as const;
 
 it.each(dailyTables.map((table) => [table.name, table] as const))(

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSequencer } from "../src/events/sequencer.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "./fleet/fleet.harness.ts";
+import { expectSoundLogs, logVehicleEvents } from "./mds/vehicle-logs.ts";
 import { expireOverdueReservations } from "./reservations/expire-overdue.ts";
 
 const eventsSeen = statement(
@@ -16,6 +17,7 @@ let harness: FleetHarness;
 
 beforeAll(async () => {
   harness = await openFleetHarness();
+  await logVehicleEvents(harness.db, harness.systemId);
   await harness.stations(stationItem("A"), stationItem("B", { lat: 47.5 }), stationItem("C", { lat: 47.6 }));
 });
 afterAll(() => harness.close());
@@ -107,6 +109,7 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   await sequencer.runOnce(harness.systemId);
   await sequencer.close();
   await harness.expectSound();
+  await expectSoundLogs(harness.db, harness.systemId);
   // The commands have brought everything about that they can.
   const seen = await harness.db.query<{ event: string; n: number }>(eventsSeen, [harness.systemId]);
   expect(seen.map(({ event }) => event)).toEqual([...eventNames].sort());

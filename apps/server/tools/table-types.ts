@@ -30,6 +30,7 @@ const allColumns = statement(
 /** What a column's value is once it was read: as storage/db/database.ts has pg parse it. */
 const typesOfValues: Readonly<Record<string, string>> = {
   text: "string",
+  uuid: "string",
   boolean: "boolean",
   date: "string",
   smallint: "number",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Deprecation } from "./deprecation.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
 import { errorBody } from "./errors.ts";
+import type { MDS_SCOPE } from "./mds/words.ts";
 import type { Scope } from "./scopes.ts";
 import { identifierParam } from "./values.ts";
 
@@ -11,10 +12,10 @@ import { identifierParam } from "./values.ts";
  */
 export interface EndpointMetadata {
   /**
-   * A scope's name; `any`: a partner's key with any scopes; `operator`: an operator key; `console`: a session that meets
+   * A scope's name; `mds:read`: an agency's key; `any`: a partner's key with any scopes; `operator`: an operator key; `console`: a session that meets
    * `console`; `none`: no key at all.
    */
-  readonly scope: Scope | "any" | "operator" | "console" | "none";
+  readonly scope: Scope | typeof MDS_SCOPE | "any" | "operator" | "console" | "none";
   /** Scopes that parameters of the query need beside `scope`, by their names. */
   readonly parameterScopes?: Readonly<Record<string, Scope>>;
   /** The accepted callers, for endpoints of the console. */

@@ -1,7 +1,7 @@
 /** The meaning of an error code. */
 interface ErrorEntry {
   /** HTTP status. */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 416 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 406 | 409 | 410 | 413 | 415 | 416 | 422 | 429 | 500 | 503;
   /** The cause. */
   readonly meaning: string;
   /** The remedy for the caller. */
@@ -68,6 +68,11 @@ export const errorCatalogue = {
     status: 405,
     meaning: "The path exists, but not for this method.",
     action: "Use a method that the `Allow` header names.",
+  },
+  not_acceptable: {
+    status: 406,
+    meaning: "The request does not accept the version of MDS that is served.",
+    action: "Send `Accept: application/vnd.mds+json;version=2.0`.",
   },
   no_bike_available: {
     status: 409,
@@ -183,12 +188,13 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** Codes that the dashboard's or the operator's endpoints, or downloads, which take no key, alone answer with. */
+/** Codes that the dashboard's, the operator's or MDS's endpoints, or downloads, which take no key, alone answer with. */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
   "conflict",
   "download_link_ended",
   "last_one",
+  "not_acceptable",
   "range_not_satisfiable",
   "ride_conflict",
 ]);

@@ -11,6 +11,7 @@ export const errorMessages = {
     missingSpace: "Between Bearer and the key there must be one space.",
     notOneKey: "After Bearer there must be one space and then the key, nothing else.",
     notBearer: "The Authorization header must be: the word Bearer, one space, the key.",
+    accessToken: "The access token is wrong or has expired. Ask for another at /mds/token.",
     malformedKey: "The key is incomplete or mistyped: its form or its checksum is wrong.",
     unknownKey: "The key is unknown.",
     inactiveKey: "The key {id} (…{last4}) is {status}. Ask the operator for a new one.",
@@ -26,6 +27,7 @@ export const errorMessages = {
   forbidden: {
     missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
     operatorKey: "An operator key does not reach the partners' interface. Use a partner's key.",
+    agencyKey: "An agency's key reads /mds alone. Use a partner's key here.",
     viewer: "You may read this, but not change it. Ask an admin among your people to do it.",
     operatorReads: "The operator's people read a partner's pages, but change nothing there.",
     suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
@@ -127,6 +129,10 @@ export const errorMessages = {
   not_found: {
     path: "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
     pathId: "There is no such resource: the identifier in the path {issue}.",
+    device: "There is no vehicle with this device_id.",
+    hourAhead: "The hour is not over yet. Ask again after {at}.",
+    hourBefore: "The hour lies before the service began, at {since}.",
+    hourPast: "The hour is no longer kept: events are kept for {days} days.",
     alert: "There is no alert with this id, or it ended long ago.",
     bike: "There is no bike with this id.",
     description: "You have set nothing of {id} that could be removed.",

@@ -66,6 +66,9 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** Years for which rides, fleet and stations of the whole system are kept by the quarter of an hour: to compare years. */
 export const SYSTEM_SUM_RETENTION_YEARS = 5;
 
+/** Days for which the vehicle events that agencies read are kept: 13 months. */
+export const VEHICLE_EVENT_DAYS = 396;
+
 /** Pairs of stations with fewer rides are left out of flows: they could show one person's way. */
 export const MIN_FLOW_RIDES = 5;
 

@@ -43,6 +43,7 @@ export const issueTexts = {
   enum: "must be one of {values}",
   integer: "must be an integer",
   month: "must be a month such as 2026-10",
+  utcHour: "must be an hour in UTC such as 2026-10-31T08",
   positiveInteger: "must be an integer, 1 or more",
   integerRange: "must be an integer from {minimum} to {maximum}",
   range: "must be between {minimum} and {maximum}",

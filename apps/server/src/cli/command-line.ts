@@ -136,6 +136,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["rides"], load: async () => (await import("./fleet.ts")).registerRides },
   { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
   { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
+  { words: ["mds"], load: async () => (await import("./mds.ts")).registerMds },
   { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
   { words: ["secrets"], load: async () => (await import("./maintenance.ts")).registerSecrets },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },

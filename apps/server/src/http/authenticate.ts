@@ -75,6 +75,27 @@ async function judge(
   throw await refuse(`${status}_key`, error, request, options, key.id);
 }
 
+/** Tokens that stand for keys for a while. */
+export interface AccessTokens {
+  /** Returns the key for which a token stands; undefined when the token is not ours, or has expired. */
+  keyOf(token: string): Promise<KeyRow | undefined>;
+}
+
+/**
+ * Returns the key for which an access token stands.
+ * @throws ServiceError `unauthorized`; `rate_limited` when the address has sent too many wrong credentials
+ */
+export async function findKeyOfToken(
+  token: string,
+  tokens: AccessTokens,
+  request: FastifyRequest,
+  options: AuthenticateOptions,
+): Promise<KeyRow> {
+  const key = await tokens.keyOf(token);
+  if (key !== undefined && isUsable(key, options.clock())) return key;
+  throw await refuse("unknown_key", invalidKey("accessToken"), request, options, key?.id);
+}
+
 function isUsable(key: KeyRow, now: number): boolean {
   return keyStatus(key, now) === "active" && !key.partner_suspended;
 }

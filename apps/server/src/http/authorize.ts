@@ -1,3 +1,4 @@
+import { MDS_SCOPE } from "@bikeshare/contract/mds";
 import {
   missingScope,
   type RateDecision,
@@ -12,12 +13,14 @@ import type { LastUses } from "../partners/keys/key-cache.ts";
 import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
 import type { KeyRow } from "../partners/keys/service.ts";
 import {
+  type AccessTokens,
   authenticate,
   type AuthenticateOptions,
   type CompromisedKeysOptions,
   endpointOf,
   keysIn,
   keysInUrl,
+  findKeyOfToken,
   markCompromisedKeys,
 } from "./authenticate.ts";
 import type { PublicLimit } from "./public-limit.ts";
@@ -33,6 +36,8 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   /** The treatment of keys that were exposed. */
   readonly compromisedKeys: CompromisedKeysOptions;
   /** Decides on requests to the console, which bring a session instead of a key. */
+  /** The access tokens of agencies; undefined: none are served. */
+  readonly tokens?: AccessTokens | undefined;
   readonly authorizeConsole: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
@@ -92,11 +97,18 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   }
   if (scope === "console") return options.authorizeConsole(request, reply);
   const asked = { request, reply, transport, scope, parameterScopes, path };
-  const key = authenticate(request, options);
+  const token = scope === MDS_SCOPE ? ACCESS_TOKEN.exec(request.headers.authorization ?? "")?.[1] : undefined;
+  const key =
+    token === undefined || options.tokens === undefined
+      ? authenticate(request, options)
+      : findKeyOfToken(token, options.tokens, request, options);
   return key instanceof Promise
     ? key.then((found) => limitRate(found, asked, options))
     : limitRate(key, asked, options);
 }
+
+/** A JSON Web Token, which begins with the JSON of its header. */
+const ACCESS_TOKEN = /^bearer (eyJ[\w-]*\.[\w-]+\.[\w-]+)$/i;
 
 /** A request with a known caller, and its endpoint. */
 interface Asked {
@@ -167,6 +179,10 @@ function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOpt
 
 function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;
+  if (key.scopes.includes(MDS_SCOPE) && scope !== MDS_SCOPE) {
+    const headers = { "www-authenticate": `Bearer error="insufficient_scope"` };
+    return serviceError("forbidden", "agencyKey", {}, { headers });
+  }
   if (isOperator && scope !== "operator") {
     const headers = { "www-authenticate": `Bearer error="insufficient_scope"` };
     return serviceError("forbidden", "operatorKey", {}, { headers });

@@ -1,4 +1,5 @@
 import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
+import { MDS_MEDIA_TYPE } from "@bikeshare/contract/mds";
 import { bodyTooLarge, methodNotAllowed, ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../storage/db/errors.ts";
@@ -35,9 +36,9 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
     reply
       .code(errorCatalogue[code].status)
       .headers(known.headers)
-      .header("content-type", "application/json")
+      .header("content-type", isMds(request) ? MDS_MEDIA_TYPE : "application/json")
       // Sent as bytes: Fastify adds a charset to a text, and no hook can remove it when the router itself failed.
-      .send(Buffer.from(errorJson(code, known.httpMessage)))
+      .send(Buffer.from((isMds(request) ? mdsErrorJson : errorJson)(code, known.httpMessage)))
   );
 }
 
@@ -113,6 +114,16 @@ function isClientError(error: unknown): boolean {
 export function errorJson(error: ErrorCode, message: string): string {
   const body: ErrorBody = { error, message };
   return JSON.stringify(body);
+}
+
+/** Tells whether a request is one of the Mobility Data Specification, whose errors have a form of their own. */
+function isMds({ url }: FastifyRequest): boolean {
+  return url.startsWith("/mds/");
+}
+
+/** Returns the text of an error's body as MDS has it. */
+export function mdsErrorJson(error: string, message: string): string {
+  return JSON.stringify({ error, error_description: message, error_details: [message] });
 }
 
 /** Answers paths that do not exist (404) and methods that a path does not take (405, with `Allow`). */

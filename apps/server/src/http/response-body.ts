@@ -183,8 +183,8 @@ function toBytes(text: string): Buffer {
   return bytes;
 }
 
-/** The dashboard's media types apart from JSON: files and streams of events. */
-const NOT_JSON = /^(text\/(csv|event-stream)|application\/octet-stream)\b/;
+/** Media types apart from JSON: the dashboard's files and streams of events, and what agencies read. */
+const NOT_JSON = /^(text\/(csv|event-stream)|application\/(octet-stream|vnd\.mds\+json))\b/;
 
 /**
  * Sets `application/json` without a charset, since JSON is always UTF-8 and the API documents exactly this type. Every

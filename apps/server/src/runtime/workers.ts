@@ -2,6 +2,7 @@ import { startAlertSweeper, startPastAlertsSweeper } from "../city/alerts/servic
 import { startPublicIdSweeper } from "../city/bikes/public-ids.ts";
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
+import { startVehicleLogSweeper } from "../city/fleet/vehicle-log.ts";
 import { startPastSumsSweeper, startSumming } from "../city/history/sums.ts";
 import { systemsOf } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
@@ -117,8 +118,8 @@ function startSums({ db, clock, conditions }: WorkersOptions): Work[] {
   ];
 }
 
-/** Starts the deletion of rows that are of no more use. */
-function startSweepers({ db, clock, conditions }: WorkersOptions): Work[] {
+/** Starts the deletion of rows that are of no more use, and what makes up for rows that are missing. */
+function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
   const reporting = reportingTo(conditions);
   return [
     startIdempotencySweeper({
@@ -144,6 +145,11 @@ function startSweepers({ db, clock, conditions }: WorkersOptions): Work[] {
       clock,
       systems: () => systemIds(db),
       ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
+    }),
+    startVehicleLogSweeper({
+      ...{ db, clock, ids },
+      systems: () => systemIds(db),
+      ...reporting("beginning vehicle logs", { quietMs: 5 * 60_000 }),
     }),
   ];
 }

@@ -48,6 +48,7 @@ const fields: Readonly<Record<string, string>> = {
   "keys list": "keys",
   "keys revoke": "id revoked_at",
   "keys rotate": "id key scopes expires_at rate_limit replaces replaced_key_ends_at",
+  "mds create-agency": "client_id name agency_id provider_id key_id key vehicles",
   migrate: "applied",
   "migrate plan": "steps",
   openapi: "openapi info servers tags paths webhooks components",
@@ -238,6 +239,7 @@ async function runPartners(): Promise<string> {
   await json("partners", "suspend", partner);
   await json("partners", "resume", partner);
   await json("partners", "list");
+  await json("mds", "create-agency", "City");
   return partner;
 }
 

@@ -107,6 +107,11 @@ export const variableGroups: readonly VariableGroup[] = [
       },
       { name: "DOCS", value: "on", meaning: "`off`: no guides and reference at `/docs`." },
       {
+        name: "MDS",
+        value: "off",
+        meaning: "`on`: [cities](cities.md) read vehicles at `/mds`.",
+      },
+      {
         name: "SECURITY_CONTACT",
         unset: "none",
         meaning: "Whom to tell of a weakness, such as `mailto:security@example.com`, in `/.well-known/security.txt`.",

@@ -134,6 +134,7 @@ export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, pu
     reported_position_at: now,
     reported_range_at: now,
     public_id: publicId,
+    last_event: null,
   };
 }
 

@@ -1,12 +1,15 @@
 import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { Transaction } from "../../storage/db/database.ts";
+import { rowsOfSystem } from "../../storage/db/rows.ts";
 import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
 import { recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
+import type { VehicleEvent } from "./vehicle-events.rules.ts";
 
 /*
  * The statements that only command.ts may run: a caller that wrote a bike without command.ts could forget the counters that
@@ -64,16 +67,31 @@ const insertBikeRows = statement(
 );
 
 // The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row.
-const updateBikeRows = statement(
-  "fleet.updateBikes",
-  `with changed as (
+const updateBikeRows = (name: string, step = "") =>
+  statement(
+    name,
+    `with ${step}changed as (
    update bikes b set ${CHANGED}, ${columns.without("id").assignments("w")}, ${updatedAt("b", "$2")}
    from ${columns.unnest(3, "w")}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
      select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
    select json from changed where json is not null order by id`,
+  );
+const updateUnloggedBikes = updateBikeRows("fleet.updateBikes");
+
+const eventColumns = columnsOfTable("vehicle_events").without("system_id");
+const FIRST_EVENT_PARAMETER = 3 + columns.names.length;
+const updateLoggedBikes = updateBikeRows(
+  "fleet.updateLoggedBikes",
+  `logged as (
+     insert into vehicle_events (system_id, ${eventColumns.list()})
+     select placed.system_id, ${eventColumns.list("event")}
+     from ${rowsOfSystem(eventColumns.unnest(FIRST_EVENT_PARAMETER, "event"))}),
+   `,
 );
+
+const findProvider = statement("fleet.isLogged", "select 1 as n from mds_providers where system_id = $1");
 
 const insertRetiredPublicIds = statement(
   "fleet.retirePublicIds",
@@ -231,14 +249,31 @@ export function insertBikes(
   return tx.query<InsertedBike>(insertBikeRows, [systemId, now, ...columns.arrays(bikes)]);
 }
 
-/** Updates locked bikes. @returns the JSON of those whose state changed, where an endpoint wants to be notified of it */
+/** Tells whether the vehicle events of a system are logged. */
+export async function isLoggedSystem(tx: Transaction, systemId: string): Promise<boolean> {
+  return (await tx.query(findProvider, [systemId])).length > 0;
+}
+
+/** An event, and the bike whose it is. */
+export interface LoggedEvent extends VehicleEvent {
+  readonly bike_id: string;
+}
+
+/**
+ * Updates locked bikes, and logs their events.
+ * @returns the JSON of those whose state changed, where an endpoint wants to be notified of it
+ */
 export async function updateBikes(
   tx: Transaction,
   systemId: string,
   now: Date,
   bikes: readonly BikeState[],
+  events: readonly LoggedEvent[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ json: string }>(updateBikeRows, [systemId, now, ...columns.arrays(bikes)]);
+  const values = [systemId, now, ...columns.arrays(bikes)];
+  const rows = await (events.length === 0
+    ? tx.query<{ json: string }>(updateUnloggedBikes, values)
+    : tx.query<{ json: string }>(updateLoggedBikes, [...values, ...eventColumns.arrays(events.map(eventRow))]));
   return rows.map(({ json }) => json);
 }
 
@@ -268,6 +303,10 @@ export async function lockCountedStations(
 /** Makes the counters of locked, operated stations equal to their bikes. */
 export function updateCounters(tx: Transaction, systemId: string, now: Date, stationIds: readonly string[]): void {
   tx.send(recount, [systemId, stationIds, now]);
+}
+
+function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
+  return { ...event, at: new Date(at), recorded_at: new Date(recordedAt), happened_on: dayOf(at) };
 }
 
 /** A change of the counters of a station that mirrors a feed, by vehicle type; valid until the next snapshot. */

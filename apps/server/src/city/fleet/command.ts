@@ -9,6 +9,7 @@ import { type BikeState, changedBike, newPublicId } from "./bike.rules.ts";
 import {
   type CounterShift,
   insertBikes,
+  isLoggedSystem,
   lockBikes,
   lockBikesOfReservations,
   lockBikesOfRides,
@@ -30,12 +31,18 @@ import {
 } from "./reservation-queries.ts";
 import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
 import { type LockedStation, lockStations } from "./station-queries.ts";
+import { OPERATOR } from "./station.rules.ts";
+import { type EventCause, type VehicleEvent, vehicleEvents } from "./vehicle-events.rules.ts";
 
 /** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
   /** The bikes as they were locked. */
   readonly held: Map<string, BikeState>;
   readonly bikes: Map<string, BikeState>;
+  /** What happened to bikes, for the log of vehicle events. */
+  readonly causes: Map<string, EventCause[]>;
+  /** Bikes whose events are logged from now on. */
+  readonly logStarts: Set<string>;
   /** Stations whose bikes were changed. */
   readonly stationIds: Set<string>;
   /** Stations to which bikes came. */
@@ -52,6 +59,8 @@ function noEffects(): Effects {
   return {
     held: new Map(),
     bikes: new Map(),
+    causes: new Map(),
+    logStarts: new Set(),
     stationIds: new Set(),
     arrivals: new Set(),
     shifts: [],
@@ -240,14 +249,37 @@ export class FleetCommand implements Command {
   async insertBikes(bikes: readonly BikeState[]): Promise<ReadonlySet<string>> {
     if (bikes.length === 0) return new Set();
     this.locks("bikes");
-    const inserted = await insertBikes(this.tx, this.systemId, this.now, bikes);
+    const [inserted, isLogged] = await Promise.all([
+      insertBikes(this.tx, this.systemId, this.now, bikes),
+      isLoggedSystem(this.tx, this.systemId),
+    ]);
     const stationIds = bikes.map(({ station_id: stationId }) => stationId);
     this.bikesWritten(
       stationIds,
       inserted.map(({ json }) => json),
     );
     this.count("bikes", inserted.length);
-    return new Set(inserted.map(({ id }) => id));
+    const ids = new Set(inserted.map(({ id }) => id));
+    if (isLogged) {
+      for (const bike of bikes) {
+        if (!ids.has(bike.id)) continue;
+        this.#hold(bike);
+        this.beginLog(bike);
+      }
+    }
+    return ids;
+  }
+
+  /** Logs the events of a locked bike from now on. Bikes of feeds change their ids, and are no vehicles that MDS can name. */
+  beginLog(bike: BikeState): void {
+    if (bike.last_event !== null || (bike.source ?? OPERATOR) !== OPERATOR) return;
+    this.#effects.logStarts.add(bike.id);
+    this.changeBike(bike, {});
+  }
+
+  /** Says why a bike changes, for the log of vehicle events. */
+  noteCause(bikeId: string, cause: EventCause): void {
+    this.#effects.causes.set(bikeId, [...(this.#effects.causes.get(bikeId) ?? []), cause]);
   }
 
   /**
@@ -273,6 +305,7 @@ export class FleetCommand implements Command {
       const occurredAt = endedAt < createdAt ? createdAt : endedAt;
       this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
       const bike = this.bikes.get(reservation.bike_id);
+      this.noteCause(reservation.bike_id, { type: "reservation_cancel", at: occurredAt });
       if (bike?.reservation_id === reservation.id) this.changeBike(bike, { reservation_id: null });
     }
     return ended;
@@ -362,8 +395,14 @@ export class FleetCommand implements Command {
   async #writeChangedBikes(): Promise<void> {
     const changed = changedBikes(this.#effects);
     if (changed.length === 0) return;
-    const rows = changed.map((change) => withPublicId(change, this.ids));
-    const written = updateBikes(this.tx, this.systemId, this.now, rows);
+    const events = changed.map(({ before, after }) => this.#eventsOf(before, after));
+    const rows = changed.map((change, index) => {
+      const last = events[index]?.at(-1);
+      const row = withPublicId(change, this.ids);
+      return last === undefined ? row : { ...row, last_event: JSON.stringify(last) };
+    });
+    const logged = events.flatMap((its, index) => its.map((event) => ({ ...event, bike_id: rows[index]?.id ?? "" })));
+    const written = updateBikes(this.tx, this.systemId, this.now, rows, logged);
     const retired = changed.flatMap(({ before: { id, public_id: publicId } }, index) =>
       publicId === null || publicId === rows[index]?.public_id ? [] : [{ publicId, bikeId: id }],
     );
@@ -371,14 +410,27 @@ export class FleetCommand implements Command {
     for (const { before, after } of changed) {
       const vehicleTypeId = before.vehicle_type_id;
       for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
-      this.#effects.held.set(after.id, after);
     }
+    for (const [index, { after }] of changed.entries()) {
+      const held = { ...after, last_event: rows[index]?.last_event ?? null };
+      this.#effects.held.set(after.id, held);
+      this.#effects.bikes.set(after.id, held);
+    }
+    this.#effects.causes.clear();
     for (const { before, after } of changed)
       if (after.station_id !== null && after.station_id !== before.station_id)
         this.#effects.arrivals.add(after.station_id);
     const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
     this.recountStations(touched.filter((id) => id !== null));
     this.bikesWritten([], await written);
+  }
+
+  /** Returns what is to be logged of a changed bike. */
+  #eventsOf(before: BikeState, after: BikeState): VehicleEvent[] {
+    const { causes, logStarts } = this.#effects;
+    if (before.last_event === null && !logStarts.delete(before.id)) return [];
+    const change = { before, after, causes: causes.get(before.id) ?? [] };
+    return vehicleEvents(change, { now: this.now, randomBytes: (bytes) => this.ids.randomBytes(bytes) });
   }
 
   async #writeCounters(): Promise<void> {

@@ -76,6 +76,8 @@ interface Finish {
   /** The bike after the ride; undefined when the bike is removed or on another ride. */
   readonly bike: BikeState | undefined;
   readonly facts: Partial<BikeState>;
+  /** Where the ride ended; undefined: where its bike is afterwards. */
+  readonly location?: ReportedLocation;
 }
 
 type Decide<Item> = (entry: Indexed<Item>, batch: RideBatch) => Finish | undefined;
@@ -87,10 +89,14 @@ function finishBy<Item extends RideItem>(decide: Decide<Item>) {
     for (const entry of items) {
       const decision = decide(entry, batch);
       if (decision === undefined) continue;
-      const { ride, bike, facts, warning } = decision;
+      const { ride, bike, facts, warning, location } = decision;
       batch.rides.set(ride.id, ride);
       finished.set(ride.id, ride);
-      if (bike !== undefined) command.changeBike(bike, facts);
+      if (bike !== undefined) {
+        command.changeBike(bike, facts);
+        const type = ride.status === "completed" ? "trip_end" : "trip_cancel";
+        command.noteCause(bike.id, { type, at: ride.ended_at, location });
+      }
       results.done(entry.index, ride.id, "updated", warning);
     }
     const cancelled = [...finished.values()].flatMap(({ status, reservation_id: id, ended_at: at }) =>
@@ -130,8 +136,9 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
   };
   const bike = bikeOn(ride, batch);
   if (bike === undefined) return { ride: ended, warning: end.warning, bike, facts: {} };
-  const facts = backFromRide(bike, end.at, endLocation(item, stations));
-  return { ride: ended, warning: availableAgain(bike, facts) ?? end.warning, bike, facts };
+  const location = endLocation(item, stations);
+  const facts = backFromRide(bike, end.at, location);
+  return { ride: ended, warning: availableAgain(bike, facts) ?? end.warning, bike, facts, location };
 }
 
 function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finish | undefined {

@@ -11,7 +11,13 @@ import {
 import type { CommandContext } from "../../command-context.ts";
 import { valueOf } from "../../storage/db/rows.ts";
 import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
-import { type BikeState, missingStation, type NamedStations, presentStation } from "./bike.rules.ts";
+import {
+  type BikeState,
+  missingStation,
+  type NamedStations,
+  presentStation,
+  type ReportedLocation,
+} from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
 import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
@@ -46,11 +52,20 @@ async function start(
     } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
   }
   await fulfilReservations(command, started);
-  for (const { id, bike_id: bikeId, started_at: occurredAt } of started) {
-    command.changeBike(valueOf(command.bikes, bikeId), { ride_id: id, reservation_id: null });
+  for (const ride of started) {
+    const { id, bike_id: bikeId, started_at: occurredAt } = ride;
+    const bike = valueOf(command.bikes, bikeId);
+    command.changeBike(bike, { ride_id: id, reservation_id: null });
+    command.noteCause(bikeId, { type: "trip_start", at: occurredAt, location: startLocation(ride, bike) });
     command.record({ name: "ride.started", occurredAt, partnerId: null, data: valueOf(inserted, id) });
   }
   command.countRides(started.map((ride) => ride.started_at));
+}
+
+/** Returns where a ride started: where its bike was, unless the operator names another station. */
+function startLocation({ start_station_id: stationId }: RideState, bike: BikeState): ReportedLocation | undefined {
+  if (stationId === bike.reported_station_id) return undefined;
+  return { reported_station_id: stationId, reported_lat: null, reported_lon: null };
 }
 
 /** Ends the reservations that hold the bikes of rides that have started: fulfilled, or expired where that is overdue. */

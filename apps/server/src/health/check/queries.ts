@@ -208,6 +208,16 @@ const history: readonly InvariantText[] = [
   ],
 ];
 
+const vehicleLog: readonly InvariantText[] = [
+  [
+    "vehicle_log",
+    "the state of a bike is the state of its newest vehicle event. A process of an older release, which worked beside this one, may have written a state that is not logged: the next change logs it.",
+    `select id from bikes where system_id = $1 and last_event is not null
+       and vehicle_state is distinct from last_event::json ->> 'vehicle_state'`,
+    "warning",
+  ],
+];
+
 const QUARTER = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
 // Of the last day that is settled. Hours that are to be summed again, and those of rides that summing has not read, may differ.
@@ -277,6 +287,7 @@ const fleetInvariants = [
   ...stationCounters,
   ...history,
   ...sums,
+  ...vehicleLog,
   ...counts,
 ];
 

@@ -73,7 +73,17 @@ const recordUse = statement(
    where k.system_id = u.system_id and k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
 );
 
+const agencyOfPartner = statement(
+  "keys.agencyOfPartner",
+  "select 1 as n from agencies where system_id = $1 and partner_id = $2",
+);
+
 const notifyChanged = statement("keys.notifyChanged", `select pg_notify('keys', $1)`);
+
+/** Tells whether a partner is an agency. */
+export async function isAgencyPartner(db: Queryable, systemId: string, partnerId: string): Promise<boolean> {
+  return (await db.query(agencyOfPartner, [systemId, partnerId])).length > 0;
+}
 
 /** Deletes a key. Its acts stay in the audit log. */
 export async function deleteKey(db: Queryable, systemId: string, id: string): Promise<void> {

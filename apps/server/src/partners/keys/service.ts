@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
+import { MDS_SCOPE } from "@bikeshare/contract/mds";
 import { type KeyKind, keyStatus, RATE_WINDOW_MS } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
@@ -14,6 +15,7 @@ import {
   findKeysByHash,
   findReplacedKey,
   insertKey,
+  isAgencyPartner,
   type KeyRow,
   listKeys,
   lockKey,
@@ -25,12 +27,15 @@ import {
 
 export type { KeyRow, KeyUse } from "./queries.ts";
 
+/** A scope of partners, or the one that agencies alone have. */
+type KeyScope = Scope | typeof MDS_SCOPE;
+
 export interface IssueInput {
   readonly systemId: string;
   readonly kind: KeyKind;
   /** Null for an operator key. */
   readonly partnerId: string | null;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly KeyScope[];
   readonly name?: string | null;
   readonly expiresAt?: Date | null;
   readonly rateLimit?: number | null;
@@ -137,7 +142,7 @@ export async function rotateKey(
         systemId,
         kind: old.partner_id === null ? "operator" : kind,
         partnerId: old.partner_id,
-        scopes: old.scopes as readonly Scope[], // they were checked when the old key was issued
+        scopes: old.scopes as readonly KeyScope[], // they were checked when the old key was issued
         name: old.name,
         expiresAt: old.expires_at,
         rateLimit: old.rate_limit,
@@ -226,6 +231,7 @@ async function issue(
   const { madeByPartner: made_by_partner = false } = input;
   const rights = { scopes, expires_at: expiresAt, rate_limit: rateLimit };
   const created_at = new Date(context.clock());
+  await requireScopesOfOwner(tx, systemId, partner_id, scopes);
   if (made_by_partner) await requireAllowed(tx, { system_id: systemId, partner_id, ...rights, created_at });
   await insertKey(tx, {
     ...{ system_id: systemId, id, partner_id, name, ...rights, scopes: [...scopes] },
@@ -239,6 +245,20 @@ async function issue(
     detail: { ...detail, partner_id, ...rights, ...by },
   });
   return { id, key, ...rights };
+}
+
+/** @throws ServiceError when an agency were to read anything but MDS, or another partner MDS */
+async function requireScopesOfOwner(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string | null,
+  scopes: readonly string[],
+): Promise<void> {
+  const isAgency = partnerId !== null && (await isAgencyPartner(tx, systemId, partnerId));
+  const isForAgency = scopes.includes(MDS_SCOPE);
+  if (isAgency && (!isForAgency || scopes.length > 1))
+    throw commandError("conflict", "agencyKey", { scope: MDS_SCOPE, partnerId });
+  if (!isAgency && isForAgency) throw commandError("conflict", "noAgency", { scope: MDS_SCOPE });
 }
 
 /**

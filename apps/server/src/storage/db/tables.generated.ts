@@ -2,6 +2,11 @@
 
 /** The tables and the values of their columns as they are read. */
 export interface Tables {
+  readonly agencies: {
+    readonly system_id: string;
+    readonly partner_id: string;
+    readonly agency_id: string;
+  };
   readonly alerts: {
     readonly name: string;
     readonly scope: string;
@@ -57,6 +62,7 @@ export interface Tables {
     readonly json: string;
     readonly change_position: number;
     readonly source_facts: unknown;
+    readonly last_event: string | null;
   };
   readonly change_resets: {
     readonly system_id: string;
@@ -363,6 +369,12 @@ export interface Tables {
     readonly noted_changes: number;
     readonly late_changes: number;
   };
+  readonly mds_providers: {
+    readonly system_id: string;
+    readonly provider_id: string;
+    readonly namespace: string;
+    readonly logged_since: Date;
+  };
   readonly memberships: {
     readonly system_id: string;
     readonly person_id: string;
@@ -659,6 +671,20 @@ export interface Tables {
     readonly hash: Uint8Array;
     readonly expires_at: Date;
   };
+  readonly vehicle_events: {
+    readonly system_id: string;
+    readonly happened_on: string;
+    readonly at: Date;
+    readonly id: string;
+    readonly bike_id: string;
+    readonly vehicle_state: string;
+    readonly event_type: string;
+    readonly ride_id: string | null;
+    readonly station_id: string | null;
+    readonly lat: number | null;
+    readonly lon: number | null;
+    readonly recorded_at: Date;
+  };
   readonly vehicle_types: {
     readonly system_id: string;
     readonly id: string;
@@ -845,10 +871,11 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
+  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid" },
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
-  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint", source_facts: "json" },
+  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint", source_facts: "json", last_event: "text" },
   change_resets: { system_id: "text", list: "text", n: "bigint" },
   check_acknowledgements: { name: "text", scope: "text", subject: "text", severity: "text", acknowledged_at: "timestamptz", until: "timestamptz", found_at: "timestamptz", found_count: "integer" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
@@ -880,6 +907,7 @@ export const columnTypes = {
   key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text", made_by_partner: "boolean" },
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint", noted_changes: "bigint", late_changes: "bigint" },
+  mds_providers: { system_id: "text", provider_id: "uuid", namespace: "uuid", logged_since: "timestamptz" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", oldest_program: "text", steps_done: "integer", position: "text[]", applied_at: "timestamptz" },
   operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
@@ -908,6 +936,7 @@ export const columnTypes = {
   sum_progress: { system_id: "text", position: "bigint", summed_from: "timestamptz", next_hour: "timestamptz", summed_to: "timestamptz", flows_to: "timestamptz", time_zone: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
+  vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
   webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_truncated: "boolean", truncation_reason: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_attempt_at: "timestamptz", next_attempt_reason: "text" },
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },

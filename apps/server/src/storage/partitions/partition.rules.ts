@@ -1,4 +1,9 @@
-import { EVENT_RETENTION_DAYS, HISTORY_RETENTION_DAYS, REQUEST_LOG_DAYS } from "@bikeshare/contract";
+import {
+  EVENT_RETENTION_DAYS,
+  HISTORY_RETENTION_DAYS,
+  REQUEST_LOG_DAYS,
+  VEHICLE_EVENT_DAYS,
+} from "@bikeshare/contract";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -15,7 +20,8 @@ export interface DailyTable {
     | "request_log"
     | "key_usage_minutes"
     | "audit_log"
-    | "station_changes";
+    | "station_changes"
+    | "vehicle_events";
   readonly day: DayColumn["day"];
   /** The period of a partition; a day by default. A month suits tables with few rows that are kept for long. */
   readonly period?: "month";
@@ -37,7 +43,7 @@ export interface DailyTable {
 /** A table, and its column with the day of a row. */
 export interface DayColumn {
   readonly table: string;
-  readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on" | "changed_on";
+  readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on" | "changed_on" | "happened_on";
 }
 
 /** Rows of another table that belong to a day. */
@@ -98,6 +104,13 @@ export const dailyTables: readonly DailyTable[] = [
     period: "month",
     hasDefault: true,
     retentionDays: HISTORY_RETENTION_DAYS,
+    dependents: [],
+  },
+  {
+    name: "vehicle_events",
+    day: "happened_on",
+    hasDefault: true,
+    retentionDays: VEHICLE_EVENT_DAYS,
     dependents: [],
   },
 ];

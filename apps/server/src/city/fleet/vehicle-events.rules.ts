@@ -1,0 +1,182 @@
+import { type MdsEventType, type MdsVehicleState, mdsTransitions, mdsTripEventTypes } from "@bikeshare/contract/mds";
+import { uuidOfTime } from "../../uuids.ts";
+import type { BikeState, ReportedLocation } from "./bike.rules.ts";
+
+/** One change of a vehicle's state, as the log of vehicle events and the bike's own row keep it. */
+export interface VehicleEvent {
+  /** UUID version 7. */
+  readonly id: string;
+  /** Milliseconds since 1970, later than every earlier event of the vehicle. */
+  readonly at: number;
+  /** When it was recorded. */
+  readonly recorded_at: number;
+  readonly vehicle_state: MdsVehicleState;
+  readonly event_type: MdsEventType;
+  readonly ride_id: string | null;
+  readonly station_id: string | null;
+  readonly lat: number | null;
+  readonly lon: number | null;
+}
+
+/** What a command did to a bike's ride or reservation, beside what the bike's own row tells. */
+export interface EventCause {
+  readonly type: "trip_start" | "trip_end" | "trip_cancel" | "reservation_cancel";
+  /** When it happened. */
+  readonly at: Date;
+  /** Where it happened; undefined: where the bike is. */
+  readonly location?: ReportedLocation | undefined;
+}
+
+/** A bike as a command found it, and as the command leaves it. */
+interface BikeChange {
+  readonly before: BikeState;
+  readonly after: BikeState;
+  readonly causes: readonly EventCause[];
+}
+
+interface EventSurroundings {
+  readonly now: Date;
+  readonly randomBytes: (bytes: number) => Uint8Array;
+}
+
+/** Returns a bike's newest event, as its row keeps it; undefined when its events are not logged. */
+function lastEventOf({ last_event: json }: Pick<BikeState, "last_event">): VehicleEvent | undefined {
+  return json === null ? undefined : (JSON.parse(json) as VehicleEvent); // only the statement that logs it writes it
+}
+
+/**
+ * Returns the events of a bike's change, each with one type, so that the transitions of MDS hold from each to the next. An
+ * event that is known late is placed after the newest known one. A bike without an event begins as one that is dropped off.
+ */
+export function vehicleEvents({ before, after, causes }: BikeChange, surroundings: EventSurroundings): VehicleEvent[] {
+  const log = new EventLog(lastEventOf(before), after, surroundings);
+  const causeOf = (...types: EventCause["type"][]) => causes.find(({ type }) => types.includes(type));
+  if (before.last_event !== null && before.ride_id !== null && before.ride_id !== after.ride_id) {
+    const end = causeOf("trip_end", "trip_cancel");
+    log.step("on_trip", end?.type ?? "trip_end", end, before.ride_id);
+  }
+  const start = after.ride_id !== null && after.ride_id !== before.ride_id ? causeOf("trip_start") : undefined;
+  const isHeldOn = before.reservation_id === after.reservation_id || start !== undefined;
+  if (before.last_event !== null && before.reservation_id !== null && !isHeldOn && log.state === "reserved")
+    log.step("reserved", "reservation_cancel", causeOf("reservation_cancel"));
+  if (start !== undefined) {
+    log.step(log.state === "reserved" ? "reserved" : "available", "trip_start", start, after.ride_id);
+  }
+  const isReported = after.vehicle_state === after.reported_state && after.reported_state !== before.reported_state;
+  log.moveTo(after.vehicle_state, (isReported ? after.reported_state_at : null) ?? surroundings.now);
+  return log.events;
+}
+
+/** Where an event happened, and during which ride. */
+interface EventPlace {
+  readonly rideId?: string | null;
+  readonly location?: ReportedLocation | undefined;
+}
+
+class EventLog {
+  readonly events: VehicleEvent[] = [];
+  state: MdsVehicleState;
+  #last: VehicleEvent | undefined;
+  readonly #bike: BikeState;
+  readonly #surroundings: EventSurroundings;
+
+  constructor(last: VehicleEvent | undefined, bike: BikeState, surroundings: EventSurroundings) {
+    this.state = last?.vehicle_state ?? "removed";
+    this.#last = last;
+    this.#bike = bike;
+    this.#surroundings = surroundings;
+  }
+
+  /** Adds an event, after those that lead from the logged state to the one that the event's type needs. */
+  step(needed: MdsVehicleState, type: MdsEventType, cause: EventCause | undefined, rideId: string | null = null): void {
+    const at = cause?.at ?? this.#surroundings.now;
+    const place = { rideId, location: cause?.location };
+    this.moveTo(needed, at, place);
+    const found = mdsTransitions.find(
+      (each) => each.type === type && (each.from as readonly string[]).includes(needed),
+    );
+    if (found === undefined) throw new Error(`MDS has no ${type} from ${needed}`);
+    this.#add(found.to, type, at, place);
+  }
+
+  /** Adds the events that lead from the logged state to another. */
+  moveTo(state: MdsVehicleState, at: Date, place: EventPlace = { rideId: this.#bike.ride_id }): void {
+    // Whatever a vehicle is first, it was dropped off.
+    if (this.#last === undefined) this.#add("available", "provider_drop_off", at, place);
+    for (const { type, to } of shortestPath(this.state, state)) this.#add(to, type, at, place);
+  }
+
+  #add(
+    state: MdsVehicleState,
+    type: MdsEventType,
+    at: Date,
+    { rideId = null, location = this.#bike }: EventPlace,
+  ): void {
+    const { now, randomBytes } = this.#surroundings;
+    const { reported_station_id: stationId, reported_lat: lat, reported_lon: lon } = location;
+    const isLocated = stationId !== null || lat !== null;
+    const event: VehicleEvent = {
+      id: uuidOfTime(now.getTime(), randomBytes),
+      at: Math.max(at.getTime(), (this.#last?.at ?? Number.NEGATIVE_INFINITY) + 1),
+      recorded_at: now.getTime(),
+      vehicle_state: state,
+      event_type: type,
+      ride_id: mdsTripEventTypes.has(type) ? rideId : null,
+      // A vehicle that is lost is where it was last known to be.
+      station_id: isLocated ? stationId : (this.#last?.station_id ?? null),
+      lat: isLocated ? lat : (this.#last?.lat ?? null),
+      lon: isLocated ? lon : (this.#last?.lon ?? null),
+    };
+    this.#last = event;
+    this.state = state;
+    this.events.push(event);
+  }
+}
+
+/** The types of events, by the state before them, that are assumed where nobody has told of one. The likeliest is the first. */
+const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> = {
+  removed: ["provider_drop_off", "comms_lost"],
+  available: ["unspecified", "reservation_start", "trip_start", "comms_lost"],
+  non_operational: ["unspecified", "comms_lost"],
+  reserved: ["trip_start", "comms_lost"],
+  on_trip: ["comms_lost"],
+  non_contactable: ["comms_restored", "not_located"],
+  missing: ["located"],
+};
+
+type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
+
+/** Returns the fewest events that lead from one state to another: through `non_contactable` where MDS has no other way. */
+function shortestPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
+  const key = `${from} ${to}`;
+  const known = paths.get(key);
+  if (known !== undefined) return known;
+  const found = findPath(from, to);
+  paths.set(key, found);
+  return found;
+}
+
+const paths = new Map<string, readonly Step[]>();
+
+function findPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
+  const reached = new Map<MdsVehicleState, readonly Step[]>([[from, []]]);
+  const waiting = [from];
+  for (const state of waiting) {
+    for (const { type, to: next } of assumedSteps(state)) {
+      // Nobody is said to have ridden or reserved a vehicle that was on its way to another state.
+      const isPassed = next === to || (next !== "on_trip" && next !== "reserved");
+      if (!isPassed || reached.has(next)) continue;
+      reached.set(next, [...(reached.get(state) ?? []), { type, to: next }]);
+      waiting.push(next);
+    }
+  }
+  const path = reached.get(to);
+  if (path === undefined) throw new Error(`MDS has no way from ${from} to ${to}`);
+  return path;
+}
+
+function assumedSteps(state: MdsVehicleState): Step[] {
+  return assumedTypes[state].flatMap((type) =>
+    mdsTransitions.filter((each) => each.type === type && (each.from as readonly string[]).includes(state)),
+  );
+}

@@ -1,0 +1,88 @@
+import { hash } from "node:crypto";
+import { Readable } from "node:stream";
+import { MDS_MEDIA_TYPE, MDS_VERSION } from "@bikeshare/contract/mds";
+import type { FastifyRequest } from "fastify";
+import fresh from "fresh";
+import type { ActorContext } from "../../command-context.ts";
+import { callerOf, partnerOf } from "../../http/authenticate.ts";
+import { jsonBody } from "../../http/bind.ts";
+import { mdsErrorJson } from "../../http/errors.ts";
+import type { RecordContext } from "./records.rules.ts";
+import { type Agency, agencyOf, type AgencyReads, recordHourRead, type SettledHour } from "./service.ts";
+
+export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {}
+
+/**
+ * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
+ * older.
+ */
+export interface HeaderWriter {
+  header(name: string, value: string): unknown;
+}
+
+interface HourCall {
+  readonly request: FastifyRequest;
+  readonly reply: HeaderWriter;
+}
+
+/** A list of which agencies read whole hours. */
+interface HourList<Row> {
+  readonly path: string;
+  /** The name of the list in the document. */
+  readonly list: string;
+  /** Returns the hour; undefined when it is not settled. */
+  readonly open: (agency: Agency) => Promise<SettledHour<Row> | undefined>;
+  /** Returns a row as agencies see it; undefined: it is left out. */
+  readonly record: (row: Row, context: RecordContext) => object | undefined;
+}
+
+/** Answers with an hour of a list: 202 until it is settled, 304 to who has it. Each reading is in the audit log. */
+export async function answerHour<Row>(
+  context: HourContext,
+  { request, reply }: HourCall,
+  hour: number,
+  { path, list, open, record }: HourList<Row>,
+) {
+  const agency = await agencyOf(context, partnerOf(request));
+  const settled = await open(agency);
+  reply.header("content-type", MDS_MEDIA_TYPE);
+  if (settled === undefined) return { status: 202 as const, body: jsonBody<never>(NOT_SETTLED) };
+  const etag = `W/"${hash("sha1", `${agency.providerId} ${path} ${hour} ${settled.version}`, "base64url")}"`;
+  reply.header("etag", etag);
+  reply.header("cache-control", "private, no-cache");
+  const known = request.headers["if-none-match"];
+  if (known !== undefined && fresh({ "if-none-match": known }, { etag }))
+    return { status: 304 as const, body: undefined };
+  await recordHourRead(context, agency, callerOf(request).key.id, { path, hour });
+  const document = () =>
+    Readable.from(
+      documentText(list, settled, (row) => record(row, agency)),
+      STREAMED,
+    );
+  // Text and streams are sent as they are; tests compare them with the contract's schema.
+  return { status: 200 as const, body: (request.method === "HEAD" ? "" : document()) as never };
+}
+
+const NOT_SETTLED = mdsErrorJson(
+  "hour_not_settled",
+  "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
+);
+
+/** A part of the document is made when the one before was taken. */
+const STREAMED = { objectMode: false, highWaterMark: 1 };
+
+async function* documentText<Row>(
+  list: string,
+  { batches }: SettledHour<Row>,
+  record: (row: Row) => object | undefined,
+): AsyncGenerator<string> {
+  yield `{"version":"${MDS_VERSION}","${list}":[`;
+  let separator = "";
+  for await (const rows of batches()) {
+    const records = rows.flatMap((row) => record(row) ?? []);
+    if (records.length === 0) continue;
+    yield separator + records.map((each) => JSON.stringify(each)).join(",");
+    separator = ",";
+  }
+  yield "]}";
+}

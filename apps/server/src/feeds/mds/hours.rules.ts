@@ -1,0 +1,27 @@
+import { VEHICLE_EVENT_DAYS } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
+import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
+
+export const HOUR_MS = 3_600_000;
+
+/**
+ * After the end of an hour, for so long it is not settled. Too low: agencies read hours that late reports still change. Too
+ * high: they wait for longer.
+ */
+const SETTLE_MS = HOUR_MS;
+
+/**
+ * Tells whether an hour is settled.
+ * @param hour its start, milliseconds since 1970, as every time here
+ * @param since when the service began
+ * @throws ServiceError `not_found` for an hour that is not over, was over before the service began, or is no longer kept
+ */
+export function isSettled(hour: number, { now, since }: { readonly now: number; readonly since: number }): boolean {
+  const end = hour + HOUR_MS;
+  const text = (at: number) => new Date(at).toISOString();
+  if (end > now) throw serviceError("not_found", "hourAhead", { at: text(end + SETTLE_MS) });
+  if (end <= since) throw serviceError("not_found", "hourBefore", { since: text(since) });
+  if (dayOf(hour) < oldestKept(dayOf(now), VEHICLE_EVENT_DAYS))
+    throw serviceError("not_found", "hourPast", { days: VEHICLE_EVENT_DAYS });
+  return now >= end + SETTLE_MS;
+}

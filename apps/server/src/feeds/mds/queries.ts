@@ -1,0 +1,198 @@
+import type { MdsEventType, MdsVehicleState } from "@bikeshare/contract/mds";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import type { Tables } from "../../storage/db/tables.generated.ts";
+
+/** An agency, and the provider of its system. */
+export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id"> {
+  readonly provider_id: string;
+  readonly namespace: string;
+  readonly logged_since: Date;
+}
+
+const findAgencyRow = statement(
+  "mds.findAgency",
+  `select agency.partner_id, agency.agency_id, provider.provider_id, provider.namespace, provider.logged_since
+   from agencies agency join mds_providers provider on provider.system_id = $1
+   where agency.system_id = $1 and agency.partner_id = $2`,
+);
+
+const insertAgencyRow = statement(
+  "mds.insertAgency",
+  "insert into agencies (system_id, partner_id, agency_id) values ($1, $2, $3)",
+);
+
+const findProviderRow = statement(
+  "mds.findProvider",
+  "select provider_id, namespace, logged_since from mds_providers where system_id = $1",
+);
+
+const insertProviderRow = statement(
+  "mds.insertProvider",
+  `insert into mds_providers (system_id, provider_id, namespace, logged_since) values ($1, $2, $3, $4)
+   on conflict (system_id) do nothing`,
+);
+
+/** Returns an agency; undefined when the partner is none. */
+export async function findAgency(db: QueryRunner, systemId: string, partnerId: string): Promise<AgencyRow | undefined> {
+  return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId]))[0];
+}
+
+/** Makes a partner an agency. */
+export async function insertAgency(
+  tx: Transaction,
+  systemId: string,
+  { partner_id, agency_id }: Pick<Tables["agencies"], "partner_id" | "agency_id">,
+): Promise<void> {
+  await tx.query(insertAgencyRow, [systemId, partner_id, agency_id]);
+}
+
+type ProviderRow = Omit<Tables["mds_providers"], "system_id">;
+
+/** Returns a system's provider; undefined before its first agency. */
+export async function findProvider(db: QueryRunner, systemId: string): Promise<ProviderRow | undefined> {
+  return (await db.query<ProviderRow>(findProviderRow, [systemId]))[0];
+}
+
+/** Inserts a system's provider, unless it has one. */
+export async function insertProvider(
+  tx: Transaction,
+  systemId: string,
+  { provider_id, namespace, logged_since }: ProviderRow,
+): Promise<void> {
+  await tx.query(insertProviderRow, [systemId, provider_id, namespace, logged_since]);
+}
+
+/** A vehicle, with what its answers need. */
+export interface VehicleRow {
+  readonly id: string;
+  readonly number: string | null;
+  readonly last_event: string;
+  readonly vehicle_state: string;
+  readonly station_id: string | null;
+  readonly lat: number | null;
+  readonly lon: number | null;
+  readonly position_at: Date | null;
+  /** The position of its last event; null: nowhere known. */
+  readonly event_lat: number | null;
+  readonly event_lon: number | null;
+  readonly form_factor: string | null;
+  readonly propulsion_type: string | null;
+}
+
+const event = "b.last_event::json";
+const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.lat, b.lon,
+  b.reported_position_at as position_at,
+  coalesce((${event} ->> 'lat')::double precision, s.lat) as event_lat,
+  coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon, t.form_factor, t.propulsion_type`;
+const from = `from bikes b
+  left join stations s on s.system_id = $1 and s.id = ${event} ->> 'station_id'
+  left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id`;
+
+// A vehicle that left is listed until a time after it did.
+const listRows = (name: string, states: string, condition = "") =>
+  statement(
+    name,
+    `select ${vehicle} ${from}
+     where b.system_id = $1 and b.last_event is not null and b.id > $2
+       and not (b.vehicle_state in (${states}) and (${event} ->> 'at')::double precision < $3)${condition}
+     order by b.id limit $4`,
+  );
+const deployed = listRows("mds.listVehicles", "'removed'");
+const statuses = listRows(
+  "mds.listVehicleStatuses",
+  "'removed', 'missing'",
+  ` and coalesce((${event} ->> 'lat')::double precision, s.lat) is not null`,
+);
+const byId = statement(
+  "mds.findVehicle",
+  `select ${vehicle} ${from} where b.system_id = $1 and b.last_event is not null and b.id = $2`,
+);
+const listIds = statement(
+  "mds.listVehicleIds",
+  "select id from bikes where system_id = $1 and last_event is not null and id > $2 order by id limit $3",
+);
+
+/** A part of a list of vehicles, in the order of their ids. */
+export interface VehiclePart {
+  /** The id before the part; empty: from the first. */
+  readonly after: string;
+  /** Vehicles that left before this time, in milliseconds since 1970, are not listed. */
+  readonly leftSince: number;
+  readonly limit: number;
+}
+
+/** Returns vehicles that are, or lately were, deployed. */
+export function listVehicles(
+  db: QueryRunner,
+  systemId: string,
+  list: "deployed" | "statuses",
+  { after, leftSince, limit }: VehiclePart,
+): Promise<VehicleRow[]> {
+  return db.query<VehicleRow>(list === "deployed" ? deployed : statuses, [systemId, after, leftSince, limit]);
+}
+
+/** Returns a vehicle; undefined when there is none with this id whose events are logged. */
+export async function findVehicle(db: QueryRunner, systemId: string, id: string): Promise<VehicleRow | undefined> {
+  return (await db.query<VehicleRow>(byId, [systemId, id]))[0];
+}
+
+/** Returns ids of vehicles, in their order. */
+export async function listVehicleIds(
+  db: QueryRunner,
+  systemId: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(listIds, [systemId, after, limit])).map(({ id }) => id);
+}
+
+/** An event of a vehicle, as the log has it. */
+export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "happened_on"> {
+  readonly vehicle_state: MdsVehicleState;
+  readonly event_type: MdsEventType;
+}
+
+// The day names the partition. A station's position stands in where a vehicle told none of its own.
+const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
+const listHour = statement(
+  "mds.listEvents",
+  `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id,
+     coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon
+   from (select * from vehicle_events e where ${inHour} and (e.at, e.id) > ($5::timestamptz, $6::uuid)
+         order by e.at, e.id limit $7) as e
+   left join stations s on s.system_id = $1 and s.id = e.station_id
+   order by e.at, e.id`,
+);
+const stateOfHour = statement(
+  "mds.stateOfHour",
+  `select count(*) as n, max(recorded_at) as recorded_at from vehicle_events e where ${inHour}`,
+);
+
+/** An hour of the log: its day in UTC, its start and its end. */
+export interface LogHour {
+  readonly day: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Returns events of an hour that follow a position, in the order of their times. */
+export function listEvents(
+  db: QueryRunner,
+  systemId: string,
+  { day, from: start, to }: LogHour,
+  after: Pick<EventRow, "at" | "id">,
+  limit: number,
+): Promise<EventRow[]> {
+  return db.query<EventRow>(listHour, [systemId, day, start, to, after.at, after.id, limit]);
+}
+
+/** Returns how many events an hour has, and when the newest of them was recorded: it changes with each. */
+export async function findStateOfHour(
+  db: QueryRunner,
+  systemId: string,
+  { day, from: start, to }: LogHour,
+): Promise<{ readonly n: number; readonly recorded_at: Date | null }> {
+  return oneRow(await db.query<{ n: number; recorded_at: Date | null }>(stateOfHour, [systemId, day, start, to]));
+}

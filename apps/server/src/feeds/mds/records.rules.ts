@@ -1,0 +1,78 @@
+import {
+  type MdsEvent,
+  type MdsTelemetry,
+  type MdsVehicle,
+  mdsVehicle,
+  type MdsVehicleStatus,
+} from "@bikeshare/contract/mds";
+import type { VehicleEvent } from "../../city/fleet/vehicle-events.rules.ts";
+import type { UuidNames } from "./names.rules.ts";
+import type { EventRow, VehicleRow } from "./queries.ts";
+
+const formFactors = mdsVehicle.shape.vehicle_type.options;
+const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
+
+/** What the records of one system have in common. */
+export interface RecordContext {
+  readonly providerId: string;
+  readonly uuid: UuidNames;
+}
+
+/** Returns a vehicle as agencies see it. */
+export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordContext): MdsVehicle {
+  return {
+    device_id: uuid("device", row.id),
+    provider_id: providerId,
+    vehicle_id: row.number ?? row.id,
+    vehicle_type: formFactors.find((each) => each === row.form_factor) ?? "bicycle",
+    propulsion_types: [propulsionTypes.find((each) => each === row.propulsion_type) ?? "human"],
+  };
+}
+
+/** Returns an event as agencies see it; undefined of one without a location, which MDS has no form for. */
+export function eventRecord(row: EventRow, { providerId, uuid }: RecordContext): MdsEvent | undefined {
+  if (row.lat === null || row.lon === null) return undefined;
+  return {
+    event_id: row.id,
+    device_id: uuid("device", row.bike_id),
+    provider_id: providerId,
+    vehicle_state: row.vehicle_state,
+    event_types: [row.event_type],
+    timestamp: row.at.getTime(),
+    publication_time: row.recorded_at.getTime(),
+    location: { lat: row.lat, lng: row.lon },
+    ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
+    ...(row.ride_id !== null && { trip_ids: [uuid("trip", row.ride_id)] }),
+  };
+}
+
+/** Returns the status of a vehicle; undefined of one that was never anywhere. */
+export function statusRecord(row: VehicleRow, context: RecordContext): MdsVehicleStatus | undefined {
+  const { at, recorded_at: recordedAt, ...last } = JSON.parse(row.last_event) as VehicleEvent; // as the log wrote it
+  const stored = { ...last, at: new Date(at), recorded_at: new Date(recordedAt), bike_id: row.id };
+  const event = eventRecord({ ...stored, lat: row.event_lat, lon: row.event_lon }, context);
+  if (event === undefined) return undefined;
+  const { device_id, provider_id } = event;
+  return { device_id, provider_id, last_event: event, last_telemetry: telemetryRecord(row, event, context) };
+}
+
+/** A vehicle on a trip is where its trip began: where riders are is neither shown nor stored. */
+function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordContext): MdsTelemetry {
+  const { device_id, provider_id, location, timestamp, stop_id } = event;
+  const isHidden = row.lat === null || row.lon === null || row.position_at === null;
+  const seen = isHidden
+    ? { timestamp, location, ...(stop_id !== undefined && { stop_id }) }
+    : {
+        timestamp: row.position_at.getTime(),
+        location: { lat: row.lat, lng: row.lon },
+        ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
+      };
+  return {
+    telemetry_id: uuid("telemetry", `${row.id} ${seen.timestamp}`),
+    device_id,
+    provider_id,
+    ...seen,
+    trip_ids: event.vehicle_state === "on_trip" ? (event.trip_ids ?? null) : null,
+    journey_id: null,
+  };
+}

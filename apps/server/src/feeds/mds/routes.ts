@@ -1,0 +1,176 @@
+import { MDS_MEDIA_TYPE, MDS_SCOPE, MDS_VERSION, type mdsContract } from "@bikeshare/contract/mds";
+import { serviceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { endpointOf, partnerOf } from "../../http/authenticate.ts";
+import type { CursorCipher } from "../../http/cursor.ts";
+import { answerHour, type HeaderWriter, type HourContext } from "./hour-routes.ts";
+import { eventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
+import { type Agency, agencyOf, eventsOfHour, vehicleOfDevice, vehiclePage, type VehicleRow } from "./service.ts";
+import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
+
+export interface MdsContext extends HourContext {
+  readonly baseUrl: () => string;
+  readonly cursors: CursorCipher;
+  readonly tokens: AgencyTokens;
+}
+
+/** Most bytes of a form with credentials. */
+const MAX_FORM_BYTES = 8 * 1024;
+
+/** Prepares a part of the server for MDS: the form of credentials, and the version that requests accept. */
+export function prepareForMds(app: FastifyInstance): void {
+  sendExactType(app);
+  app.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string", bodyLimit: MAX_FORM_BYTES },
+    (_request, text, done) => done(null, Object.fromEntries(new URLSearchParams(String(text)))),
+  );
+  app.addHook("onRequest", (request, _reply, done) => {
+    const isVersioned = endpointOf(request).scope === MDS_SCOPE;
+    done(isVersioned && !acceptsVersion(request.headers.accept) ? serviceError("not_acceptable") : undefined);
+  });
+}
+
+/** The type of an answer, which Fastify would write in another form, with a charset. */
+function sendExactType(app: FastifyInstance): void {
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    const isOurs = String(reply.getHeader("content-type")).startsWith("application/vnd.mds+json");
+    if (isOurs) reply.header("content-type", MDS_MEDIA_TYPE);
+    done(null, payload);
+  });
+}
+
+/** Tells whether an `Accept` header names the version that is served. Without a version it would mean an older one. */
+function acceptsVersion(accept: string | undefined): boolean {
+  return (accept ?? "").split(",").some((range) => {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    return type === "application/vnd.mds+json" && parameters.some((parameter) => /^version="?2\.0"?$/.test(parameter));
+  });
+}
+
+/** The routes of the Provider API. */
+export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsContract> {
+  return {
+    token: async ({ body, request, reply }) => {
+      reply.header("cache-control", "no-store");
+      return tokenAnswer(await judgeCredentials(body, request.headers.authorization, context.tokens));
+    },
+    ...vehicleRoutes(context),
+    historicalEvents: async ({ query: { event_time: hour }, request, reply }) =>
+      answerHour(context, { request, reply }, hour, {
+        path: "/mds/events/historical",
+        list: "events",
+        open: (agency) => eventsOfHour(context, agency, hour),
+        record: eventRecord,
+      }),
+  };
+}
+
+type VehicleRoutes = Pick<
+  RouterImplementation<typeof mdsContract>,
+  "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus"
+>;
+
+function vehicleRoutes(context: MdsContext): VehicleRoutes {
+  const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
+  const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
+  const statuses = (rows: readonly VehicleRow[], agency: Agency) =>
+    rows.flatMap((row) => statusRecord(row, agency) ?? []);
+  return {
+    vehicles: async ({ request, reply, query }) => {
+      const agency = await ask(request);
+      const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
+      return ok(reply, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
+    },
+    vehicle: async ({ params, request, reply }) => {
+      const agency = await ask(request);
+      const row = await vehicleOfDevice(context, agency, params.device_id);
+      return ok(reply, { ...live(), vehicles: [vehicleRecord(row, agency)] });
+    },
+    vehiclesStatus: async ({ request, reply, query }) => {
+      const agency = await ask(request);
+      const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
+      return ok(reply, { ...live(), vehicles_status: statuses(rows, agency), links });
+    },
+    vehicleStatus: async ({ params, request, reply }) => {
+      const agency = await ask(request);
+      const rows = statuses([await vehicleOfDevice(context, agency, params.device_id)], agency);
+      if (rows.length === 0) throw serviceError("not_found", "device");
+      return ok(reply, { ...live(), vehicles_status: rows });
+    },
+  };
+}
+
+const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
+
+async function readPage(
+  context: MdsContext,
+  agency: Agency,
+  list: keyof typeof vehiclePaths,
+  cursor: string | undefined,
+) {
+  const scope = `mds ${agency.whose.systemId} ${list}`;
+  const after = cursor === undefined ? "" : context.cursors.decrypt(scope, cursor);
+  if (after === undefined) throw serviceError("invalid_cursor", "foreign");
+  const { rows, next } = await vehiclePage(context, agency, list, after);
+  if (next === undefined) return { rows, links: { next: null } };
+  const nextCursor = context.cursors.encrypt(scope, next);
+  return { rows, links: { next: `${context.baseUrl()}${vehiclePaths[list]}?cursor=${nextCursor}` } };
+}
+
+function ok<Body>(reply: HeaderWriter, body: Body) {
+  reply.header("content-type", MDS_MEDIA_TYPE);
+  return { status: 200 as const, body };
+}
+
+type TokenOutcome =
+  | { readonly token: string }
+  | { readonly error: "invalid_request" | "invalid_client" | "unsupported_grant_type"; readonly description: string };
+
+/** Judges a request for a token, by RFC 6749. */
+async function judgeCredentials(
+  form: Readonly<Record<string, unknown>>,
+  authorization: string | undefined,
+  tokens: AgencyTokens,
+): Promise<TokenOutcome> {
+  if (form["grant_type"] !== "client_credentials") {
+    const isMissing = typeof form["grant_type"] !== "string";
+    return {
+      error: isMissing ? "invalid_request" : "unsupported_grant_type",
+      description: "Send grant_type=client_credentials in the form.",
+    };
+  }
+  const basic = authorization === undefined ? undefined : basicCredentials(authorization);
+  const clientId = basic?.[0] ?? form["client_id"];
+  const secret = basic?.[1] ?? form["client_secret"];
+  const isGiven = typeof clientId === "string" && typeof secret === "string";
+  const token = isGiven ? await tokens.issue(clientId, secret) : undefined;
+  if (token !== undefined) return { token };
+  const description = "Send the agency's id as client_id and its key as client_secret, by HTTP Basic or in the form.";
+  return { error: "invalid_client", description };
+}
+
+function basicCredentials(authorization: string): readonly string[] {
+  const [, encoded] = /^basic ([\w+/=-]+)$/i.exec(authorization) ?? [];
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? "", "base64").toString()) ?? [];
+  return [decoded(id ?? ""), decoded(secret ?? "")];
+}
+
+/** Both parts are encoded as in a form, by RFC 6749, and by many clients not at all. */
+function decoded(text: string): string {
+  return new URLSearchParams(`x=${text.replaceAll("&", "%26")}`).get("x") ?? "";
+}
+
+function tokenAnswer(outcome: TokenOutcome) {
+  if ("token" in outcome) {
+    const { token } = outcome;
+    const body = { access_token: token, token_type: "Bearer" as const, expires_in: TOKEN_SECONDS, scope: MDS_SCOPE };
+    return { status: 200 as const, body };
+  }
+  const { error, description } = outcome;
+  return {
+    status: error === "invalid_client" ? (401 as const) : (400 as const),
+    body: { error, error_description: description },
+  };
+}

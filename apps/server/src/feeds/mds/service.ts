@@ -1,0 +1,159 @@
+import { serviceError } from "@bikeshare/rules";
+import type { ActorContext } from "../../command-context.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { FilteredReads, ListReader } from "../../storage/lists/read-context.ts";
+import { dayOf } from "../../storage/partitions/partition.rules.ts";
+import { HOUR_MS, isSettled } from "./hours.rules.ts";
+import { type UuidNames, uuidNames } from "./names.rules.ts";
+import {
+  type EventRow,
+  findAgency,
+  findStateOfHour,
+  findVehicle,
+  type LogHour,
+  listEvents,
+  listVehicleIds,
+  listVehicles,
+  type VehicleRow,
+} from "./queries.ts";
+import type { RecordContext } from "./records.rules.ts";
+
+export type { VehicleRow } from "./queries.ts";
+
+/** The context of an agency's requests. */
+export interface AgencyReads {
+  readonly filtered: FilteredReads;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** An agency that asks, and what its records have in common. */
+export interface Agency extends RecordContext {
+  readonly whose: ListReader;
+  readonly agencyId: string;
+  readonly loggedSince: number;
+}
+
+/** Returns the agency whose key it is. @throws Error when the partner is none: no other partner gets such a key */
+export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
+  const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId));
+  if (row === undefined) throw new Error(`partner ${whose.partnerId} has an agency's key and is no agency`);
+  return {
+    whose,
+    agencyId: row.agency_id,
+    providerId: row.provider_id,
+    loggedSince: row.logged_since.getTime(),
+    uuid: namesOf(row.namespace),
+  };
+}
+
+/** The names of the systems that were asked for last. */
+const names = new Map<string, UuidNames>();
+const MAX_SYSTEMS = 20;
+
+function namesOf(namespace: string): UuidNames {
+  const known = names.get(namespace);
+  if (known !== undefined) return known;
+  if (names.size >= MAX_SYSTEMS) names.clear();
+  const made = uuidNames(namespace);
+  names.set(namespace, made);
+  return made;
+}
+
+const MINUTE_MS = 60_000;
+
+/** For how long a vehicle that left is listed, by list. */
+const LEFT_MS = { deployed: 30 * 24 * HOUR_MS, statuses: 90 * MINUTE_MS } as const;
+
+/** Vehicles of a page. Too low: an agency asks often. Too high: one answer takes its time from others. */
+const PAGE_SIZE = 500;
+
+/** Returns the vehicles after an id, and the id after which the next page begins; undefined on the last page. */
+export async function vehiclePage(
+  { filtered, clock }: AgencyReads,
+  { whose }: Agency,
+  list: keyof typeof LEFT_MS,
+  after: string,
+): Promise<{ readonly rows: readonly VehicleRow[]; readonly next: string | undefined }> {
+  const part = { after, leftSince: clock() - LEFT_MS[list], limit: PAGE_SIZE + 1 };
+  const rows = await filtered.read(whose, (db) => listVehicles(db, whose.systemId, list, part));
+  const page = rows.slice(0, PAGE_SIZE);
+  return { rows: page, next: rows.length > PAGE_SIZE ? page.at(-1)?.id : undefined };
+}
+
+/** Ids that are looked through at a time. */
+const SEARCHED_IDS = 10_000;
+
+/**
+ * Returns the vehicle that an agency knows by a UUID. The UUID follows from the id and not the other way round, so the ids
+ * are looked through: 40,000 take some 60 ms, and an agency has a rate limit.
+ * @throws ServiceError `not_found`
+ */
+export async function vehicleOfDevice(
+  { filtered }: AgencyReads,
+  { whose, uuid }: Agency,
+  deviceId: string,
+): Promise<VehicleRow> {
+  const wanted = deviceId.toLowerCase();
+  let after = "";
+  while (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(wanted)) {
+    const from = after;
+    const ids = await filtered.read(whose, (db) => listVehicleIds(db, whose.systemId, from, SEARCHED_IDS));
+    const id = ids.find((each) => uuid("device", each) === wanted);
+    const found = id && (await filtered.read(whose, (db) => findVehicle(db, whose.systemId, id)));
+    if (found) return found;
+    if (ids.length < SEARCHED_IDS) break;
+    after = ids.at(-1) ?? "";
+  }
+  throw serviceError("not_found", "device");
+}
+
+/** An hour of a list that is settled. */
+export interface SettledHour<Row> {
+  /** Changes whenever the hour does. */
+  readonly version: string;
+  /** Its rows, some at a time: each batch is read when the one before was taken. */
+  readonly batches: () => AsyncGenerator<readonly Row[]>;
+}
+
+/** Events of a batch: about half a megabyte of JSON. */
+const BATCH_SIZE = 1_000;
+
+/**
+ * Returns the events of an hour; undefined when it is not settled.
+ * @param hour its start, milliseconds since 1970
+ * @throws ServiceError `not_found` for an hour that never has events
+ */
+export async function eventsOfHour(
+  { filtered, clock }: AgencyReads,
+  { whose, loggedSince }: Agency,
+  hour: number,
+): Promise<SettledHour<EventRow> | undefined> {
+  if (!isSettled(hour, { now: clock(), since: loggedSince })) return undefined;
+  const span: LogHour = { day: dayOf(hour), from: new Date(hour), to: new Date(hour + HOUR_MS) };
+  const state = await filtered.read(whose, (db) => findStateOfHour(db, whose.systemId, span));
+  async function* batches() {
+    let after: Pick<EventRow, "at" | "id"> | undefined = { at: span.from, id: "00000000-0000-0000-0000-000000000000" };
+    while (after !== undefined) {
+      const from: Pick<EventRow, "at" | "id"> = after;
+      const rows: EventRow[] = await filtered.read(whose, (db) =>
+        listEvents(db, whose.systemId, span, from, BATCH_SIZE),
+      );
+      if (rows.length > 0) yield rows;
+      after = rows.length === BATCH_SIZE ? rows.at(-1) : undefined;
+    }
+  }
+  return { version: `${state.n} ${state.recorded_at?.getTime() ?? 0}`, batches };
+}
+
+/** Writes into the audit log which hour an agency reads of where vehicles and their riders went. */
+export async function recordHourRead(
+  context: Omit<ActorContext, "actor">,
+  { whose: { systemId, partnerId } }: Agency,
+  keyId: string,
+  { path, hour }: { readonly path: string; readonly hour: number },
+): Promise<void> {
+  const detail = { endpoint: path, hour: new Date(hour).toISOString() };
+  const act = { systemId, action: "mds.read", subject: partnerId, detail };
+  await insertActOf({ ...context, actor: `key:${keyId}` }, context.db, act);
+}

@@ -1,0 +1,79 @@
+import { hkdfSync } from "node:crypto";
+import { MDS_SCOPE } from "@bikeshare/contract/mds";
+import { isWellFormedKey, keyStatus } from "@bikeshare/rules";
+import { errors, jwtVerify, SignJWT } from "jose";
+import type { AccessTokens } from "../../http/authenticate.ts";
+import { keyFor, type KeyRow, keyWithId } from "../../partners/keys/service.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { type KeySource, type NumberedKey, prepareKeys } from "../../storage/secrets/encryption.ts";
+import { findAgency } from "./queries.ts";
+
+/** Seconds for which a token works. */
+export const TOKEN_SECONDS = 15 * 60;
+
+const ALGORITHM = "HS256";
+
+interface TokensOptions {
+  readonly db: Queryable;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly keys: KeySource<NumberedKey>;
+}
+
+/** The access tokens of agencies. Each stands for a key, and is refused as soon as the key is. */
+export interface AgencyTokens extends AccessTokens {
+  /** Returns a token for an agency's credentials; undefined where they are wrong. */
+  issue(clientId: string, secret: string): Promise<string | undefined>;
+}
+
+export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTokens {
+  const prepared = prepareKeys(keys, (all) => {
+    const derived = all.map(({ id, key }) => [id, Buffer.from(hkdfSync("sha256", key, "", "mds token", 32))] as const);
+    return new Map(derived.map(([id, key]) => [String(id), key]));
+  });
+  return {
+    async issue(clientId, secret) {
+      if (!isWellFormedKey(secret)) return undefined;
+      const key = await keyFor({ db }, secret);
+      if (key === undefined || !isAgencyKey(key) || key.partner_id !== clientId) return undefined;
+      const now = clock();
+      if (keyStatus(key, now) !== "active" || key.partner_suspended) return undefined;
+      const agency = await findAgency(db, key.system_id, clientId);
+      const [current] = prepared();
+      if (agency === undefined || current === undefined) return undefined;
+      const [kid, signing] = current;
+      const seconds = Math.floor(now / 1000);
+      return new SignJWT({ system: key.system_id, provider_id: agency.provider_id, agency_id: agency.agency_id })
+        .setProtectedHeader({ alg: ALGORITHM, typ: "JWT", kid })
+        .setSubject(key.id)
+        .setIssuedAt(seconds)
+        .setExpirationTime(seconds + TOKEN_SECONDS)
+        .sign(signing);
+    },
+    async keyOf(token) {
+      const payload = await verify(token, prepared(), clock());
+      if (typeof payload?.sub !== "string" || typeof payload["system"] !== "string") return undefined;
+      const key = await keyWithId({ db }, payload["system"], payload.sub);
+      return key !== undefined && isAgencyKey(key) ? key : undefined;
+    },
+  };
+}
+
+function isAgencyKey({ scopes }: KeyRow): boolean {
+  return scopes.includes(MDS_SCOPE);
+}
+
+async function verify(token: string, keys: ReadonlyMap<string, Uint8Array>, now: number) {
+  try {
+    const keyNamed = ({ kid }: { kid?: string }) => {
+      const key = keys.get(kid ?? "");
+      if (key === undefined) throw new errors.JWSSignatureVerificationFailed();
+      return key;
+    };
+    const options = { algorithms: [ALGORITHM], requiredClaims: ["exp"], currentDate: new Date(now) };
+    return (await jwtVerify(token, keyNamed, options)).payload;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}

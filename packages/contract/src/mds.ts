@@ -1,0 +1,117 @@
+import { initContract } from "@ts-rest/core";
+import { z } from "zod";
+import { type EndpointMetadata, noQuery } from "./endpoint.ts";
+import { mdsError, mdsEvents, mdsToken, mdsTokenError, mdsVehicles, mdsVehiclesStatus } from "./mds/resources.ts";
+import { MDS_SCOPE } from "./mds/words.ts";
+import { issueText } from "./messages.ts";
+import { givenOnce } from "./values.ts";
+
+export * from "./mds/resources.ts";
+export * from "./mds/words.ts";
+
+const c = initContract();
+
+const metadata: EndpointMetadata = { scope: MDS_SCOPE };
+
+const errors = {
+  400: mdsError,
+  401: mdsError,
+  403: mdsError,
+  405: mdsError,
+  406: mdsError,
+  429: mdsError,
+  500: mdsError,
+  503: mdsError,
+};
+
+/** An hour in UTC, as MDS's parameters name it: its start in milliseconds since 1970. */
+const hourParam = z
+  .string(givenOnce())
+  .transform((text, context) => {
+    const start = /^\d{4}-\d{2}-\d{2}T\d{2}$/.test(text) ? Date.parse(`${text}:00:00Z`) : Number.NaN;
+    // `2026-02-30T08` is another day's hour, and no month or hour is beyond its last one.
+    if (!Number.isNaN(start) && new Date(start).toISOString().startsWith(text)) return start;
+    context.addIssue({ code: z.ZodIssueCode.custom, message: issueText("utcHour") });
+    return z.NEVER;
+  })
+  .describe("An hour in UTC such as `2026-10-31T08`");
+
+const cursorQuery = z
+  .object({ cursor: z.string(givenOnce()).min(1, issueText("empty")).optional().describe("From `links.next`") })
+  .strict();
+const deviceParams = z.object({ device_id: z.string().describe("A vehicle's UUID") });
+
+/** The Provider API of the Mobility Data Specification, for agencies: their keys alone reach it. */
+export const mdsContract = c.router(
+  {
+    token: {
+      method: "POST",
+      path: "/mds/token",
+      summary: "Get an access token",
+      description:
+        "Client credentials (RFC 6749): the agency's id and its key, by HTTP Basic or in the form. The token works for 15 minutes; the key itself works as a bearer token too.",
+      metadata: { scope: "none" },
+      contentType: "application/x-www-form-urlencoded",
+      query: noQuery,
+      body: z.record(z.unknown()),
+      responses: {
+        200: mdsToken,
+        400: z.union([mdsTokenError, mdsError]),
+        401: mdsTokenError,
+        403: mdsError,
+        405: mdsError,
+        413: mdsError,
+        415: mdsError,
+        429: mdsError,
+        500: mdsError,
+        503: mdsError,
+      },
+    },
+    vehicles: {
+      method: "GET",
+      path: "/mds/vehicles",
+      summary: "List vehicles",
+      description: "Every vehicle that was deployed in the last 30 days.",
+      metadata,
+      query: cursorQuery,
+      responses: { 200: mdsVehicles, ...errors },
+    },
+    vehicle: {
+      method: "GET",
+      path: "/mds/vehicles/:device_id",
+      summary: "One vehicle",
+      metadata,
+      pathParams: deviceParams,
+      query: noQuery,
+      responses: { 200: mdsVehicles, 404: mdsError, ...errors },
+    },
+    vehiclesStatus: {
+      method: "GET",
+      path: "/mds/vehicles/status",
+      summary: "List the states of vehicles",
+      description: "A vehicle that was removed, or is missing, is listed for 90 minutes.",
+      metadata,
+      query: cursorQuery,
+      responses: { 200: mdsVehiclesStatus, ...errors },
+    },
+    vehicleStatus: {
+      method: "GET",
+      path: "/mds/vehicles/status/:device_id",
+      summary: "The state of one vehicle",
+      metadata,
+      pathParams: deviceParams,
+      query: noQuery,
+      responses: { 200: mdsVehiclesStatus, 404: mdsError, ...errors },
+    },
+    historicalEvents: {
+      method: "GET",
+      path: "/mds/events/historical",
+      summary: "The events of an hour",
+      description: "202 until an hour after its end, when it is settled. An event that is reported later changes it.",
+      metadata,
+      query: z.object({ event_time: hourParam }).strict(),
+      responses: { 200: mdsEvents, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },
+    },
+  },
+  { strictStatusCodes: true },
+);

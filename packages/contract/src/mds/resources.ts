@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { namedObject } from "../named-object.ts";
+import { formFactors, propulsionTypes } from "../vehicle-words.ts";
+import { mdsEventTypes, mdsVehicleStates } from "./words.ts";
+
+const uuid = z.string().uuid();
+const deviceId = uuid.describe("A vehicle, for as long as it exists");
+const providerId = uuid.describe("The operator, as it is registered with MDS");
+const tripId = uuid.describe("A trip");
+const milliseconds = z.number().int().min(0).describe("Milliseconds since 1970");
+const stopId = uuid.describe("A station: `stop_id` of a stop").optional();
+
+const location = namedObject("MdsLocation", "A position in WGS 84 degrees.", {
+  lat: z.number().min(-90).max(90),
+  lng: z.number().min(-180).max(180),
+});
+
+export const mdsVehicle = namedObject("MdsVehicle", "A vehicle.", {
+  device_id: deviceId,
+  provider_id: providerId,
+  vehicle_id: z.string().max(255).describe("What is painted on the vehicle"),
+  vehicle_type: z.enum(formFactors),
+  propulsion_types: z.array(z.enum(propulsionTypes)).min(1),
+});
+export type MdsVehicle = z.infer<typeof mdsVehicle>;
+
+export const mdsEvent = namedObject("MdsEvent", "A change of a vehicle's state.", {
+  event_id: uuid,
+  device_id: deviceId,
+  provider_id: providerId,
+  vehicle_state: z.enum(mdsVehicleStates),
+  event_types: z.array(z.enum(mdsEventTypes)).length(1).describe("One: each step of a change is an event of its own"),
+  timestamp: milliseconds,
+  publication_time: milliseconds.describe("When the operator's report of it arrived"),
+  location,
+  stop_id: stopId,
+  trip_ids: z.array(tripId).min(1).optional().describe("With `trip_start`, `trip_end` and `trip_cancel`"),
+});
+export type MdsEvent = z.infer<typeof mdsEvent>;
+
+export const mdsTelemetry = namedObject("MdsTelemetry", "Where a vehicle was at a time.", {
+  telemetry_id: uuid,
+  device_id: deviceId,
+  provider_id: providerId,
+  timestamp: milliseconds,
+  trip_ids: z.array(tripId).min(1).nullable(),
+  journey_id: z.null(),
+  location,
+  stop_id: stopId,
+});
+export type MdsTelemetry = z.infer<typeof mdsTelemetry>;
+
+export const mdsVehicleStatus = namedObject("MdsVehicleStatus", "A vehicle's last event and last known position.", {
+  device_id: deviceId,
+  provider_id: providerId,
+  last_event: mdsEvent,
+  last_telemetry: mdsTelemetry,
+});
+export type MdsVehicleStatus = z.infer<typeof mdsVehicleStatus>;
+
+const version = z.string().describe("The version of MDS");
+const live = {
+  version,
+  last_updated: milliseconds,
+  ttl: z.number().int().min(0).max(300_000).describe("Milliseconds until there may be other data"),
+};
+const links = namedObject("MdsLinks", "Pages, as JSON:API names them.", {
+  next: z.string().url().nullable().describe("The next page; null on the last one"),
+});
+
+export const mdsVehicles = namedObject("MdsVehicles", "One page of vehicles.", {
+  ...live,
+  vehicles: z.array(mdsVehicle),
+  links: links.optional(),
+});
+export type MdsVehicles = z.infer<typeof mdsVehicles>;
+
+export const mdsVehiclesStatus = namedObject("MdsVehiclesStatus", "One page of the states of vehicles.", {
+  ...live,
+  vehicles_status: z.array(mdsVehicleStatus),
+  links: links.optional(),
+});
+export type MdsVehiclesStatus = z.infer<typeof mdsVehiclesStatus>;
+
+export const mdsEvents = namedObject("MdsEvents", "The events of an hour.", { version, events: z.array(mdsEvent) });
+
+export const mdsError = namedObject("MdsError", "An error, as MDS has it.", {
+  error: z.string().describe("A code of the catalogue; `hour_not_settled` with 202"),
+  error_description: z.string(),
+  error_details: z.array(z.string()).min(1),
+});
+
+export const mdsToken = namedObject("MdsToken", "An access token, as RFC 6749 has it.", {
+  access_token: z.string().describe("A JSON Web Token with `provider_id` and `agency_id`"),
+  token_type: z.literal("Bearer"),
+  expires_in: z.number().int().describe("Seconds"),
+  scope: z.string(),
+});
+
+export const mdsTokenError = namedObject("MdsTokenError", "An error, as RFC 6749 has it.", {
+  error: z.enum(["invalid_request", "invalid_client", "unsupported_grant_type"]),
+  error_description: z.string(),
+});

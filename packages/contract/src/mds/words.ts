@@ -1,0 +1,83 @@
+/** The version of MDS that is served: https://github.com/openmobilityfoundation/mobility-data-specification. */
+export const MDS_VERSION = "2.0.0";
+
+/** The media type of every JSON answer of MDS, which a caller has to accept. */
+export const MDS_MEDIA_TYPE = "application/vnd.mds+json;version=2.0";
+
+/** The scope of an agency's key, and of no other key. */
+export const MDS_SCOPE = "mds:read";
+
+/** The states of a vehicle that the log knows, in MDS's words. */
+export const mdsVehicleStates = [
+  "removed",
+  "available",
+  "non_operational",
+  "reserved",
+  "on_trip",
+  "non_contactable",
+  "missing",
+] as const;
+
+export type MdsVehicleState = (typeof mdsVehicleStates)[number];
+
+/** The event types that the log uses, each with its transitions: the states before it, and the state after it. */
+export const mdsTransitions = [
+  { from: ["removed", "non_contactable", "missing"], type: "provider_drop_off", to: "available" },
+  { from: ["removed", "non_contactable", "missing"], type: "agency_drop_off", to: "available" },
+  { from: ["available"], type: "reservation_start", to: "reserved" },
+  { from: ["reserved"], type: "reservation_cancel", to: "available" },
+  { from: ["available", "reserved"], type: "trip_start", to: "on_trip" },
+  { from: ["on_trip"], type: "trip_end", to: "available" },
+  { from: ["on_trip"], type: "trip_cancel", to: "available" },
+  { from: ["available"], type: "battery_low", to: "non_operational" },
+  { from: ["available"], type: "maintenance", to: "non_operational" },
+  { from: ["available"], type: "off_hours", to: "non_operational" },
+  { from: ["available"], type: "system_suspend", to: "non_operational" },
+  { from: ["available", "non_contactable", "missing"], type: "unspecified", to: "non_operational" },
+  { from: ["non_operational"], type: "battery_charged", to: "available" },
+  { from: ["non_operational"], type: "maintenance", to: "available" },
+  { from: ["non_operational"], type: "on_hours", to: "available" },
+  { from: ["non_operational"], type: "system_resume", to: "available" },
+  { from: ["non_operational", "non_contactable", "missing"], type: "unspecified", to: "available" },
+  { from: ["available", "non_operational"], type: "compliance_pick_up", to: "removed" },
+  { from: ["available", "non_operational"], type: "maintenance_pick_up", to: "removed" },
+  { from: ["available", "non_operational"], type: "rebalance_pick_up", to: "removed" },
+  { from: ["available", "non_operational", "non_contactable", "missing"], type: "agency_pick_up", to: "removed" },
+  { from: ["available", "non_operational", "non_contactable", "missing"], type: "decommissioned", to: "removed" },
+  { from: ["available", "non_operational", "non_contactable", "missing"], type: "unspecified", to: "removed" },
+  {
+    from: ["available", "non_operational", "on_trip", "removed", "reserved"],
+    type: "comms_lost",
+    to: "non_contactable",
+  },
+  { from: ["non_contactable"], type: "comms_restored", to: "available" },
+  { from: ["non_contactable"], type: "comms_restored", to: "non_operational" },
+  { from: ["non_contactable"], type: "comms_restored", to: "on_trip" },
+  { from: ["non_contactable"], type: "comms_restored", to: "removed" },
+  { from: ["non_contactable"], type: "comms_restored", to: "reserved" },
+  { from: ["non_contactable"], type: "not_located", to: "missing" },
+  { from: ["missing"], type: "located", to: "available" },
+  { from: ["missing"], type: "located", to: "non_operational" },
+  { from: ["missing"], type: "located", to: "on_trip" },
+  { from: ["missing"], type: "located", to: "removed" },
+  { from: ["missing"], type: "located", to: "reserved" },
+] as const satisfies readonly {
+  readonly from: readonly MdsVehicleState[];
+  readonly type: string;
+  readonly to: MdsVehicleState;
+}[];
+
+export type MdsEventType = (typeof mdsTransitions)[number]["type"];
+
+/** Every event type of the log, once. */
+export const mdsEventTypes = [...new Set(mdsTransitions.map(({ type }) => type))] as [MdsEventType, ...MdsEventType[]];
+
+/** Event types that name the trips which they are about. */
+export const mdsTripEventTypes: ReadonlySet<MdsEventType> = new Set(["trip_start", "trip_end", "trip_cancel"]);
+
+/** Tells whether a vehicle may change from one state to another by an event type. */
+export function isMdsTransition(before: MdsVehicleState, type: MdsEventType, after: MdsVehicleState): boolean {
+  return mdsTransitions.some(
+    ({ from, type: its, to }) => its === type && to === after && (from as readonly string[]).includes(before),
+  );
+}
