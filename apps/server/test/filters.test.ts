@@ -1,4 +1,5 @@
 import type { Bike, Ride, Station } from "@bikeshare/contract";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
@@ -182,7 +183,7 @@ function checkAgainst<Row extends { readonly id: string }>(
         expect(await walkByPage(app, url, limit)).toEqual(expected);
       }
     }),
-    { numRuns: 80 },
+    { numRuns: randomRuns(35) },
   );
 }
 

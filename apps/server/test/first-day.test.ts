@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { serviceProgram } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
 import { walkByCursor, walkByPage } from "./walk.ts";
@@ -29,7 +30,7 @@ describe.skipIf(absent)(
 
     /** Runs a command as an operator would, on the database of the running service. */
     async function bikeshare(...args: string[]): Promise<Record<string, unknown>> {
-      const main = join(import.meta.dirname, "../src/main.ts");
+      const main = await serviceProgram();
       const { stdout } = await promisify(execFile)(
         process.execPath,
         ["--conditions=@bikeshare/source", main, "--json", ...args],

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { serviceProgram } from "@bikeshare/test-kit";
 import { verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertBikes } from "../src/city/fleet/bike-commands.ts";
@@ -25,7 +26,7 @@ import { loopback } from "./webhooks/dispatcher.harness.ts";
 
 /** The processes' own clock. */
 const clock = () => Math.round(performance.timeOrigin + performance.now());
-const main = join(import.meta.dirname, "../src/main.ts");
+const main = await serviceProgram();
 const children = new Set<ChildProcess>();
 const deliveries = { verified: 0, refused: 0 };
 const receiver = createServer((request, response) => {

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { statement } from "../src/storage/db/statement.ts";
@@ -125,7 +126,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
           expect(new Set(ids).intersection(staying)).toEqual(staying);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: randomRuns(10) },
     );
   });
 
@@ -155,7 +156,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: randomRuns(10) },
     );
   });
 

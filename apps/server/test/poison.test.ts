@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { serviceProgram } from "@bikeshare/test-kit";
 import { expect, test } from "vitest";
 import { statement } from "../src/storage/db/statement.ts";
 import { setAsideUnits } from "../src/storage/set-aside/service.ts";
@@ -12,7 +13,7 @@ import { until } from "./until.ts";
 
 /** Half a minute of processor time: `pnpm poison` runs it. */
 const isWanted = process.env["TEST_POISON"] === "1";
-const main = join(import.meta.dirname, "../src/main.ts");
+const main = await serviceProgram();
 /** A worker needs less, and cannot hold a name of 200 MB. */
 const NODE_OPTIONS = "--max-old-space-size=120";
 

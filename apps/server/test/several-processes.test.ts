@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createTestIds, findFreePort } from "@bikeshare/test-kit";
+import { createTestIds, findFreePort, serviceProgram } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertStations } from "../src/city/fleet/station-commands.ts";
 import { issueKey, revokeKey } from "../src/partners/keys/service.ts";
@@ -29,7 +29,7 @@ interface Process {
 }
 
 const LIMIT = 60;
-const main = join(import.meta.dirname, "../src/main.ts");
+const main = await serviceProgram();
 const children = new Set<ChildProcess>();
 const ids = createTestIds();
 /** The processes' own. */

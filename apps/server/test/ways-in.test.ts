@@ -286,7 +286,7 @@ it("no way into an account gives a session a right that neither its opener prove
       if (!isVouched && !isAtProvider) expect(await ownerGetsIn(world), world.log.join("\n")).toBe(true);
     }),
     {
-      numRuns: randomRuns(60),
+      numRuns: randomRuns(25),
       seed: 1,
       examples: [
         squattedUntil(

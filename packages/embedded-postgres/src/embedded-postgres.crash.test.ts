@@ -12,7 +12,7 @@ import {
   type User,
 } from "../test/embedded-postgres.harness.ts";
 
-const KILLS = randomRuns(10);
+const KILLS = randomRuns(6);
 const WRITERS = 4;
 
 let harness: Harness;

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../src/testing/contract.generated.ts";
@@ -540,7 +541,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         fc.asyncProperty(anyQuery, async (path) => {
           await ask({ path });
         }),
-        { numRuns: 400, seed: 1 },
+        { numRuns: randomRuns(120), seed: 1 },
       );
     });
 
@@ -551,7 +552,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
           if (status === 201) advance(31 * 60_000);
           await both(({ harness }) => harness.processDueWork());
         }),
-        { numRuns: 200, seed: 1 },
+        { numRuns: randomRuns(60), seed: 1 },
       );
     });
   });

@@ -4,10 +4,11 @@ import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { makeDatabaseDirectory } from "@bikeshare/test-kit";
+import { makeDatabaseDirectory, serviceProgram } from "@bikeshare/test-kit";
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const PROGRAM = ["--conditions=@bikeshare/source", join(ROOT, "apps/server/bikeshare.mjs")];
+const CONDITION = "--conditions=@bikeshare/source";
+const SOURCES = [CONDITION, join(ROOT, "apps/server/bikeshare.mjs")];
 
 /** What a data directory of these tests takes at most, with room to spare. */
 const NEEDED_BYTES = 2 * 1024 ** 3;
@@ -24,7 +25,7 @@ export async function startService(
   options: { readonly dataDir?: string; readonly port?: string } = {},
 ): Promise<Service> {
   const dataDir = options.dataDir ?? (await makeDataDir());
-  const child = spawn(process.execPath, [...PROGRAM, "serve", "--json"], {
+  const child = spawn(process.execPath, [...SOURCES, "serve", "--json"], {
     cwd: ROOT,
     env: { ...environment(dataDir), PORT: options.port ?? "0" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -57,7 +58,8 @@ async function makeDataDir(): Promise<string> {
 
 /** Runs a command beside the service. @returns its JSON */
 export async function command(dataDir: string, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const { stdout } = await promisify(execFile)(process.execPath, [...PROGRAM, ...args, "--json"], {
+  const program = [CONDITION, await serviceProgram()];
+  const { stdout } = await promisify(execFile)(process.execPath, [...program, ...args, "--json"], {
     cwd: ROOT,
     env: environment(dataDir),
     maxBuffer: 16 * 1024 * 1024,
@@ -90,6 +92,8 @@ function environment(dataDir: string): NodeJS.ProcessEnv {
     ...process.env,
     DATA_DIR: dataDir,
     PORT: "0",
+    // No proxy has to see that a process stops before it refuses connections.
+    DRAIN_DELAY: "0s",
     LOG_LEVEL: "warn",
     // All tests come from one address.
     PUBLIC_RATE_LIMIT_PER_MINUTE: "100000",

@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestClock } from "@bikeshare/test-kit";
+import { createTestClock, serviceProgram } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { addSystem } from "../city/systems/service.ts";
 import { createIds } from "../ids.ts";
 
+const main = await serviceProgram();
 let database: TestDatabase;
 let directory: string;
 beforeEach(async () => {
@@ -26,7 +27,6 @@ interface Ended {
 }
 
 function check(...args: string[]): Promise<Ended> {
-  const main = join(import.meta.dirname, "../main.ts");
   const env = { ...process.env, DATABASE_URL: database.db.connectionString, DATA_DIR: directory };
   return new Promise((resolve) => {
     execFile(

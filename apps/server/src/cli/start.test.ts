@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { createTestClock, createTestIds } from "@bikeshare/test-kit";
+import { createTestClock, createTestIds, serviceProgram } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { upsertStations } from "../city/fleet/station-commands.ts";
@@ -15,7 +15,7 @@ import { checkInvariants } from "../health/check/service.ts";
 import { keysOf } from "../partners/keys/service.ts";
 import { statement } from "../storage/db/statement.ts";
 
-const main = join(import.meta.dirname, "../main.ts");
+const main = await serviceProgram();
 let database: TestDatabase;
 let directory: string;
 let env: NodeJS.ProcessEnv;

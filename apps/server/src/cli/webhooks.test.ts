@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestClock, serviceProgram, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { answered } from "../../test/webhooks/endpoints.harness.ts";
@@ -15,6 +15,7 @@ import { claimDeliveries, insertResults, updateHeartbeat } from "../webhooks/que
 import { UsageError } from "./options.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
+const main = await serviceProgram();
 let harness: CliHarness;
 let clock: TestClock;
 let ids: Ids;
@@ -325,7 +326,6 @@ describe("as a process", () => {
   }
   const start = (dataDir: string, ...args: string[]): Promise<Ended> =>
     new Promise((resolve) => {
-      const main = join(import.meta.dirname, "../main.ts");
       const env = { ...process.env, DATABASE_URL: harness.db.connectionString, DATA_DIR: join(directory, dataDir) };
       execFile(
         process.execPath,

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
+import { serviceProgram } from "@bikeshare/test-kit";
 
 /** `serve` in a process of its own that is started again whenever it ends, as systemd and Kubernetes do. */
 export interface ServiceProcess {
@@ -19,7 +19,7 @@ export interface ServiceProcess {
   stop(): Promise<void>;
 }
 
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
+const MAIN = await serviceProgram();
 /** Before one that ended while it started is tried again. */
 const RESTART_DELAY_MS = 200;
 

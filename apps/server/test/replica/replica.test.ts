@@ -20,7 +20,7 @@ const CYCLES = randomRuns(4);
 /** Of a caller whose request was not decided. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
 /** Of a caller between two cycles. Too low: callers take the processor from the change of state that they wait for. */
-const PAUSE_BETWEEN_CYCLES_MS = 10;
+const PAUSE_BETWEEN_CYCLES_MS = 60;
 /** With `TEST_RUNS_FACTOR` the replica is also frozen, and promoted by mistake: each takes ten seconds. */
 const isLongRun = randomRuns(1) > 1;
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { findFreePort } from "@bikeshare/test-kit";
+import { findFreePort, serviceProgram } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { BikeShare } from "../../../../packages/sdk/src/client.ts";
 import { PLATFORM, type Platform } from "../../../../packages/sdk/src/core/platform.ts";
@@ -22,7 +22,7 @@ interface Process {
   crash(): Promise<void>;
 }
 
-const main = join(import.meta.dirname, "../../src/main.ts");
+const main = await serviceProgram();
 const children = new Set<ChildProcess>();
 let app: TestApp;
 let directory: string;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { findFreePort, installPacked, nodeBinaries } from "@bikeshare/test-kit";
+import { findFreePort, installPacked, nodeBinaries, serviceProgram } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { createPartner } from "../../src/partners/service.ts";
@@ -102,7 +102,7 @@ function start(node: string, args: readonly string[], env: Readonly<Record<strin
 }
 
 async function importRealCity() {
-  const main = join(import.meta.dirname, "../../src/main.ts");
+  const main = await serviceProgram();
   const bikeshare = async (...args: string[]) => {
     const command = ["--conditions=@bikeshare/source", main, "--json", ...args];
     const env = { ...process.env, DATABASE_URL: app.db.connectionString, DATA_DIR: directory };

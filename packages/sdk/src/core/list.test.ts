@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -93,7 +94,7 @@ describe("a list", () => {
           expect((await simulation.run(read(list.pages()))).flatMap(({ data }) => data)).toEqual(some(n));
         },
       ),
-      { numRuns: 50 },
+      { numRuns: randomRuns(20) },
     );
   });
 
@@ -160,7 +161,7 @@ describe("an iterator", () => {
           expect(seen).toEqual(some(n));
         },
       ),
-      { numRuns: 50 },
+      { numRuns: randomRuns(20) },
     );
   });
 

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { jsonResponse, script, simulate, simulatedClient, type Simulation } from "../../test/simulation.ts";
@@ -79,7 +80,7 @@ describe("the rate limiter of a client", () => {
           expect(refused).toEqual([]);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: randomRuns(20) },
     );
   });
 

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
@@ -91,7 +92,7 @@ it("whatever is commanded at once: a station has one open closure at most, and e
       await harness.expectSound();
       await expectAlternating();
     }),
-    { numRuns: 60, seed: 20260603 },
+    { numRuns: randomRuns(25), seed: 20260603 },
   );
 });
 

@@ -1,3 +1,4 @@
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
@@ -136,7 +137,7 @@ describe("reports", () => {
         const [first, ...others] = await Promise.all(bikes.map(stateOf));
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 60, seed: 20260601 },
+      { numRuns: randomRuns(25), seed: 20260601 },
     );
     await harness.expectSound();
   });

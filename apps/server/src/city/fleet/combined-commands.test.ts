@@ -1,5 +1,6 @@
 import { operatorContract, type ReservationRequest } from "@bikeshare/contract";
 import { ServiceError } from "@bikeshare/rules";
+import { randomRuns } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../../test/fleet/fleet.harness.ts";
@@ -80,7 +81,7 @@ test("rides that start and end together do so as one after the other", { timeout
         }
       });
     }),
-    { numRuns: 6, endOnFailure: true },
+    { numRuns: randomRuns(4), endOnFailure: true },
   );
 });
 
@@ -163,7 +164,7 @@ test("reservations that are made and cancelled together are as one after the oth
         }
       });
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: randomRuns(5), endOnFailure: true },
   );
 });
 

@@ -186,7 +186,7 @@ test.skipIf(!schemasAreHere)(
           }
         }
       }),
-      { numRuns: randomRuns(8), seed: 20_261_121 },
+      { numRuns: randomRuns(4), seed: 20_261_121 },
     );
   },
 );

@@ -2,31 +2,27 @@ import { expect, test } from "vitest";
 import { runCrashes } from "../../../test/webhooks/crash/run.ts";
 
 // `bench/webhook-crash.ts` does the same a hundred times over, and with the true lease.
-test(
-  "a worker killed twice and PostgreSQL once, under load: nothing is lost, and the log accounts for every receipt",
-  { timeout: 90_000 },
-  async () => {
-    const points = [0.2, 0.9, 0.7, 0.1, 0.5];
-    const report = await runCrashes({
-      kills: 3,
-      trueLeases: 0,
-      endpoints: 4,
-      eventsPerSecond: 40,
-      random: () => points.shift() ?? 0.5,
-      onProgress: () => undefined,
-    });
-    expect(report).toMatchObject({
-      workerKills: 2,
-      postgresKills: 1,
-      eventsLost: 0,
-      deliveriesLost: 0,
-      notAsLogged: 0,
-      notInLog: 0,
-      gapsInLog: 0,
-    });
-    expect(report.deliveries).toBe(report.events * 4);
-    expect(report.events).toBeGreaterThan(10);
-    // What was in flight, and what was claimed ahead of it: both are marked.
-    expect(report.repeats).toBeLessThanOrEqual(report.unknown);
-  },
-);
+test("a worker killed twice and PostgreSQL once, under load: nothing is lost, and the log accounts for every receipt", async () => {
+  const points = [0.2, 0.9, 0.7, 0.1, 0.5];
+  const report = await runCrashes({
+    kills: 3,
+    trueLeases: 0,
+    endpoints: 4,
+    eventsPerSecond: 40,
+    random: () => points.shift() ?? 0.5,
+    onProgress: () => undefined,
+  });
+  expect(report).toMatchObject({
+    workerKills: 2,
+    postgresKills: 1,
+    eventsLost: 0,
+    deliveriesLost: 0,
+    notAsLogged: 0,
+    notInLog: 0,
+    gapsInLog: 0,
+  });
+  expect(report.deliveries).toBe(report.events * 4);
+  expect(report.events).toBeGreaterThan(10);
+  // What was in flight, and what was claimed ahead of it: both are marked.
+  expect(report.repeats).toBeLessThanOrEqual(report.unknown);
+});

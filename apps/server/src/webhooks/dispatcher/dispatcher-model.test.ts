@@ -8,7 +8,7 @@ import { openDatabase } from "../../storage/db/database.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds in which as many lives are lived as fit; the rules alone are tested with many thousands elsewhere. */
-const RUN_TIME_MS = randomRuns(6_000);
+const RUN_TIME_MS = randomRuns(3_000);
 /** Of lives that go on at the same time, each on a database of its own: more only wait for one another. */
 const SEEDS = [1, 2, 3, 4, 5, 6];
 

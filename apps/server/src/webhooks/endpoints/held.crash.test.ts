@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { serviceProgram } from "@bikeshare/test-kit";
 import { expect, onTestFinished, test } from "vitest";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -15,7 +16,7 @@ import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
 import { createSecretCipher } from "./secret.ts";
 
-const main = join(import.meta.dirname, "../../main.ts");
+const main = await serviceProgram();
 const HELD = 2_400;
 
 /** @returns a receiver's address, and the ids of the deliveries that it got, in their order */
@@ -108,4 +109,4 @@ test("whoever asked for held deliveries may be killed, and the worker in the mid
   expect(
     await rows("select total, queued from webhook_replays where system_id = $1 and finished_at is not null"),
   ).toEqual([{ total: HELD, queued: HELD }]);
-}, 60_000);
+});

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { serviceProgram } from "@bikeshare/test-kit";
 import { expect, onTestFinished, test } from "vitest";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -17,7 +18,7 @@ import { loadSecrets } from "../../storage/secrets/secrets.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../endpoints/secret.ts";
 
-const main = join(import.meta.dirname, "../../main.ts");
+const main = await serviceProgram();
 
 /** A receiver that wants nothing any more. @returns its address */
 async function startGoneReceiver(): Promise<string> {

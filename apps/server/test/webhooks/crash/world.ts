@@ -2,7 +2,7 @@ import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { makeDatabaseDirectory } from "@bikeshare/test-kit";
+import { makeDatabaseDirectory, serviceProgram } from "@bikeshare/test-kit";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { makeWorld } from "../../../bench/webhooks/world.ts";
 import { type Database, openDatabase } from "../../../src/storage/db/database.ts";
@@ -38,7 +38,7 @@ export interface WorkerProcess {
 const NEEDED_BYTES = 8 * 1024 ** 3;
 
 const here = import.meta.dirname;
-const main = join(here, "../../../src/main.ts");
+const main = await serviceProgram();
 const workerNames = statement("crash.workers", "select worker from webhook_workers where system_id = $1");
 
 /** @param delay milliseconds that the receiver takes for each answer */
