@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { resolveSystem } from "../city/systems/service.ts";
 import { ConfigError, processEnvironment, readConfig } from "../config.ts";
-import { createServiceClock } from "../health/conditions/service-clock.ts";
+import { compareClock, createServiceClock } from "../health/conditions/service-clock.ts";
 import { createIds } from "../ids.ts";
 import { prepareDataDir } from "../runtime/startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../runtime/startup/database-failure.ts";
@@ -25,7 +25,8 @@ export function runCommandLine(machineClock: () => number): Promise<number> {
 }
 
 function createContext(machineClock: () => number, { json, system }: GlobalOptions): CliContext {
-  const serviceClock = createServiceClock(machineClock, () => performance.now());
+  const monotonic = () => performance.now();
+  const serviceClock = createServiceClock(machineClock, monotonic);
   const clock = serviceClock.now;
   const ids = createIds(clock);
   const config = readConfig(processEnvironment(), process.cwd());
@@ -47,7 +48,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
     serviceClock,
     ids,
     output,
-    signals: createSignals({ source: process, watchLauncher, monotonic: () => performance.now() }),
+    signals: createSignals({ source: process, watchLauncher, monotonic }),
     async openDatabaseAsIs() {
       await prepare();
       return openServer(where).catch(explain);
@@ -63,6 +64,9 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
       };
       const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
+        // A key that is revoked where the clock is an hour ahead would work for that hour.
+        const difference = await compareClock(store.db, serviceClock, monotonic);
+        if (difference !== undefined) output.note(`Warning: ${difference.detail}. ${difference.fix}`);
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);
         return await work(store.db, store.applied);
       } catch (error) {

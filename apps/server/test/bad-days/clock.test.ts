@@ -1,3 +1,8 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
@@ -90,6 +95,29 @@ it("two processes whose clocks are an hour apart agree on what is stored: cursor
   const cancelled = await send(app.url, "DELETE", `/v1/reservations/${made.id}`);
   expect([cancelled.status, ((await cancelled.json()) as { status: string }).status]).toEqual([200, "cancelled"]);
   await fast.close();
+});
+
+it("a command on a machine whose clock is an hour ahead goes by the database's: what it revokes is revoked at once", async () => {
+  const main = join(import.meta.dirname, "../../src/main.ts");
+  const ahead = `const now = Date.now; Date.now = () => now() + ${HOUR};`;
+  const issued = await app.issue();
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-clock-"));
+  const args = ["--conditions=@bikeshare/source", "--import", `data:text/javascript,${ahead}`, main];
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [...args, "keys", "revoke", issued.id, "--json"],
+    {
+      env: {
+        PATH: process.env["PATH"],
+        DATABASE_URL: app.db.connectionString,
+        DATA_DIR: directory,
+      },
+    },
+  );
+  const { revoked_at: at } = JSON.parse(stdout) as { revoked_at: string };
+  expect(Date.parse(at)).toBeLessThan(Date.now() + HOUR / 2);
+  await rm(directory, { recursive: true });
+  expect(stderr).toMatch(/clock of this machine differs from the database's by 3600 s/);
 });
 
 it("a machine's clock that differs from the database's is reported, and not followed; nor is one that is set", async () => {

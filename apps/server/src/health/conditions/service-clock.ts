@@ -95,22 +95,35 @@ interface ClockWatchOptions extends Pick<FollowOptions, "conditions" | "reports"
   readonly monotonic: () => number;
 }
 
+/**
+ * Has a clock follow the database's once.
+ * @param monotonic milliseconds of the clock that `clock` goes on by
+ * @returns what is wrong with the machine's clock; undefined: the two agree
+ */
+export async function compareClock(
+  db: Database,
+  clock: ServiceClock,
+  monotonic: () => number,
+): Promise<{ readonly detail: string; readonly fix: string } | undefined> {
+  const askedAt = monotonic();
+  const { at } = oneRow(await findTime(db));
+  const differenceMs = clock.follow({ at: at.getTime(), askedAt, answeredAt: monotonic() });
+  if (differenceMs <= MAX_DIFFERENCE_MS) return undefined;
+  const detail =
+    `the clock of this machine differs from the database's by ${Math.round(differenceMs / 1000)} s: this process goes by ` +
+    "the database's, and the times in its log are wrong";
+  return { detail, fix: "Run chrony or systemd-timesyncd on both machines." };
+}
+
 /** Has a clock follow the database's, and says where the machine's differs from it. */
 export function watchClock(db: Database, { clock, monotonic, conditions, reports }: ClockWatchOptions): PeriodicWork {
   const differing = conditions.of("keeping time", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   const comparison = conditions.of("comparing clocks");
   const compare = async () => {
-    const askedAt = monotonic();
-    const { at } = oneRow(await findTime(db));
-    const differenceMs = clock.follow({ at: at.getTime(), askedAt, answeredAt: monotonic() });
-    const detail =
-      `the clock of this machine differs from the database's by ${Math.round(differenceMs / 1000)} s: this process goes by ` +
-      "the database's, and the times in its log are wrong";
-    const fix = "Run chrony or systemd-timesyncd on both machines.";
-    const isFine = differenceMs <= MAX_DIFFERENCE_MS;
-    reports.set("clock", isFine ? undefined : { status: "warning", detail, fix });
-    if (isFine) differing.succeeded();
-    else differing.failed(new ClocksDiffer(`${detail}. ${fix}`));
+    const difference = await compareClock(db, clock, monotonic);
+    reports.set("clock", difference && { status: "warning", ...difference });
+    if (difference === undefined) differing.succeeded();
+    else differing.failed(new ClocksDiffer(`${difference.detail}. ${difference.fix}`));
   };
   const comparing = startPeriodic({
     intervalMs: COMPARE_INTERVAL_MS,
