@@ -305,7 +305,7 @@ it("takes the address of map tiles only with whose map it is", () => {
   const tiles = { MAP_TILES_URL: "https://tiles.example.com/{z}/{x}/{y}{r}.png", MAP_TILES_ATTRIBUTION: "© Example" };
   expect(readConfig(tiles, directory).mapTiles).toEqual({ url: tiles.MAP_TILES_URL, attribution: "© Example" });
   expect(readConfig({}, directory).mapTiles).toBeUndefined();
-  expect(() => readConfig({ MAP_TILES_URL: tiles.MAP_TILES_URL }, directory)).toThrow("set both, or neither");
+  expect(() => readConfig({ MAP_TILES_URL: tiles.MAP_TILES_URL }, directory)).toThrow("set MAP_TILES_ATTRIBUTION too");
   for (const url of [
     "https://tiles.example.com/{z}/{x}.png",
     "https://{s}.example.com/{z}/{x}/{y}.png",

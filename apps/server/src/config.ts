@@ -193,14 +193,16 @@ function readBrandingVariables(read: Read, path: (text: string) => string) {
   };
 }
 
-/** Reads where maps get their streets. Undefined: maps draw only what the service knows. */
+/**
+ * Reads where maps get their streets. Undefined: from an archive in the data directory, or maps draw only what the service
+ * knows. Without an address the attribution is an archive's.
+ */
 function readMapTiles(read: Read, issues: string[]) {
   const url = read("MAP_TILES_URL", undefined, optional(tilesUrl));
   const attribution = read("MAP_TILES_ATTRIBUTION", undefined, optional(shownName));
-  const isUrlWrong = url === undefined && read("MAP_TILES_URL", false, () => true);
-  if ((url === undefined) !== (attribution === undefined) && !isUrlWrong)
-    issues.push("MAP_TILES_URL and MAP_TILES_ATTRIBUTION: set both, or neither. Maps must name their makers");
-  return url === undefined || attribution === undefined ? undefined : { url, attribution };
+  if (url !== undefined && attribution === undefined)
+    issues.push("MAP_TILES_URL: set MAP_TILES_ATTRIBUTION too. Maps must name their makers");
+  return url === undefined && attribution === undefined ? undefined : { url, attribution };
 }
 
 const SIGN_IN_METHODS = ["passkey", "password", "oidc"] as const;

@@ -39,8 +39,10 @@ export type { FeedQuality } from "./console/feed-quality.ts";
 export * from "./console/feed-report.ts";
 export { type SignInNotice, signInNotice } from "./console/identity-provider.ts";
 export type {
+  DeliveriesOverTime,
   Delivery,
   DeliveryAttempt,
+  DeliveryCause,
   DeliveryDetail,
   DeliveryFilters,
   DeliveryStatus,
@@ -83,7 +85,15 @@ export type {
   ShownCheck,
   SystemOverview,
 } from "./console/overview.ts";
-export type { DaysQuery, LoggedRequest, MinutesQuery, RequestDetail, RequestQuery } from "./console/requests.ts";
+export type {
+  DaysQuery,
+  LoggedRequest,
+  MinutesQuery,
+  RequestDetail,
+  RequestQuery,
+  UsageOverTime,
+  UsageOverTimeQuery,
+} from "./console/requests.ts";
 export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
 export type { FoundEntry } from "./console/search.ts";
 export * from "./console/session.ts";

@@ -78,6 +78,7 @@ export const routes = {
   partnerRequests: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/requests",
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/requests/:id",
+    overTime: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/over-time",
     minutes: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/minutes",
     days: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/days",
     deprecated: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/deprecated",
@@ -85,6 +86,7 @@ export const routes = {
   systemRequests: {
     list: "GET /console/v1/systems/:system_id/requests",
     get: "GET /console/v1/systems/:system_id/requests/:id",
+    overTime: "GET /console/v1/systems/:system_id/usage/over-time",
     minutes: "GET /console/v1/systems/:system_id/usage/minutes",
     days: "GET /console/v1/systems/:system_id/usage/days",
     deprecated: "GET /console/v1/systems/:system_id/usage/deprecated",
@@ -92,6 +94,7 @@ export const routes = {
   },
   deliveries: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries",
+    overTime: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries-over-time",
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id",
     resend: "POST /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id/resend",
     curl: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id/curl",

@@ -7,6 +7,8 @@ export interface Series {
   readonly values: readonly (number | null)[];
   /** `bars` and `area` are stacked, a `line` stands for itself, and `before` is what the others are compared with. */
   readonly kind?: SeriesKind;
+  /** What it means, where a colour of its place would mislead. */
+  readonly tone?: "attention" | "bad" | "off";
 }
 
 export type SeriesKind = "bars" | "area" | "line" | "before";

@@ -331,7 +331,7 @@ interface ShapeProps {
 /** One path for a series, however many points it has. */
 function Shape({ series, each, position, layout }: ShapeProps) {
   const { kind = "bars", values } = each;
-  const colour = `series-${position + 1}`;
+  const colour = colourOf(each, position);
   if (kind === "line" || kind === "before")
     return <path class={kind === "before" ? "chart-before" : `chart-line ${colour}`} d={linePath(values, layout)} />;
   const below = series.slice(0, position).filter((other) => (other.kind ?? "bars") === kind);
@@ -438,10 +438,10 @@ function Cursor({
   return (
     <g class="chart-cursor">
       <line x1={x} x2={x} y1={TOP} y2={FLOOR} />
-      {series.map(({ label, kind, values }, position) => {
-        const value = values[at];
-        if (kind !== "line" || value === null || value === undefined) return null;
-        return <circle key={label} class={`series-${position + 1}`} cx={x} cy={layout.y(value)} r="3.5" />;
+      {series.map((each, position) => {
+        const value = each.values[at];
+        if (each.kind !== "line" || value === null || value === undefined) return null;
+        return <circle key={each.label} class={colourOf(each, position)} cx={x} cy={layout.y(value)} r="3.5" />;
       })}
     </g>
   );
@@ -464,24 +464,30 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
   return (
     <div class="chart-values" aria-hidden="true" style={{ left: `${left}px` }}>
       <strong>{time}</strong>
-      {series.map(({ label, values, kind }, position) => (
-        <span key={label}>
-          <Swatch position={position} kind={kind} />
-          <span>{series.length === 1 ? unit : label}</span>
-          <b>{valueText(values[at])}</b>
+      {series.map((each, position) => (
+        <span key={each.label}>
+          <Swatch of={each} position={position} />
+          <span>{series.length === 1 ? unit : each.label}</span>
+          <b>{valueText(each.values[at])}</b>
         </span>
       ))}
     </div>
   );
 }
 
-function Swatch({ position, kind }: { readonly position: number; readonly kind: Series["kind"] }) {
+function colourOf({ tone }: Series, position: number): string {
+  return `series-${tone ?? position + 1}`;
+}
+
+function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
+  const { kind } = of;
+  const colour = colourOf(of, position);
   return (
     <svg class="chart-swatch" viewBox="0 0 12 12" aria-hidden="true">
       {kind === "line" || kind === "before" ? (
-        <path class={kind === "before" ? "chart-before" : `chart-line series-${position + 1}`} d="M0 6h12" />
+        <path class={kind === "before" ? "chart-before" : `chart-line ${colour}`} d="M0 6h12" />
       ) : (
-        <rect class={`chart-bars series-${position + 1}`} x="1" y="1" width="10" height="10" rx="2" />
+        <rect class={`chart-bars ${colour}`} x="1" y="1" width="10" height="10" rx="2" />
       )}
     </svg>
   );
@@ -490,10 +496,10 @@ function Swatch({ position, kind }: { readonly position: number; readonly kind: 
 function Legend({ series }: Pick<ChartProps, "series">) {
   return (
     <ul class="chart-legend">
-      {series.map(({ label, kind }, position) => (
-        <li key={label}>
-          <Swatch position={position} kind={kind} />
-          {label}
+      {series.map((each, position) => (
+        <li key={each.label}>
+          <Swatch of={each} position={position} />
+          {each.label}
         </li>
       ))}
     </ul>

@@ -11,6 +11,11 @@ export function setTimeZone(zone: string | undefined): void {
   formats = formatsIn(zone);
 }
 
+/** Returns the zone in which times are shown. */
+export function shownTimeZone(): string {
+  return shownZone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 function formatsIn(timeZone: string | undefined) {
   const day = { day: "numeric", month: "short" } as const;
   const clock = { hour: "2-digit", minute: "2-digit" } as const;

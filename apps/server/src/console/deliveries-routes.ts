@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { ResendSelection } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
+import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
@@ -8,6 +9,7 @@ import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
+import { deliveriesOverTime } from "../webhooks/log/over-time.ts";
 import {
   cancelResend,
   countResend,
@@ -69,6 +71,21 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Consol
       return { status: 200, body: { command: await signedCurlOf(signing, input) } };
     },
     ...exportRoute(searching),
+    ...overTimeRoute(context, searching),
+  };
+}
+
+function overTimeRoute(
+  context: ConsoleContext,
+  searching: (request: LongRequest) => ReadContext,
+): Pick<ConsoleRoutes["deliveries"], "overTime"> {
+  return {
+    overTime: async ({ query, request }) => {
+      const scope = scopeOf(request);
+      const { timeZone, bounds } = await stepBounds(context, scope.systemId, query);
+      const found = await deliveriesOverTime(searching(request), scope, bounds);
+      return { status: 200, body: { time_zone: timeZone, ...found } };
+    },
   };
 }
 

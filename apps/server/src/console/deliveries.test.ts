@@ -252,3 +252,42 @@ describe("the file", () => {
     expect(csvCell(text)).toBe(cell);
   });
 });
+
+describe("over time", () => {
+  const overTime = async (query = "", by = admin) =>
+    consoleContract.deliveries.overTime.responses[200].parse(
+      await read(await by.call("GET", pathOf(`deliveries-over-time${query}`))),
+    );
+
+  it("counts deliveries by step as they are now, and failures by cause with what the receiver says", async () => {
+    await sent(3, answered(401, "<h1>no</h1>"));
+    await sent(2, answered(401, "no signature\n matches"));
+    await sent(1, answered(500, "<h1>Oops</h1>"));
+    await sent(4, answered(204));
+    await sent(1, unanswered("dns", "no such name"));
+    const { data, causes, counted_from } = await overTime("?step=PT15M");
+    const total = (name: "succeeded" | "failing" | "waiting") =>
+      data.reduce((sum, { deliveries }) => sum + (deliveries?.[name] ?? 0), 0);
+    expect([total("succeeded"), total("failing"), total("waiting"), counted_from]).toEqual([4, 7, 0, null]);
+    expect(causes.map(({ failure, code, deliveries, says }) => [failure, code, deliveries, says])).toEqual([
+      ["http_4xx", 401, 5, "no signature matches"],
+      ["dns", null, 1, null],
+      ["http_5xx", 500, 1, null],
+    ]);
+    expect(causes[0]?.advice?.action).toContain("Check the secret");
+    const [newest] = (await list("?code=401&limit=1")).data;
+    expect(causes[0]?.newest_id).toBe(newest?.id);
+    // What the causes link to finds as many.
+    expect((await list("?failure=http_4xx")).data).toHaveLength(5);
+  });
+
+  it("takes the days of the city, and refuses more steps than a chart can show", async () => {
+    await sent(1, answered(204));
+    const { data, time_zone } = await overTime("?step=P1D");
+    expect(time_zone).toBe("UTC");
+    expect(data.map(({ deliveries }) => deliveries?.succeeded)).toContain(1);
+    const refused = await admin.call("GET", pathOf("deliveries-over-time?step=PT15M&from=2000-01-01T00:00:00Z"));
+    expect(refused.status).toBe(400);
+    expect((await (await signInTo(null)).call("GET", pathOf("deliveries-over-time"))).status).toBe(200);
+  });
+});

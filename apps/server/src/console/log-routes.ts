@@ -1,6 +1,14 @@
 import { REQUEST_LOG_DAYS } from "@bikeshare/contract";
-import type { AuditQuery, DaysQuery, MinutesQuery, RequestQuery, ShownAct } from "@bikeshare/contract/console";
+import type {
+  AuditQuery,
+  DaysQuery,
+  MinutesQuery,
+  RequestQuery,
+  ShownAct,
+  UsageOverTimeQuery,
+} from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
+import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { dateOf } from "../iso-instant.ts";
 import { type ActRow, searchActs } from "../partners/audit/service.ts";
@@ -11,6 +19,7 @@ import {
   searchRequests,
   usageByDay,
   usageByMinute,
+  usageOverTime,
   type UsageRange,
 } from "../partners/request-log/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
@@ -69,6 +78,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
         throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
       return { status: 200 as const, body: found };
     },
+    overTime: requestsOverTime(context, long),
     minutes: async ({ query, request }: Call<MinutesQuery>) => {
       const since = dateOf(query.since) ?? new Date(clock() - HOUR_MS);
       const range = rangeOf(request, query.key_id, since, dateOf(query.until) ?? new Date(clock() + DAY_MS));
@@ -105,6 +115,16 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
 /** All that counts or searches requests may take long. */
 function readingOf({ clock }: ConsoleContext, long: LongReads, request: LongRequest) {
   return { clock, db: long.databaseFor(request) };
+}
+
+function requestsOverTime(context: ConsoleContext, long: LongReads) {
+  return async ({ query: { key_id: keyId, ...query }, request }: Call<UsageOverTimeQuery>) => {
+    const { systemId, partnerId } = consoleCaller(request);
+    const { timeZone, bounds } = await stepBounds(context, systemId, query);
+    const owner = { partnerId, keyId: keyId ?? null };
+    const usage = await usageOverTime(readingOf(context, long, request), systemId, owner, bounds);
+    return { status: 200 as const, body: { time_zone: timeZone, ...usage } };
+  };
 }
 
 function listRequests(context: ConsoleContext, long: LongReads) {

@@ -83,6 +83,15 @@ it("usage is shown by the minute and by the day, exact", async () => {
   expect(minutes.reduce((sum, each) => sum + each.requests, 0)).toBe(60);
   expect(minutes.reduce((sum, each) => sum + each.rate_limited, 0)).toBe(12);
   expect(minutes.every(({ minute }) => Date.parse(minute) % MINUTE_MS === 0)).toBe(true);
+  const steps = partnerRequests.overTime.responses[200].parse(
+    await get(viewer, `${mine()}/usage/over-time?step=PT15M`),
+  );
+  const ofSteps = steps.data.flatMap(({ counts }) => (counts === null ? [] : [counts]));
+  expect(ofSteps.reduce((sum, each) => sum + each.requests, 0)).toBe(60);
+  expect(ofSteps.reduce((sum, each) => sum + each.rate_limited, 0)).toBe(12);
+  expect(steps.counted_from).toBeNull();
+  const all = systemRequests.overTime.responses[200].parse(await get(operator, `${system()}/usage/over-time`));
+  expect(all.data.reduce((sum, { counts }) => sum + (counts?.requests ?? 0), 0)).toBe(120);
   const days = systemRequests.days.responses[200].parse(await get(operator, `${system()}/usage/days?days=2`)).data;
   expect(days.reduce((sum, each) => sum + each.requests, 0)).toBe(120);
   const callers = await get(operator, `${system()}/usage/callers?route=${encodeURIComponent("GET /v1/rides")}`);

@@ -37,7 +37,9 @@ export function stationRoutesOf(
   const { db, stationMaps, clock } = context;
   const whatHolds = async (systemId: string): Promise<Omit<StationMap, "data">> => {
     const [regions, timeZone] = await Promise.all([regionsOf(db, systemId), timeZoneOfSystem(db, systemId)]);
-    return { time_zone: timeZone, regions, tiles: context.mapTiles ?? null };
+    const { mapTiles } = context;
+    const tiles = mapTiles === undefined ? null : { url: mapTiles.url, attribution: mapTiles.attribution };
+    return { time_zone: timeZone, regions, tiles };
   };
   // Made once for all who ask.
   const mapNow = (systemId: string): ReadyBody | Promise<ReadyBody> =>

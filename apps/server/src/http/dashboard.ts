@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logo } from "../runtime/startup/branding.ts";
 import { sendError } from "./errors.ts";
 import { sendKept } from "./kept-document.ts";
+import type { MapArchive } from "./map-archive.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
 export interface DashboardOptions {
@@ -21,12 +22,21 @@ export interface DashboardOptions {
   readonly logo?: Logo | undefined;
 }
 
-/** Pictures of streets, from a server of the operator's choice. */
+/** Pictures of streets, from a server of the operator's choice or from an archive. */
 export interface MapTiles {
   /** With `{z}`, `{x}` and `{y}`. */
   readonly url: string;
   /** Whose map it is, which every map must say. */
   readonly attribution: string;
+  /** The file that holds them; undefined: another server does. */
+  readonly archive?: MapArchive | undefined;
+}
+
+const TILES_PATH = "/dashboard/map-tiles";
+
+/** Returns the address of an archive's tiles, which changes with the file. */
+export function archiveUrl({ version }: MapArchive): string {
+  return `${TILES_PATH}/{z}/{x}/{y}?v=${version}`;
 }
 
 /** The path of the operator's logo. */
@@ -72,6 +82,7 @@ export function serveDashboard(app: FastifyInstance, options: DashboardOptions):
     return sendKept(file, request, reply);
   };
   if (options.logo !== undefined) serveLogo(app, options.logo);
+  if (options.mapTiles?.archive !== undefined) serveTiles(app, options.mapTiles.archive);
   app.get("/dashboard", (request, reply) => answer(request, reply, "index.html"));
   app.get<{ Params: { "*": string } }>("/dashboard/*", (request, reply) => answer(request, reply, request.params["*"]));
 }
@@ -90,6 +101,19 @@ function serveLogo(app: FastifyInstance, { bytes, type }: Logo): void {
         .header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
     ),
   );
+}
+
+/** Serves an archive's tiles. Where it has none the answer is empty: maps show more than one city's streets. */
+function serveTiles(app: FastifyInstance, archive: MapArchive): void {
+  app.get<{ Params: Record<"z" | "x" | "y", string> }>(`${TILES_PATH}/:z/:x/:y`, async (request, reply) => {
+    const [z = NaN, x = NaN, y = NaN] = [request.params.z, request.params.x, request.params.y].map((text) =>
+      /^\d{1,8}$/.test(text) ? Number(text) : NaN,
+    );
+    if (Number.isNaN(z + x + y)) return sendError(reply, request, serviceError("not_found", "path"));
+    const tile = await archive.tile(z, x, y);
+    reply.header("cache-control", FOREVER).header("x-content-type-options", "nosniff");
+    return tile === undefined ? reply.code(204).send() : reply.header("content-type", archive.mediaType).send(tile);
+  });
 }
 
 const NOT_BUILT = `<!doctype html>
@@ -145,7 +169,7 @@ function pageSecurityHeaders({
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self'${mapTiles === undefined ? "" : ` ${new URL(mapTiles.url).origin}`}`,
+    `img-src 'self'${mapTiles === undefined || mapTiles.archive !== undefined ? "" : ` ${new URL(mapTiles.url).origin}`}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -43,6 +43,7 @@ import { readBranding } from "./startup/branding.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
 import type { DashboardPages } from "./startup/dashboard-pages.ts";
+import { openMapTiles } from "./startup/map-tiles.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";
 
@@ -278,6 +279,8 @@ async function answerRequests(
   let url = config.publicUrl ?? "";
   const branding = await readBranding(config.branding);
   if (dashboard !== undefined) closers.push(() => dashboard.close());
+  const mapTiles = dashboard && (await openMapTiles(config));
+  if (mapTiles?.archive !== undefined) closers.push(mapTiles.archive.close);
   const rateLimits = await openRateLimits(db, { ...config, ...parts, ids, onRedisLost: metrics.http.redisLost });
   closers.push(() => rateLimits.close());
   const app = await buildApp({
@@ -290,7 +293,7 @@ async function answerRequests(
       dashboard: {
         ...dashboard,
         frameAncestors: config.frameAncestors,
-        mapTiles: config.mapTiles,
+        mapTiles,
         logo: branding.logo,
       },
     }),

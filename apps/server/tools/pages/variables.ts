@@ -194,14 +194,14 @@ export const variableGroups: readonly VariableGroup[] = [
       },
       {
         name: "MAP_TILES_URL",
-        unset: "no streets",
+        unset: "`map.pmtiles` in `DATA_DIR`, or no streets",
         meaning:
           "Where maps get their streets: `https://tiles.example.com/{z}/{x}/{y}.png`, with `{r}` where sharp screens get other tiles.",
       },
       {
         name: "MAP_TILES_ATTRIBUTION",
         unset: "none",
-        meaning: "Whose map that is, such as `© OpenStreetMap contributors`. Required with `MAP_TILES_URL`.",
+        meaning: "Whose map that is, such as `© OpenStreetMap contributors`. Required with `MAP_TILES_URL`; replaces what an archive says.",
       },
       {
         name: "DASHBOARD_FRAME_ANCESTORS",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
+import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import {
   consoleBodyErrors,
@@ -64,6 +65,57 @@ const deliveryPage = consolePage(delivery)
       .describe("Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there."),
   })
   .strict();
+
+const count = z.number().int().min(0);
+
+const deliveryStep = z
+  .object({
+    from: timestamp,
+    to: timestamp,
+    deliveries: z
+      .object({
+        succeeded: count,
+        waiting: count.describe("Not tried yet"),
+        failing: count.describe("To be tried again after a failed attempt"),
+        failed: count.describe("Given up"),
+        held: count,
+        dropped: count.describe("Given up on request"),
+      })
+      .strict()
+      .nullable()
+      .describe("Created in this step, by how they are now; null: the step was not counted"),
+  })
+  .strict();
+
+/** Deliveries that fail for the same reason. */
+const deliveryCause = z
+  .object({
+    failure: z.string(),
+    code: count.nullable().describe("The HTTP code of the answer; null: there was none"),
+    advice: z.object({ meaning: z.string(), action: z.string() }).strict().nullable(),
+    says: z.string().nullable().describe("The beginning of the newest answer's text; null: it has none"),
+    deliveries: count,
+    first_at: timestamp.describe("When the first of them was created"),
+    last_at: timestamp,
+    newest_id: identifier.describe("The newest of them"),
+  })
+  .strict();
+export type DeliveryCause = z.infer<typeof deliveryCause>;
+
+const countedFrom = timestamp
+  .nullable()
+  .describe("Older ones were not counted, because there are too many; null: all were");
+
+const deliveriesOverTime = z
+  .object({
+    time_zone: z.string(),
+    data: z.array(deliveryStep),
+    counted_from: countedFrom,
+    causes: z.array(deliveryCause).describe("Of those that fail or were given up, the most frequent first, at most 12"),
+    causes_counted_from: countedFrom,
+  })
+  .strict();
+export type DeliveriesOverTime = z.infer<typeof deliveriesOverTime>;
 
 const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
@@ -147,6 +199,15 @@ export const deliveryEndpoints = {
     pathParams: partnerPath,
     query: deliveryFilters.extend(consolePageQuery).strict(),
     responses: { 200: deliveryPage, ...consoleErrors },
+  },
+  overTime: {
+    method: "GET",
+    path: `${partner}/deliveries-over-time`,
+    summary: "A partner's deliveries by time and outcome, and why they fail",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: summaryQuery,
+    responses: { 200: deliveriesOverTime, ...consoleErrors },
   },
   get: {
     method: "GET",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorCodes } from "../error-catalogue.ts";
 import { REQUEST_LOG_DAYS, USAGE_RETENTION_DAYS } from "../limits.ts";
+import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath } from "./endpoint.ts";
 
@@ -94,6 +95,28 @@ const usageDays = z
   })
   .strict();
 
+const usageOverTime = z
+  .object({
+    time_zone: z.string(),
+    data: z.array(
+      z
+        .object({
+          from: timestamp,
+          to: timestamp,
+          counts: z.object(counts).strict().nullable().describe("Null: the step was not counted"),
+        })
+        .strict(),
+    ),
+    counted_from: timestamp
+      .nullable()
+      .describe("Older ones were not counted, because there are too many; null: all were"),
+  })
+  .strict();
+export type UsageOverTime = z.infer<typeof usageOverTime>;
+
+const usageOverTimeQuery = summaryQuery.extend({ key_id: identifierParam.optional() }).strict();
+export type UsageOverTimeQuery = z.infer<typeof usageOverTimeQuery>;
+
 export type RequestQuery = z.infer<typeof requestQuery>;
 
 const minutesQuery = z
@@ -162,6 +185,15 @@ function usageEndpoints<const Base extends `/console/v1/systems/:system_id${stri
 ) {
   const metadata = consoleNeeds(audience);
   return {
+    overTime: {
+      method: "GET",
+      path: `${base}/usage/over-time`,
+      summary: `Requests by time and outcome, of the last ${REQUEST_LOG_DAYS} days`,
+      metadata,
+      pathParams,
+      query: usageOverTimeQuery,
+      responses: { 200: usageOverTime, ...consoleErrors },
+    },
     minutes: {
       method: "GET",
       path: `${base}/usage/minutes`,

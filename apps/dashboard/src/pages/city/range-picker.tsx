@@ -37,16 +37,18 @@ interface RangePickerProps {
   readonly timeZone: string;
   readonly now: number;
   readonly onChange: (next: Partial<RangeParameters>) => void;
+  /** The periods that are kept; undefined: all. */
+  readonly offered?: readonly Period[];
 }
 
 /** The range of all charts of a page: a period that ends today, or an earlier one. */
-export function RangePicker({ range, timeZone, now, onChange }: RangePickerProps) {
+export function RangePicker({ range, timeZone, now, onChange, offered = periods }: RangePickerProps) {
   const before = neighbour(range, -1, timeZone, now);
   const after = neighbour(range, 1, timeZone, now);
   return (
     <div class="range-picker" role="group" aria-label="Time shown">
       <div class="range-periods">
-        {periods.map((period) => (
+        {offered.map((period) => (
           <button
             key={period}
             type="button"

@@ -5,7 +5,7 @@ import { Status, type Tone } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
 import { SignatureSection } from "../signature/signature-section.tsx";
 import { Body } from "./body.tsx";
-import { milliseconds, Phases } from "./phases.tsx";
+import { milliseconds, Phases, Waterfall } from "./phases.tsx";
 
 const tones: Readonly<Record<DeliveryAttempt["outcome"], Tone>> = {
   succeeded: "success",
@@ -17,10 +17,12 @@ const tones: Readonly<Record<DeliveryAttempt["outcome"], Tone>> = {
 interface AttemptProps {
   readonly attempt: DeliveryAttempt;
   readonly isOpen: boolean;
+  /** Milliseconds of the longest attempt of the delivery. */
+  readonly longestMs: number;
 }
 
 /** One attempt on the timeline: its outcome and remedy, its timing, and all its bytes. */
-export function Attempt({ attempt, isOpen }: AttemptProps) {
+export function Attempt({ attempt, isOpen, longestMs }: AttemptProps) {
   const { number, outcome, summary, detail, advice, timings, next_attempt_at, next_attempt_reason } = attempt;
   return (
     <li class="attempt">
@@ -29,6 +31,7 @@ export function Attempt({ attempt, isOpen }: AttemptProps) {
           <h2>Attempt {number}</h2>
           <Status tone={tones[outcome]}>{visibleControls(summary)}</Status>
           <Time at={attempt.started_at} show="both" />
+          <Waterfall timings={timings} longestMs={longestMs} />
           <span class="muted mono">{timings.total === null ? "" : milliseconds(timings.total)}</span>
         </summary>
         <div class="stack attempt-body">

@@ -21,6 +21,7 @@ import { DeliveryTable } from "./delivery-table.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type FilterTexts, queryOf, readFilters, withCursor, withFilters } from "./filters.ts";
 import { useLive } from "./live.ts";
+import { DeliveriesOverTime } from "./over-time.tsx";
 import { ResendDialog } from "./resend-dialog.tsx";
 import { countDeliveries } from "./words.ts";
 import "./deliveries.css";
@@ -65,6 +66,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
       >
         Kept for 30 days.
       </PageHeader>
+      <DeliveriesOverTime params={params} filters={filters} onFilter={setFilters} />
       <FilterBar
         filters={filters}
         onChange={setFilters}

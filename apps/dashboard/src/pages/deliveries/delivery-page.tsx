@@ -50,6 +50,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
   const { tone, word } = stateOf(data);
+  const longestMs = Math.max(...data.exchanges.map(({ timings }) => timings.total ?? 0));
   return (
     <div class="stack">
       <PageHeader
@@ -77,7 +78,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
       ) : (
         <ol class="timeline" reversed aria-label="Attempts, latest first">
           {data.exchanges.toReversed().map((attempt, index) => (
-            <Attempt key={attempt.number} attempt={attempt} isOpen={index === 0} />
+            <Attempt key={attempt.number} attempt={attempt} isOpen={index === 0} longestMs={longestMs} />
           ))}
         </ol>
       )}

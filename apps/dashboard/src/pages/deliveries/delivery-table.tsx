@@ -1,6 +1,7 @@
 import type { Delivery } from "@bikeshare/contract/console";
 import { Link, useParams } from "wouter-preact";
 import { Button } from "../../components/button.tsx";
+import { visibleControls } from "../../components/code.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
@@ -62,10 +63,13 @@ const columns: readonly Column<Delivery>[] = [
   {
     id: "delivery",
     title: "Delivery",
-    cell: ({ id, event }) => (
-      <Link href={`${listPath()}/${id}${location.search}`} aria-label={`${event}, ${id}`} title={id}>
-        {event}
-      </Link>
+    cell: ({ id, event, resource_id: resource }) => (
+      <>
+        <Link href={`${listPath()}/${id}${location.search}`} aria-label={`${event}, ${id}`} title={id}>
+          {event}
+        </Link>{" "}
+        {resource !== null && <span class="muted mono">{visibleControls(resource)}</span>}
+      </>
     ),
   },
   {

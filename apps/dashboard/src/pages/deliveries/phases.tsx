@@ -32,6 +32,30 @@ function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
   return phases;
 }
 
+interface WaterfallProps {
+  readonly timings: Timings;
+  /** Milliseconds of the longest attempt, to which the others are compared. */
+  readonly longestMs: number;
+}
+
+/** The parts of an attempt in one bar, as long as it took. The numbers stand in its details. */
+export function Waterfall({ timings, longestMs }: WaterfallProps) {
+  const scale = 1000 / Math.max(longestMs, 1);
+  return (
+    <svg class="attempt-bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+      {phasesOf(timings).map(({ id, startMs, lengthMs }) => (
+        <rect
+          key={id}
+          class={`phase phase-${id}`}
+          x={startMs * scale}
+          width={Math.max(3, lengthMs * scale)}
+          height="10"
+        />
+      ))}
+    </svg>
+  );
+}
+
 /** The timing of an attempt: a bar for each part, and the numbers. */
 export function Phases({ timings }: { readonly timings: Timings }) {
   const phases = phasesOf(timings);

@@ -5,7 +5,6 @@ import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { LazyChart } from "../../components/lazy-chart.tsx";
 import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -14,7 +13,7 @@ import type { Access } from "../../session/session.ts";
 import { endpointState } from "../endpoint-state.ts";
 import { keyName } from "../key-name.ts";
 import { KeyStatus } from "../keys/key-table.tsx";
-import { daySeries } from "../keys/usage-series.ts";
+import { WeekOfRequests } from "../requests/requests-over-time.tsx";
 import { waitingText } from "../waiting-text.ts";
 import "./partner-parts.css";
 
@@ -31,7 +30,7 @@ export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerP
     <>
       <div class="partner-parts">
         <WebhookPart systemId={systemId} id={id} url={url} />
-        <RequestsPart systemId={systemId} id={id} keys={keys.data} url={url} />
+        <RequestsPart systemId={systemId} id={id} url={url} />
       </div>
       <Part title="Keys" links={[["All keys", url.link("/operator/keys")]]}>
         <Table
@@ -120,30 +119,10 @@ function EndpointFacts({ endpoint }: { readonly endpoint: EndpointSummary }) {
   );
 }
 
-const SHOWN_DAYS = 7;
-/** Each key is a request more. */
-const CHARTED_KEYS = 6;
-
-function RequestsPart({ systemId, id, keys, url }: OfPartner & { readonly keys: readonly ShownKey[] | undefined }) {
-  const ids = (keys ?? []).slice(0, CHARTED_KEYS).map((key) => key.id);
-  const { data } = useQuery({
-    queryKey: ["usage-days", systemId, id, ids],
-    queryFn: async ({ signal }) => {
-      const params = { system_id: systemId };
-      const days = ids.map((key_id) =>
-        api.systemRequests.days({ params, query: { key_id, days: SHOWN_DAYS }, signal }),
-      );
-      return (await Promise.all(days)).flatMap((answer) => answer.data);
-    },
-    enabled: keys !== undefined,
-  });
+function RequestsPart({ systemId, id, url }: OfPartner) {
   return (
     <Part title="Requests" links={[["Its requests", url.link(`/partners/${encodeURIComponent(id)}/requests`)]]}>
-      <LazyChart
-        title="Requests per day (UTC)"
-        {...daySeries(data ?? [], SHOWN_DAYS, new Date().getTime())}
-        unit="requests"
-      />
+      <WeekOfRequests systemId={systemId} partnerId={id} />
     </Part>
   );
 }

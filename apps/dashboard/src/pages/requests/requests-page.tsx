@@ -10,6 +10,7 @@ import { LiveButton, useIsLive } from "./live-button.tsx";
 import { RequestDetails } from "./request-details.tsx";
 import { RequestFilterBar } from "./request-filters.tsx";
 import { RequestTable } from "./request-table.tsx";
+import { RequestsOverTime } from "./requests-over-time.tsx";
 import "../facts.css";
 import "./requests.css";
 
@@ -50,6 +51,7 @@ function Requests({ scope }: { readonly scope: Scope }) {
       <PageHeader title="Requests" actions={<LiveButton live={live} />}>
         Kept for 7 days.
       </PageHeader>
+      <RequestsOverTime scope={scope} keyId={filters.key_id} />
       <RequestFilterBar
         filters={filters}
         keys={keys}

@@ -74,7 +74,7 @@ function TestResult({ params, id, address }: TestResultProps) {
       </p>
       <ol class="webhook-list">
         {data.exchanges.map((attempt) => (
-          <Attempt key={attempt.number} attempt={attempt} isOpen />
+          <Attempt key={attempt.number} attempt={attempt} isOpen longestMs={attempt.timings.total ?? 0} />
         ))}
       </ol>
     </div>

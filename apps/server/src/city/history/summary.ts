@@ -70,6 +70,23 @@ function summaryOf(
   return { step, time_zone: timeZone, summed_to: progress?.summed_to?.toISOString() ?? null, data };
 }
 
+/** Where steps of time begin in a system's zone, and where the last one ends. */
+export interface StepBounds {
+  readonly timeZone: string;
+  readonly bounds: readonly Date[];
+}
+
+/** Returns the steps of a range as the system's summary has them. @throws ServiceError `invalid_parameter` */
+export async function stepBounds(
+  { db, clock }: SummaryContext,
+  systemId: string,
+  query: SummaryQuery,
+): Promise<StepBounds> {
+  const range = readSummaryRange(query, clock());
+  const timeZone = await timeZoneOfSystem(db, systemId);
+  return { timeZone, bounds: await boundsOf(db, range, timeZone) };
+}
+
 /** Where each step begins, and where the last one ends. */
 async function boundsOf(db: QueryRunner, { step, from, to }: SummaryRange, timeZone: string): Promise<Date[]> {
   if (step === "P1D") return findDayBounds(db, timeZone, new Date(from), new Date(to));

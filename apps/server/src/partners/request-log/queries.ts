@@ -186,8 +186,9 @@ type UsageCounts = Pick<
   "requests" | "client_errors" | "server_errors" | "rate_limited" | "unlogged"
 >;
 
-const sums = `sum(requests)::int as requests, sum(client_errors)::int as client_errors,
-  sum(server_errors)::int as server_errors, sum(rate_limited)::int as rate_limited, sum(unlogged)::int as unlogged`;
+const counted = `sum(requests)::int as requests, sum(client_errors)::int as client_errors,
+  sum(server_errors)::int as server_errors, sum(rate_limited)::int as rate_limited`;
+const sums = `${counted}, sum(unlogged)::int as unlogged`;
 
 const minutes = statement(
   "requests.minutes",
@@ -213,6 +214,59 @@ export function listMinuteUsage(
 ): Promise<(UsageCounts & { readonly minute: Date })[]> {
   const [from, to] = [since, until].map((at) => at.toISOString().slice(0, 10));
   return db.query(minutes, [systemId, partnerId, keyId, from, to, since, until]);
+}
+
+/**
+ * Minutes of keys that a chart adds up at most, the newest. Too low: a week of many keys is cut off. Too high: one chart
+ * reads for longer than 100 ms.
+ */
+export const MAX_CHARTED_MINUTES = 100_000;
+
+// A statement for each owner, so that each walks an index of its own backwards and stops.
+function overTimeStatement(owner: "system" | "partner" | "key" | "partner_key"): Statement {
+  const isOfPartner = owner === "partner" || owner === "partner_key";
+  const isOfKey = owner === "key" || owner === "partner_key";
+  return statement(
+    `requests.overTime.${owner}`,
+    `select width_bucket(minute, $6::timestamptz[]) as step, ${counted}, count(*)::int as n, min(minute) as oldest_at
+     from (
+       select minute, requests, client_errors, server_errors, rate_limited from key_usage_minutes
+       where system_id = $1 and ${isOfPartner ? "partner_id = $2" : "$2::text is null"}
+         and ${isOfKey ? "key_id = $3" : "$3::text is null"}
+         and counted_on between ($4::timestamptz at time zone 'UTC')::date and ($5::timestamptz at time zone 'UTC')::date
+         and minute >= $4 and minute < $5
+       order by minute desc limit ${MAX_CHARTED_MINUTES + 1}) as newest
+     group by step`,
+  );
+}
+
+const overTime = {
+  system: overTimeStatement("system"),
+  partner: overTimeStatement("partner"),
+  key: overTimeStatement("key"),
+  partner_key: overTimeStatement("partner_key"),
+} as const;
+
+/** Requests in one step of time. */
+export interface UsageStepRow extends Omit<UsageCounts, "unlogged"> {
+  /** The index of the step, from 1. */
+  readonly step: number;
+  /** Minutes of keys that were added up. */
+  readonly n: number;
+  readonly oldest_at: Date;
+}
+
+/** Adds up the newest minutes between the first and the last bound: MAX_CHARTED_MINUTES, and one more where there are more. */
+export function listUsageSteps(
+  db: Queryable,
+  systemId: string,
+  { partnerId, keyId }: Pick<UsageRange, "partnerId" | "keyId">,
+  bounds: readonly Date[],
+): Promise<UsageStepRow[]> {
+  const ofPartner = keyId === null ? "partner" : "partner_key";
+  const ofSystem = keyId === null ? "system" : "key";
+  const values = [systemId, partnerId, keyId, bounds[0], bounds.at(-1), bounds];
+  return db.query<UsageStepRow>(overTime[partnerId === null ? ofSystem : ofPartner], values);
 }
 
 const keyMinutes = statement(

@@ -6,6 +6,7 @@ import {
   type SweeperSurroundings,
 } from "../../storage/background/periodic.ts";
 import type { Database, Queryable } from "../../storage/db/database.ts";
+import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { isOfUnits } from "../../storage/set-aside/units.ts";
 import {
@@ -16,6 +17,8 @@ import {
   insertRequests,
   listDayUsage,
   listKeyMinutes,
+  listUsageSteps,
+  MAX_CHARTED_MINUTES,
   listKeyTotals,
   listMinuteUsage,
   listRequests,
@@ -116,6 +119,22 @@ export function requestWithId(
 ): Promise<WholeRequestRow | undefined> {
   const days = Array.from({ length: REQUEST_LOG_DAYS + 2 }, (_, n) => addDays(dayOf(clock()), 1 - n));
   return findRequest(db, systemId, days, id);
+}
+
+/** Requests step by step. Steps that were not counted, or only in part, have no counts. */
+export async function usageOverTime(
+  { db }: Pick<ReadContext, "db">,
+  systemId: string,
+  owner: Pick<UsageRange, "partnerId" | "keyId">,
+  bounds: readonly Date[],
+) {
+  const rows = await listUsageSteps(db, systemId, owner, bounds);
+  const { steps, countedFrom } = countedSteps(bounds, rows, MAX_CHARTED_MINUTES);
+  const data = steps.map(({ from, to, row }) => {
+    const { requests = 0, client_errors = 0, server_errors = 0, rate_limited = 0 } = row ?? {};
+    return { from, to, counts: row === null ? null : { requests, client_errors, server_errors, rate_limited } };
+  });
+  return { data, counted_from: countedFrom };
 }
 
 /** Requests by minute, the first minute first; minutes without any are left out. */

@@ -1,0 +1,149 @@
+import type { DeliveriesOverTime as Answer, DeliveryCause } from "@bikeshare/contract/console";
+import { useContext } from "preact/hooks";
+import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
+import type { Series } from "../../components/chart-scale.ts";
+import { visibleControls } from "../../components/code.tsx";
+import { LazyChart } from "../../components/lazy-chart.tsx";
+import { shownTimeZone } from "../../components/time-zone.ts";
+import { Time } from "../../components/time.tsx";
+import { SplitSide } from "../../layout/split-side.ts";
+import { RangePicker, useRange } from "../city/range-picker.tsx";
+import "../city/city.css";
+import type { FilterTexts } from "./filters.ts";
+import { countDeliveries, failureWords } from "./words.ts";
+
+const REFRESH_INTERVAL_MS = 30_000;
+
+interface OverTimeProps {
+  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly filters: FilterTexts;
+  readonly onFilter: (filters: FilterTexts) => void;
+}
+
+/**
+ * Success and failure over time, and the causes of what fails. A part that is chosen in the chart filters the list, from
+ * where all that match can be resent.
+ */
+export function DeliveriesOverTime({ params, filters, onFilter }: OverTimeProps) {
+  const timeZone = shownTimeZone();
+  const now = new Date().getTime();
+  const { range, set, narrow } = useRange(timeZone, now);
+  const { data } = useQuery({
+    queryKey: ["deliveries", "over-time", params, range.from, range.to],
+    queryFn: ({ signal }) =>
+      api.deliveries.overTime({ params, query: { from: range.from, to: range.to, step: range.step }, signal }),
+    refetchInterval: REFRESH_INTERVAL_MS,
+    placeholderData: (before) => before,
+  });
+  if (useContext(SplitSide) === "list") return null;
+  const part = range.period === undefined ? {} : { since: range.from, until: range.to };
+  return (
+    <div class="over-time-pair">
+      <section class="card over-time" aria-labelledby="over-time">
+        <h2 id="over-time" class="visually-hidden">
+          Deliveries over time
+        </h2>
+        <RangePicker {...{ range, timeZone, now }} offered={["day", "week", "month"]} onChange={set} />
+        <OutcomeChart {...{ data, timeZone }} onRange={narrow} />
+      </section>
+      <section class="card causes" aria-labelledby="causes">
+        <h2 id="causes">Why they fail</h2>
+        {data !== undefined && (
+          <Causes causes={data.causes} onChoose={(cause) => onFilter({ ...filters, ...part, ...cause })} />
+        )}
+      </section>
+    </div>
+  );
+}
+
+type Counts = NonNullable<Answer["data"][number]["deliveries"]>;
+
+interface OutcomeChartProps {
+  /** Undefined until it is loaded. */
+  readonly data: Answer | undefined;
+  readonly timeZone: string;
+  readonly onRange: (from: string, to: string) => void;
+}
+
+function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
+  const steps = data?.data ?? [];
+  const now = new Date().toISOString();
+  const values = (of: (counts: Counts) => number) =>
+    steps.map(({ from, deliveries }) => (deliveries === null || from > now ? null : of(deliveries)));
+  const series: readonly Series[] = [
+    { label: "Arrived", values: values(({ succeeded }) => succeeded) },
+    { label: "Held or dropped", values: values(({ held, dropped }) => held + dropped), tone: "off" },
+    { label: "Waiting", values: values(({ waiting }) => waiting) },
+    { label: "Failing", values: values(({ failing }) => failing), tone: "attention" },
+    { label: "Given up", values: values(({ failed }) => failed), tone: "bad" },
+  ];
+  const sum = (each: Series | undefined) => each?.values.reduce<number>((total, n) => total + (n ?? 0), 0) ?? 0;
+  const failing = sum(series[3]) + sum(series[4]);
+  const all = series.reduce((total, each) => total + sum(each), 0);
+  return (
+    <LazyChart
+      title={data === undefined ? "Deliveries" : titleOf(all, failing)}
+      times={steps.map(({ from }) => from)}
+      series={series}
+      unit="deliveries"
+      timeZone={timeZone}
+      onRange={onRange}
+    >
+      {data?.counted_from ? (
+        <>
+          Counted back to <Time at={data.counted_from} />: there are too many before.
+        </>
+      ) : (
+        "By when they were created, as they are now."
+      )}
+    </LazyChart>
+  );
+}
+
+function titleOf(all: number, failing: number): string {
+  if (all === 0) return "No deliveries";
+  const deliveries = countDeliveries(all);
+  return failing === 0
+    ? `${deliveries}, none failing`
+    : `${failing.toLocaleString("en")} of ${deliveries} failing or given up`;
+}
+
+interface CausesProps {
+  readonly causes: readonly DeliveryCause[];
+  readonly onChoose: (filters: FilterTexts) => void;
+}
+
+/** Failures by their cause, the most frequent first. Each filters the list. */
+function Causes({ causes, onChoose }: CausesProps) {
+  if (causes.length === 0) return <p class="muted">Nothing fails in this time.</p>;
+  const most = Math.max(...causes.map(({ deliveries }) => deliveries));
+  return (
+    <ul class="cause-list">
+      {causes.map((cause) => (
+        <li key={`${cause.failure} ${cause.code}`}>
+          <button type="button" class="cause" onClick={() => onChoose(filterOf(cause))}>
+            <span class="cause-name">
+              {cause.code === null ? capital(failureWords(cause.failure)) : `HTTP ${cause.code}`}
+            </span>
+            <b>{cause.deliveries.toLocaleString("en")}</b>
+            <svg class="cause-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+              <rect width={(100 * cause.deliveries) / most} height="4" />
+            </svg>
+          </button>
+          <p class="muted">
+            {cause.says === null ? cause.advice?.meaning : <>Your server says: “{visibleControls(cause.says)}”</>}
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** By the code where there is one: the failure takes together all that begin with its figure. */
+function filterOf({ failure, code }: DeliveryCause): FilterTexts {
+  const one = { status: "unsuccessful", code: "", failure: "" };
+  return code === null ? { ...one, failure } : { ...one, code: String(code) };
+}

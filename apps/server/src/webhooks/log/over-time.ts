@@ -1,0 +1,112 @@
+/** An endpoint's deliveries over time, and why they fail: counted within a bound, whatever there is. */
+import type { Queryable } from "../../storage/db/database.ts";
+import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
+import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import { updateSearchSettings } from "./delivery-search-queries.ts";
+import { adviceOn, type FailureAdvice } from "./failure-advice.rules.ts";
+import {
+  type CauseRow,
+  type ChartedRange,
+  countDeliveryCauses,
+  countDeliverySteps,
+  listAnswers,
+  MAX_CAUSE_ROWS,
+  MAX_CHARTED_ROWS,
+  type StepRow,
+} from "./over-time-queries.ts";
+
+/** Characters of an answer that are shown. */
+const MAX_SAID = 160;
+
+type Counts = Omit<StepRow, "step" | "n" | "oldest_at">;
+
+export interface OverTime {
+  readonly data: readonly {
+    readonly from: string;
+    readonly to: string;
+    /** Null: it was not counted, or only in part. */
+    readonly deliveries: Counts | null;
+  }[];
+  readonly counted_from: string | null;
+  readonly causes: readonly Cause[];
+  readonly causes_counted_from: string | null;
+}
+
+interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newest_id"> {
+  readonly advice: FailureAdvice | null;
+  readonly says: string | null;
+  readonly first_at: string;
+  readonly last_at: string;
+}
+
+/**
+ * Returns a partner's deliveries step by step, by how they are now, and the causes of those that fail.
+ * @param bounds where each step begins, and where the last one ends
+ * @throws ServiceError when there is no endpoint
+ */
+export async function deliveriesOverTime(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+  bounds: readonly Date[],
+): Promise<OverTime> {
+  const { id: endpointId } = await requireEndpointOrRemoved(db, scope);
+  const range = { systemId: scope.systemId, endpointId, bounds };
+  return db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    const steps = await countDeliverySteps(tx, range);
+    const causes = await countDeliveryCauses(tx, range);
+    const said = await answersOf(tx, range, causes, clock());
+    const { steps: counted, countedFrom } = countedSteps(bounds, steps, MAX_CHARTED_ROWS);
+    const [first] = causes;
+    return {
+      data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),
+      counted_from: countedFrom,
+      causes: causes.map((cause) => causeOf(cause, said.get(cause.newest_id) ?? null)),
+      causes_counted_from: first !== undefined && first.n > MAX_CAUSE_ROWS ? first.oldest_at.toISOString() : null,
+    };
+  });
+}
+
+function countsOf(row: StepRow | undefined): Counts {
+  const { succeeded = 0, waiting = 0, failing = 0, failed = 0, held = 0, dropped = 0 } = row ?? {};
+  return { succeeded, waiting, failing, failed, held, dropped };
+}
+
+function causeOf({ failure, code, deliveries, first_at, last_at, newest_id }: CauseRow, says: string | null): Cause {
+  const outcome = code !== null && failure.startsWith("http_") ? "rejected" : "failed";
+  return {
+    ...{ failure, code, deliveries, newest_id, says },
+    advice: adviceOn({ outcome, failure, status: code }),
+    first_at: first_at.toISOString(),
+    last_at: last_at.toISOString(),
+  };
+}
+
+/** What the receiver answered lately for each cause that has an answer: "no signature matches". */
+async function answersOf(
+  tx: Parameters<typeof listAnswers>[0],
+  { systemId, bounds }: ChartedRange,
+  causes: readonly CauseRow[],
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  const [from] = bounds;
+  const ids = causes.flatMap(({ code, newest_id: id }) => (code === null ? [] : [id]));
+  if (ids.length === 0 || from === undefined) return new Map();
+  const answers = await listAnswers(tx, systemId, ids, from, new Date(now));
+  return new Map(
+    answers.flatMap(({ delivery_id: id, body }) => {
+      const words = wordsOf(body);
+      return words === "" ? [] : [[id, words] as const];
+    }),
+  );
+}
+
+/** Returns an answer's text on one line: of a page of HTML nothing, for its beginning says nothing. */
+function wordsOf(body: Uint8Array): string {
+  const text = new TextDecoder()
+    .decode(body)
+    .replaceAll(/[\s\p{C}\uFFFD]+/gu, " ")
+    .trim();
+  if (text.startsWith("<")) return "";
+  return text.length > MAX_SAID ? `${text.slice(0, MAX_SAID - 1)}…` : text;
+}
