@@ -2,18 +2,19 @@ import { userInfo } from "node:os";
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { resolveSystem } from "../city/systems/service.ts";
 import { ConfigError, processEnvironment, readConfig } from "../config.ts";
-import { compareClock, createServiceClock } from "../health/conditions/service-clock.ts";
+import { compareClock, createServiceClock, type ServiceClock } from "../health/conditions/service-clock.ts";
 import { createIds } from "../ids.ts";
 import { prepareDataDir } from "../runtime/startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "../runtime/startup/database-failure.ts";
 import { watchLauncher } from "../runtime/startup/launcher.ts";
 import { createSignals } from "../runtime/startup/signals.ts";
 import { openServer, openStore } from "../storage/db/connections.ts";
+import type { Database } from "../storage/db/database.ts";
 import { auditLogOwner, createFirstPartitions } from "../storage/partitions/service.ts";
 import { readVersion } from "../version.ts";
 import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, type Output } from "./output.ts";
 
 /**
  * Runs the command line of this process.
@@ -24,8 +25,15 @@ export function runCommandLine(machineClock: () => number): Promise<number> {
   return runProgram(process.argv.slice(2), readVersion(), (options) => createContext(machineClock, options));
 }
 
+const monotonic = () => performance.now();
+
+/** Goes by the database's clock: a key that is revoked where the clock is an hour ahead would work for that hour. */
+async function keepTime(db: Database, clock: ServiceClock, output: Output): Promise<void> {
+  const difference = await compareClock(db, clock, monotonic);
+  if (difference !== undefined) output.note(`Warning: ${difference.detail}. ${difference.fix}`);
+}
+
 function createContext(machineClock: () => number, { json, system }: GlobalOptions): CliContext {
-  const monotonic = () => performance.now();
   const serviceClock = createServiceClock(machineClock, monotonic);
   const clock = serviceClock.now;
   const ids = createIds(clock);
@@ -64,9 +72,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
       };
       const store = await openStore({ ...where, ...timing }).catch(explain);
       try {
-        // A key that is revoked where the clock is an hour ahead would work for that hour.
-        const difference = await compareClock(store.db, serviceClock, monotonic);
-        if (difference !== undefined) output.note(`Warning: ${difference.detail}. ${difference.fix}`);
+        await keepTime(store.db, serviceClock, output);
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);
         return await work(store.db, store.applied);
       } catch (error) {
