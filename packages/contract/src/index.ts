@@ -17,6 +17,7 @@ export * from "./gbfs.ts";
 export type { DescribedFacts } from "./gbfs/fact-schemas.ts";
 export * from "./gbfs/facts.ts";
 export * from "./gbfs/feeds.ts";
+export { type UsualZoneRule, usualZoneRules } from "./gbfs/zone-rules.ts";
 export {
   type Field,
   type FieldType,

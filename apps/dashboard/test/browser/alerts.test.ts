@@ -22,7 +22,7 @@ it("the operator opens an alert for a station, found by its name, in two languag
   await stations.fill("");
   await stations.pressSequentially("old mill 1");
   await stations.press("Enter");
-  await form.getByRole("list", { name: "Chosen: Stations" }).getByText("Old Mill 1").waitFor();
+  await form.getByRole("button", { name: "Remove Old Mill 1" }).waitFor();
   await inspect(page, "operator-alert-open");
   await form.getByRole("button", { name: "Open", exact: true }).click();
   await form

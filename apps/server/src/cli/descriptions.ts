@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { FactChanges, FactKind } from "@bikeshare/contract";
+import { type FactChanges, type FactKind, type UsualZoneRule, usualZoneRules } from "@bikeshare/contract";
 import {
   type Described,
   describe,
@@ -12,7 +12,7 @@ import {
 } from "../city/descriptions/service.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { addFactOptions, describedFacts, describedJson, readFactOptions } from "./facts.ts";
-import { readGivenId, UsageError } from "./options.ts";
+import { option, readGivenId, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
 /** A kind of thing with ids and with its own commands, known only to GBFS. */
@@ -172,9 +172,16 @@ export function registerZones(program: ParentCommand, cli: OpenCli): void {
   zones
     .command("import")
     .description("replace all zones by those of a file")
-    .argument("<file>", 'GeoJSON: a FeatureCollection of MultiPolygons with GBFS rules, and its "global_rules"')
-    .action(async (file) => {
-      const changes = readZones(file, await readFile(file, "utf8"));
+    .argument("<file>", 'GeoJSON: a FeatureCollection, or GBFS with its rules and "global_rules"')
+    .addOption(
+      option(
+        "--rule <rule>",
+        `what holds in zones without rules: ${ruleNames.join(", ")}; elsewhere everything is allowed`,
+        usualRule,
+      ),
+    )
+    .action(async (file, { rule }) => {
+      const changes = readZones(file, await readFile(file, "utf8"), rule);
       return runOnSystem(cli(), async (context) => {
         const described = await describe(context, context.systemId, "geofencing_zones", "", changes);
         return { object: describedJson(described), facts: { zones: described.published.features?.length ?? 0 } };
@@ -200,8 +207,19 @@ export function registerZones(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Reads a FeatureCollection with `global_rules`, or GBFS's `geofencing_zones` document. */
-function readZones(file: string, text: string): FactChanges<"geofencing_zones"> {
+const ruleNames = Object.keys(usualZoneRules) as UsualZoneRule[];
+
+function usualRule(text: string): UsualZoneRule {
+  const known = ruleNames.find((name) => name === text);
+  if (known === undefined) throw new Error(`must be of ${ruleNames.join(", ")}`);
+  return known;
+}
+
+/**
+ * Reads a FeatureCollection with `global_rules`, or GBFS's `geofencing_zones` document.
+ * @param rule the rule of zones without one, as map programs write them: polygons with properties of their own
+ */
+function readZones(file: string, text: string, rule: UsualZoneRule | undefined): FactChanges<"geofencing_zones"> {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -211,14 +229,31 @@ function readZones(file: string, text: string): FactChanges<"geofencing_zones"> 
   const data = fieldOf(document, "data") ?? document;
   const collection = fieldOf(data, "geofencing_zones") ?? data;
   const features = fieldOf(collection, "features");
-  const rules = fieldOf(data, "global_rules") ?? fieldOf(collection, "global_rules");
+  const given = fieldOf(data, "global_rules") ?? fieldOf(collection, "global_rules");
+  const rules = given ?? (rule && [usualZoneRules.open]);
   if (features === undefined) throw new UsageError(`${file} is no GeoJSON FeatureCollection: it has no features.`);
   if (rules === undefined) {
     const example = '"global_rules":[{"ride_start_allowed":true,"ride_end_allowed":true,"ride_through_allowed":true}]';
-    throw new UsageError(`${file} does not say what holds outside its zones. Add ${example} beside "features".`);
+    throw new UsageError(
+      `${file} does not say what holds outside its zones. Give --rule, or add ${example} beside "features".`,
+    );
   }
   // The service validates them.
-  return { features, global_rules: rules } as FactChanges<"geofencing_zones">;
+  const zones = rule === undefined || !Array.isArray(features) ? features : features.map((each) => ruled(each, rule));
+  return { features: zones, global_rules: rules } as FactChanges<"geofencing_zones">;
+}
+
+/** Returns a zone without a rule with the given one, its polygon as a MultiPolygon, and of its properties the name. */
+function ruled(feature: unknown, rule: UsualZoneRule): unknown {
+  const [properties, geometry] = [fieldOf(feature, "properties"), fieldOf(feature, "geometry")];
+  if (fieldOf(properties, "rules") !== undefined) return feature;
+  const name = fieldOf(properties, "name");
+  const isPolygon = fieldOf(geometry, "type") === "Polygon";
+  return {
+    type: "Feature",
+    properties: { ...(name !== undefined && name !== null && { name }), rules: [usualZoneRules[rule]] },
+    geometry: isPolygon ? { type: "MultiPolygon", coordinates: [fieldOf(geometry, "coordinates")] } : geometry,
+  };
 }
 
 function fieldOf(value: unknown, name: string): unknown {

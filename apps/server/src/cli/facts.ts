@@ -10,7 +10,7 @@ import { UsageError } from "./options.ts";
 export function addFactOptions(command: ParentCommand, kind: FactKind): void {
   const facts: Facts = factKinds[kind];
   for (const [name, { type, about }] of Object.entries(facts)) {
-    command.option(`${optionOf(name)} <value>`, helpOf(type, about), collect, []);
+    command.option(`${optionOf(name)} <value>`, helpOf(type, about), collect);
   }
 }
 
@@ -70,7 +70,7 @@ function propertyOf(name: string): string {
   return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 

@@ -105,6 +105,14 @@ test.each([
   await expect(harness.run("systems", "set", ...options)).rejects.toThrow(message);
 });
 
+test("texts have the main language that is set with them", async () => {
+  await harness.run("systems", "set", "--language", "nb", "--short-name", "Bysykkel");
+  expect(await json("systems", "show")).toMatchObject({
+    published: { language: "nb", short_name: [{ text: "Bysykkel", language: "nb" }] },
+  });
+  await harness.run("systems", "set", "--language", "", "--short-name", "");
+});
+
 test("`vehicle-types set` takes precedence over feeds field by field; types in use are listed; `remove` needs an unused one", async () => {
   await saidBy(harness.db, "main", {
     feed: "vehicle_types",
@@ -262,6 +270,16 @@ test("`zones import` reads GeoJSON and GBFS's own document, and names what a fil
   const collection = { type: "FeatureCollection", features };
   await expect(harness.run("zones", "import", await file(collection))).rejects.toThrow("outside its zones");
   await harness.run("zones", "import", await file({ ...collection, global_rules: rules }));
+  const drawn = {
+    type: "FeatureCollection",
+    features: [{ type: "Feature", geometry: { type: "Polygon", coordinates: [ring] }, properties: { stroke: "#f00" } }],
+  };
+  expect(await json("zones", "import", await file(drawn), "--rule", "no-parking")).toMatchObject({
+    published: {
+      features: [{ geometry, properties: { rules: [{ ride_end_allowed: false, ride_through_allowed: true }] } }],
+      global_rules: [{ ride_end_allowed: true }],
+    },
+  });
   const document = { version: "3.0", data: { geofencing_zones: collection, global_rules: rules } };
   expect(await json("zones", "import", await file(document))).toMatchObject({ published: { features: [{}] } });
   expect((await harness.run("zones", "show")).stdout).toMatch(/zones +1/);

@@ -54,6 +54,7 @@ const feedVerdict = z
   .object({
     consumer: z.enum(feedConsumers),
     name: z.string(),
+    about: z.string().describe("Who reads feeds with it"),
     state: z.enum(["complete", "partial", "nothing"]).describe("partial: something is lost"),
     text: z.string().describe("In one sentence"),
     stations: shownOf,

@@ -1,3 +1,5 @@
+import { usualZoneRules as usual } from "@bikeshare/contract/facts";
+
 /** What a zone's rule means to a rider: how it is drawn and named. */
 export interface ZoneRule {
   readonly ride_start_allowed?: boolean | undefined;
@@ -7,10 +9,8 @@ export interface ZoneRule {
   readonly station_parking?: boolean | undefined;
 }
 
-const allowed = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
-
 /** The rule outside all zones while nobody has set another. */
-export const openRule: ZoneRule = allowed;
+export const openRule: ZoneRule = usual.open;
 
 interface ZoneLook {
   readonly id: string;
@@ -20,32 +20,32 @@ interface ZoneLook {
   readonly fits: (rule: ZoneRule) => boolean;
 }
 
-const open: ZoneLook = { id: "open", title: "Riding and parking", rule: allowed, fits: () => true };
+const open: ZoneLook = { id: "open", title: "Riding and parking", rule: usual.open, fits: () => true };
 
 /** In the order of their strength; the first that fits is drawn. */
 export const zoneLooks: readonly ZoneLook[] = [
   {
     id: "closed",
     title: "No riding",
-    rule: { ride_start_allowed: false, ride_end_allowed: false, ride_through_allowed: false },
+    rule: usual["no-riding"],
     fits: (rule) => rule.ride_through_allowed === false,
   },
   {
     id: "no-end",
     title: "No parking",
-    rule: { ...allowed, ride_end_allowed: false },
+    rule: usual["no-parking"],
     fits: (rule) => rule.ride_end_allowed === false,
   },
   {
     id: "stations",
     title: "Parking at stations only",
-    rule: { ...allowed, station_parking: true },
+    rule: usual["stations-only"],
     fits: (rule) => rule.station_parking === true,
   },
   {
     id: "slow",
     title: "Slow: at most 10 km/h",
-    rule: { ...allowed, maximum_speed_kph: 10 },
+    rule: usual.slow,
     fits: (rule) => rule.maximum_speed_kph !== undefined,
   },
   open,

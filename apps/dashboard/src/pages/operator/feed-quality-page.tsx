@@ -121,7 +121,7 @@ interface VerdictProps {
   readonly isOwn: boolean;
 }
 
-function Verdict({ verdict: { name, state, stations, vehicles, losses }, isOwn }: VerdictProps) {
+function Verdict({ verdict: { name, about, state, stations, vehicles, losses }, isOwn }: VerdictProps) {
   const [tone, word] = states[state];
   return (
     <article class="verdict">
@@ -129,6 +129,7 @@ function Verdict({ verdict: { name, state, stations, vehicles, losses }, isOwn }
         <h3>{name}</h3>
         <Status tone={tone}>{word}</Status>
       </div>
+      <p class="muted">{about}</p>
       <Share noun="Stations" of={stations} />
       <Share noun="Vehicles" of={vehicles} />
       {losses.map(({ text, fix }) => (

@@ -15,10 +15,14 @@ export function applyChanges<Kind extends FactKind>(
 ): FactsOf<Kind> {
   const facts: Facts = factKinds[kind];
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  // A main language that is set with the texts is theirs.
+  const { language: chosen } = changes as { readonly language?: unknown };
+  const type = kind === "system" && typeof chosen === "string" ? facts["language"]?.type : undefined;
+  const main = type === undefined ? language : String(readFactValue(type, chosen, "language", language));
   const read = given.map(([name, value]) => {
     const fact = facts[name];
     if (fact === undefined) throw new FactIssue(name, value, `left out: there are ${Object.keys(facts).join(", ")}`);
-    return [name, value === null ? undefined : readFactValue(fact.type, value, name, language)] as const;
+    return [name, value === null ? undefined : readFactValue(fact.type, value, name, main)] as const;
   });
   const changed = { ...held, ...Object.fromEntries(read) };
   return Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined)) as FactsOf<Kind>;

@@ -93,6 +93,7 @@ const faults: Readonly<Record<string, Fault>> = {
   }),
   "far-away": spoiled((d) => Object.assign(station(d), { lat: 10.71234, lon: 59.91234 })),
   ahead: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T12:10:00Z")),
+  milliseconds: spoiled((d) => (d["vehicle_status"].last_updated = FEED_TIME)),
   old: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T11:00:00Z")),
   "reported-equal": spoiled((d) => {
     for (const each of recordsOf(d["station_status"])) each.last_reported = "2026-08-01T11:59:00Z";

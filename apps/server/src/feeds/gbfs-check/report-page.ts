@@ -91,6 +91,7 @@ function summary({ errors, warnings, verdicts }: FeedReport): string {
   if (verdicts.length === 0) return feed;
   const losing = verdicts.filter(({ state }) => state !== "complete").length;
   if (losing === 0) return `${feed} Every reader that we know shows all of it.`;
+  if (losing === verdicts.length && losing > 1) return `${feed} All ${losing} readers that we know lose something.`;
   return `${feed} ${losing} of ${verdicts.length} readers that we know ${losing === 1 ? "loses" : "lose"} something.`;
 }
 
@@ -108,10 +109,11 @@ const STATES: Readonly<Record<FeedVerdict["state"], string>> = {
   nothing: "Shows nothing",
 };
 
-function verdict({ name, state, text, stations, vehicles, losses }: FeedVerdict): Html {
+function verdict({ name, about, state, text, stations, vehicles, losses }: FeedVerdict): Html {
   return markup`<article class="verdict ${state}">
     <h3>${name}<span class="pill">${STATES[state]}</span></h3>
-    <p class="said">${inCode(`${text.split("; ")[0] ?? text}.`)}</p>
+    <p class="about">${about}</p>
+    ${losses.length === 0 ? markup`<p class="said">${inCode(`${text}.`)}</p>` : nothing}
     ${share("Stations", stations)}${share("Vehicles", vehicles)}
     ${
       losses.length === 0

@@ -19,8 +19,8 @@ code { font: .875em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace
 .pill { flex: none; border-radius: 1rem; padding: .1rem .6rem; font-size: .75rem; font-weight: 600; white-space: nowrap; }
 .verdicts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 29rem), 1fr)); gap: 1rem; }
 .verdict { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1.125rem 1.25rem; }
-.verdict h3 { display: flex; justify-content: space-between; align-items: center; gap: 1rem; margin: 0; font-size: 1.0625rem; }
-.said { margin: .5rem 0 .875rem; font-size: 1rem; }
+.verdict h3 { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: .25rem 1rem; margin: 0; font-size: 1.0625rem; }
+.about { margin: 0 0 .875rem; color: var(--soft); font-size: .875rem; } .said { margin: 0 0 .875rem; }
 .verdict ul { margin: .875rem 0 0; padding: .75rem 0 0; border-top: 1px solid var(--line); list-style: none; font-size: .875rem; }
 .verdict li + li { margin-top: .5rem; } .verdict li span { font-weight: 600; } em { font-style: normal; color: var(--soft); }
 .complete .pill { background: var(--good-back); color: var(--good); } .partial .pill, .warning .pill { background: var(--loss-back); color: var(--loss); }

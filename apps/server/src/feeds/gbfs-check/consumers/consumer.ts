@@ -14,6 +14,8 @@ export interface Taken {
 export interface Consumer {
   readonly id: FeedConsumer;
   readonly name: string;
+  /** Who reads feeds with it, for publishers who do not know it. */
+  readonly about: string;
   /** Whether it reads version 2 alone, where it can choose. */
   readonly readsVersion2?: true;
   readonly take: (set: FeedSet) => Taken;
@@ -43,7 +45,7 @@ export function counted(count: number, noun: string): string {
 }
 
 /** Returns the verdict on a feed set for a consumer, in words. */
-export function verdictOf({ id, name, take }: Consumer, set: FeedSet): FeedVerdict {
+export function verdictOf({ id, name, about, take }: Consumer, set: FeedSet): FeedVerdict {
   const { stations, vehicles, losses } = take(set);
   const isNothing = stations.shown + vehicles.shown === 0 && stations.of + vehicles.of > 0;
   const taken = losses.length > 0 ? "partial" : "complete";
@@ -51,6 +53,7 @@ export function verdictOf({ id, name, take }: Consumer, set: FeedSet): FeedVerdi
   return {
     consumer: id,
     name,
+    about,
     state,
     text: textOf(name, { stations, vehicles, losses }),
     stations,

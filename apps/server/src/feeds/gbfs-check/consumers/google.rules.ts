@@ -9,7 +9,13 @@ import { type Consumer, counted, type Taken } from "./consumer.ts";
  * Google Maps: the requirements of its guide for micromobility partners beyond GBFS. Google reviews each feed before
  * use.
  */
-export const google: Consumer = { id: "google", name: "Google", readsVersion2: true, take };
+export const google: Consumer = {
+  id: "google",
+  name: "Google",
+  about: "Google Maps, by its guide for publishers.",
+  readsVersion2: true,
+  take,
+};
 
 function take(set: FeedSet): Taken {
   const stations = [...recordsOf(set, "station_information")];

@@ -6,7 +6,12 @@ import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
  * Entur's lamassu. Its GraphQL interface shows stations and vehicles only when types and plans exist
  * (`EntityCachesUpdater`), and omits vehicles with an unknown plan or type (`VehicleFilter`).
  */
-export const lamassu: Consumer = { id: "lamassu", name: "lamassu", take };
+export const lamassu: Consumer = {
+  id: "lamassu",
+  name: "lamassu",
+  about: "Entur's server, through which apps in Norway read feeds.",
+  take,
+};
 
 function take(set: FeedSet): Taken {
   const of = { stations: set.records("station_status").length, vehicles: set.records("vehicle_status").length };

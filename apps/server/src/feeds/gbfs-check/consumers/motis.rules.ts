@@ -4,7 +4,12 @@ import { objectsIn, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
 /** MOTIS: `src/gbfs/parser.cc`. It reads every version, and guesses missing values. */
-export const motis: Consumer = { id: "motis", name: "MOTIS", take };
+export const motis: Consumer = {
+  id: "motis",
+  name: "MOTIS",
+  about: "The journey planner of Transitous, which covers the world.",
+  take,
+};
 
 function take(set: FeedSet): Taken {
   const stations = takeStations(set);

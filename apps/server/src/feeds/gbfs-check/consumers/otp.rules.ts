@@ -6,7 +6,12 @@ import { motorTypes, objectsIn, recordsOf, stringsIn } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
 /** OpenTripPlanner 2: `GbfsFeedLoaderAndMapper` and its mappers of versions 2 and 3. */
-export const otp: Consumer = { id: "otp", name: "OpenTripPlanner", take };
+export const otp: Consumer = {
+  id: "otp",
+  name: "OpenTripPlanner",
+  about: "The journey planner of many public transport authorities.",
+  take,
+};
 
 /** The versions that OpenTripPlanner reads. It reads a feed without a version as 2.3. */
 const VERSIONS: readonly (string | undefined)[] = [undefined, "1.1", "2.0", "2.1", "2.2", "2.3", "3.0"];

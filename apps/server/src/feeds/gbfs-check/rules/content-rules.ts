@@ -7,6 +7,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** Maximum lead of the publisher's clock. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
+/** Seconds after the year 5000, which are milliseconds of the year 1973. */
+const MIN_MILLISECONDS = 1e11;
 /** Maximum delay of a feed beyond its `ttl`. */
 const LATE_MS = 5 * MINUTE_MS;
 /** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
@@ -97,6 +99,17 @@ export const contentRules: readonly Rule[] = [
     *find(set) {
       for (const { file, lastUpdated = 0, content } of set.documents)
         if (lastUpdated > set.now + CLOCK_TOLERANCE_MS)
+          yield { file, path: "last_updated", value: content["last_updated"] };
+    },
+  },
+  {
+    id: "milliseconds",
+    severity: "error",
+    text: "`last_updated` is in milliseconds, which planners read as a year far ahead.",
+    fix: "Write seconds since 1970; since GBFS 3.0 a time such as 2026-01-31T08:00:00Z.",
+    *find(set) {
+      for (const { file, content } of set.documents)
+        if (Number(content["last_updated"]) >= MIN_MILLISECONDS)
           yield { file, path: "last_updated", value: content["last_updated"] };
     },
   },
@@ -318,11 +331,15 @@ function served(
   return {
     ...{ id, severity, text, fix, fine },
     *find(set) {
-      for (const { file, source } of set.documents) {
-        const { http, bytes } = source;
-        if (http !== undefined && isBad(http, bytes?.byteLength ?? 0))
-          yield wholeFile(file, { value: id === "slow" ? `${Math.round(http.milliseconds)} ms` : source.address });
-      }
+      const read = set.documents.flatMap(({ file, source: { http, bytes } }) => (http ? [{ file, http, bytes }] : []));
+      const bad = read.filter(({ http, bytes }) => isBad(http, bytes?.byteLength ?? 0));
+      // Servers mostly treat their files alike: one finding for all of them.
+      const several = bad.length === read.length ? "all files" : "several files";
+      for (const { file, http } of bad)
+        yield wholeFile(bad.length > 1 ? several : file, {
+          ...(bad.length > 1 && { id: file }),
+          ...(id === "slow" && { value: `${Math.round(http.milliseconds)} ms` }),
+        });
     },
   };
 }
