@@ -193,13 +193,13 @@ const data: readonly Page[] = [
     icon: "upload",
     letter: "i",
     finds: [importId],
-    load: async () => (await import("./pages/operator/imports-page.tsx")).ImportsPage,
+    load: async () => (await import("./pages/imports/imports-page.tsx")).ImportsPage,
   },
   {
     path: "/operator/imports/:id",
     title: "Import",
     audience: "operator",
-    load: async () => (await import("./pages/operator/import-page.tsx")).ImportPage,
+    load: async () => (await import("./pages/imports/import-page.tsx")).ImportPage,
   },
   {
     path: "/operator/exports",

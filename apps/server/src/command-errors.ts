@@ -16,6 +16,7 @@ const commandErrors = {
     feedSource: "No source {id} with an address is followed. The page of feeds lists the sources.",
     setAside: "No background job of {id} fails. `set-aside list` shows those that fail.",
     system: "There is no system {id}. `systems list` shows the systems.",
+    upload: "There is no upload {id} any more: somebody discarded it, or it waited too long. Send the file again.",
     systemOption: 'There is no system "{id}". There are: {ids}.',
   },
   invalid_parameter: {
@@ -31,6 +32,7 @@ const commandErrors = {
     testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.",
+    timeZone: '"{zone}" is no time zone. Name one of the IANA list, such as Europe/Vienna.',
     unknownEvent: "There is no event {event}. There are: {events}.",
     url: "{issue}",
   },
@@ -91,6 +93,14 @@ const commandErrors = {
     settingsChanged:
       "Somebody else has changed these settings since they were shown. Nothing was saved: look at what they are now, then change them again.",
     severalSystems: "There are several systems: say which with --system. There are: {ids}.",
+    uploadEmpty: "Nothing of {file} can be imported.",
+    uploadImporting: "{file} is being imported. To take it back, undo the import.",
+    uploadPlace: "The next bytes of the file are expected from byte {expected} on, and these begin at {start}.",
+    uploadPresent:
+      "{by} is importing {file}, and one file is imported at a time. Wait until that is done, or discard it. Nothing was changed.",
+    uploadState: "That cannot be done to {file} at present: look at how far it is.",
+    uploadTooLarge:
+      "The file is larger than {limit}, the most that is imported in the browser. Pack it as .zip or .csv.gz, send it in parts, or use the command `import trips`.",
     partnerSuspended: "Partner {partnerId} is suspended: `partners resume {partnerId}` ends that. Nothing was changed.",
   },
   secrets_file_mismatch: {

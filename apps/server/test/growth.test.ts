@@ -81,6 +81,8 @@ const bounds: Readonly<Record<string, Bound>> = {
     when: "they have given no sign of life, and another one does",
   },
   import_reports: { deletedBy: "importReports.deletePast", when: "there are 100 newer ones" },
+  trip_uploads: { deletedBy: "uploads.deletePast", when: "nothing came for 15 minutes, or it ended a day ago" },
+  trip_upload_parts: { deletedBy: "uploads.deletePast", when: "the upload's row is deleted, or it ended" },
   import_overlaps: { growsWith: "pairs of imports of the same rides" },
   webhook_endpoints: { growsWith: "partners" },
   webhook_secrets: { deletedBy: "secrets.deleteEnded", when: "the overlap is over" },

@@ -28,12 +28,14 @@ import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 import { partnerStationEndpoints, systemStationEndpoints } from "./console/stations.ts";
 import { partnerSumsEndpoints, systemSumsEndpoints } from "./console/sums.ts";
+import { uploadEndpoints } from "./console/uploads.ts";
 import { webhookEndpoints } from "./console/webhook.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
+export { MAX_UPLOAD_BYTES, MAX_UPLOAD_TEXT_BYTES, type ShownUpload, type UploadResult } from "./console/uploads.ts";
 export type { ShownExport, ShownExportSchedule } from "./console/exports.ts";
 export type { FeedQuality } from "./console/feed-quality.ts";
 export * from "./console/feed-report.ts";
@@ -141,6 +143,7 @@ type ConsoleContract = {
   readonly systemAudit: typeof systemAuditEndpoints;
   readonly fleet: typeof fleetEndpoints;
   readonly imports: typeof importEndpoints;
+  readonly uploads: typeof uploadEndpoints;
   readonly exports: typeof exportEndpoints;
   readonly feeds: typeof feedEndpoints;
   readonly feedQuality: typeof feedQualityEndpoints;
@@ -182,6 +185,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemAudit: systemAuditEndpoints,
     fleet: fleetEndpoints,
     imports: importEndpoints,
+    uploads: uploadEndpoints,
     exports: exportEndpoints,
     feeds: feedEndpoints,
     feedQuality: feedQualityEndpoints,

@@ -22,6 +22,8 @@ export interface EndpointMetadata {
   readonly console?: ConsoleNeeds;
   /** It answers over plain HTTP from anywhere: probes call it, and its data are public. */
   readonly plainHttp?: boolean;
+  /** Its body is bytes, sent as `application/octet-stream`, instead of JSON. */
+  readonly takesBytes?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** The codes of status 409 that it may answer with. */

@@ -215,6 +215,7 @@ export const errorMessages = {
   payload_too_large: { body: "The body is larger than {limit}. Send less at once." },
   unsupported_media_type: {
     notJson: "The body must be JSON, sent with Content-Type: application/json.",
+    notBytes: "The body must be bytes, sent with Content-Type: application/octet-stream.",
     charset: "The body must be JSON in UTF-8: send it with no charset, or utf-8.",
     compressed: "The service reads no compressed bodies. Send the body without Content-Encoding.",
   },

@@ -77,7 +77,7 @@ function many<Kind extends FactKind, const Path extends string>(
       query: noQuery,
       description: "What sources say of it stays. Refused while something refers to it that no source describes.",
       pathParams: idParam,
-      responses: { 200: removedFacts, ...errors, 413: errorBody, 415: errorBody },
+      responses: { 200: removedFacts, ...found, 413: errorBody, 415: errorBody },
     },
   } as const;
 }

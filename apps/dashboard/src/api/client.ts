@@ -76,16 +76,18 @@ async function send(
   const [method = "GET"] = route.split(" ", 1);
   const csrfToken = method === "GET" ? undefined : options.csrfToken();
   const address = addressOf(route, request.params, request.query);
+  const { body } = request;
+  const isBytes = body instanceof Uint8Array;
   const known = method === "GET" ? options.tagged.get(address) : undefined;
   const response = await reach(address, options, {
     method,
     // The page that made the request has cancelled it: no failure.
     ...(request.signal && { signal: request.signal }),
-    ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     headers: {
       accept: "application/json",
       ...(options.isEmbedded === true && { "x-dashboard-frame": "1" }),
-      ...(request.body !== undefined && { "content-type": "application/json" }),
+      ...(body !== undefined && { "content-type": `application/${isBytes ? "octet-stream" : "json"}` }),
       ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }),
       ...(known && { "if-none-match": known.etag }),
     },

@@ -152,6 +152,14 @@ export const routes = {
     report: "GET /console/v1/systems/:system_id/imports/:id/report",
     undo: "POST /console/v1/systems/:system_id/imports/:id/undo",
   },
+  uploads: {
+    get: "GET /console/v1/systems/:system_id/uploads",
+    begin: "POST /console/v1/systems/:system_id/uploads",
+    send: "POST /console/v1/systems/:system_id/uploads/:id/parts",
+    try: "POST /console/v1/systems/:system_id/uploads/:id/try",
+    start: "POST /console/v1/systems/:system_id/uploads/:id/start",
+    discard: "POST /console/v1/systems/:system_id/uploads/:id/discard",
+  },
   exports: {
     list: "GET /console/v1/systems/:system_id/exports",
     create: "POST /console/v1/systems/:system_id/exports",

@@ -166,6 +166,26 @@ it("an admin ends a ride whose end nobody reported, after a question; a viewer i
   await operate("bikes", { id: "forgotten-bike", lat: 48.2, lon: 16.4, vehicle_state: "available" });
 });
 
+it("support marks a bike as broken, after a question, and as available again; the audit log names the bike", async () => {
+  await operate("bikes", { id: "squeaking-bike", number: "0815", lat: 48.2, lon: 16.4 });
+  const viewer = await visitAs("operator viewer");
+  const seen = await viewer.open("/operator/bikes/squeaking-bike");
+  await seen.getByRole("heading", { name: /0815/, level: 1 }).waitFor();
+  expect(await seen.getByRole("button", { name: "Mark as broken" }).count()).toBe(0);
+  const { open } = await visitAs("operator admin");
+  const page = await open("/operator/bikes/squeaking-bike");
+  await page.getByRole("button", { name: "Mark as broken" }).click();
+  await inspect(page, "operator-bike-broken");
+  await page.getByRole("dialog").getByRole("button", { name: "Mark as broken" }).click();
+  await page.getByRole("heading", { level: 1 }).getByText("non operational").waitFor();
+  await inspect(page, "operator-bike");
+  await page.getByRole("button", { name: "Available again" }).click();
+  await page.getByRole("heading", { level: 1 }).getByText("available").waitFor();
+  await open("/operator/audit?action=bike.state_set");
+  await page.getByRole("link", { name: /0815/ }).first().waitFor();
+  await inspect(page, "operator-audit");
+});
+
 async function operate(path: string, item: object): Promise<void> {
   const response = await fetch(`${world.url}/operator/v1/${path}`, {
     method: "POST",

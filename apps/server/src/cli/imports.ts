@@ -2,7 +2,7 @@ import { basename, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { findImport, type ImportRow, listImports } from "../feeds/imports/service.ts";
 import { undoImport } from "../feeds/imports/undo.ts";
-import { removeOldReports, reportsDirectory } from "../feeds/report-files.ts";
+import { removeOldReports, reportsDirectory, spoolDirectory, TRIP_REPORT_NAME } from "../feeds/report-files.ts";
 import { importTrips } from "../feeds/trips/import.ts";
 import { inBinaryUnits } from "../feeds/trips/inputs.ts";
 import type { RefusedFile, TripImportOptions, TripImportResult, TripProgress } from "../feeds/trips/options.ts";
@@ -64,9 +64,6 @@ async function undo(context: SystemContext, id: string): Promise<Result> {
   };
 }
 
-/** Reports of trip imports. Old ones are removed: the report of a broken file has a line for each of its rows. */
-const REPORT_NAME = /^import_\w+\.ndjson$/;
-
 /**
  * Adds `import trips` to the command `import`.
  * @param openStandardInput opens the input of `-`
@@ -122,11 +119,11 @@ async function importFiles(
     ...input,
     importId,
     reportPath: report === undefined ? ownReport : resolve(report),
-    spoolDirectory: join(config.dataDir, "spool"),
+    spoolDirectory: spoolDirectory(config),
     onProgress: progressLine(context),
     signal: stopSignal(context, input.isTrial ? "Stopped." : STOPPED),
   });
-  await removeOldReports(reportsDirectory(config), REPORT_NAME);
+  await removeOldReports(reportsDirectory(config), TRIP_REPORT_NAME);
   return result;
 }
 

@@ -18,7 +18,7 @@ import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
-import { shownAct } from "./log-routes.ts";
+import { shownActs } from "./log-routes.ts";
 
 /** Routes with which the operator sees the sources of a system's stations and bikes. */
 export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {
@@ -144,7 +144,7 @@ async function detailOf(context: ConsoleContext, systemId: string, row: ImportRo
     import: row,
     from,
     time_zone: timeZone,
-    acts: acts.map(shownAct),
+    acts: await shownActs(context.db, systemId, acts),
     obstacle: await obstacleOf(context, systemId, row),
     report:
       kept === undefined

@@ -28,6 +28,7 @@ import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { personWithEmail } from "./people/sign-in.ts";
+import { subjectNames } from "./search/service.ts";
 
 const DEFAULT_DAYS = 30;
 const HOUR_MS = 3_600_000;
@@ -225,7 +226,7 @@ async function listActs(
   return {
     status: 200 as const,
     body: {
-      data: acts.map((act) => shownAct(view(act))),
+      data: await shownActs(context.db, systemId, acts.map(view)),
       ...(next && { next_cursor: position.encode(next) }),
       ...(searchedTo && { searched_to: searchedTo }),
     },
@@ -244,8 +245,11 @@ function withoutAccount(act: ActRow): ActRow {
   return { ...act, actor: act.actor.replace(/^cli:.*/s, "cli") };
 }
 
-/** Returns an entry of the audit log as pages show it. */
-export function shownAct({ detail, ...act }: ActRow): Served<ShownAct> {
-  const isObject = typeof detail === "object" && detail !== null;
-  return { ...act, detail: isObject ? { ...detail } : {} };
+/** Returns entries of the audit log as pages show them. */
+export async function shownActs(db: Queryable, systemId: string, acts: readonly ActRow[]): Promise<Served<ShownAct>[]> {
+  const names = await subjectNames(db, systemId, acts);
+  return acts.map(({ detail, ...act }, index) => {
+    const isObject = typeof detail === "object" && detail !== null;
+    return { ...act, subject_name: names[index] ?? null, detail: isObject ? { ...detail } : {} };
+  });
 }

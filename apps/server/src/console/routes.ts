@@ -31,6 +31,7 @@ import {
 } from "./session-routes.ts";
 import { stationRoutesOf } from "./stations-routes.ts";
 import { partnerSumsRoutes, systemSumsRoutes } from "./sums-routes.ts";
+import { uploadRoutes } from "./uploads-routes.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
@@ -73,6 +74,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     systemAudit: systemAuditRoutes(context, long),
     fleet: fleetRoutes(context, reads, long),
     imports: importRoutes(context),
+    uploads: uploadRoutes(context),
     exports: exportRoutes(context, context.files),
     feeds: feedRoutes(context, long),
     feedQuality: feedQualityRoutes(context),

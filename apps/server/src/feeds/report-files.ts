@@ -9,9 +9,17 @@ const MAX_REPORTS = 100;
  */
 const MAX_VALUE_LENGTH = 200;
 
+/** Reports of trip imports. Old ones are removed: the report of a broken file has a line for each of its rows. */
+export const TRIP_REPORT_NAME = /^import_\w+\.ndjson$/;
+
 /** Returns the directory of imports' reports. */
 export function reportsDirectory({ dataDir }: { readonly dataDir: string }): string {
   return join(dataDir, "reports");
+}
+
+/** Returns the directory in which unpacked files and rides wait during an import. */
+export function spoolDirectory({ dataDir }: { readonly dataDir: string }): string {
+  return join(dataDir, "spool");
 }
 
 /** Returns a text as reports and messages show it. @param most characters of it */

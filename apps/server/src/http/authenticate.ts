@@ -202,6 +202,11 @@ export function consoleNeedsOf(request: FastifyRequest): ConsoleNeeds {
   return needs;
 }
 
+/** Tells whether an endpoint takes bytes instead of JSON. */
+export function takesBytesOf(route: AppRoute): boolean {
+  return readMetadata(route).takesBytes === true;
+}
+
 function readMetadata({ metadata }: AppRoute): EndpointMetadata {
   if (typeof metadata !== "object" || metadata === null || !("scope" in metadata)) {
     throw new Error("an endpoint of the contract names no scope");

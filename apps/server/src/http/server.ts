@@ -7,6 +7,7 @@ import { isUtf8Charset, type ServiceError, serviceError } from "@bikeshare/rules
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from "fastify";
 import type { NetworkList } from "../outbound/addresses/network-list.ts";
 import { codeOf } from "../storage/db/errors.ts";
+import { takesBytesOf } from "./authenticate.ts";
 import { type Connections, followConnections, limitConnections } from "./connections.ts";
 import { errorJson, handleErrors, sendError } from "./errors.ts";
 import { framingError, routableUrl } from "./request-form.ts";
@@ -173,7 +174,7 @@ function parserMessage(code: string | undefined): string {
 }
 
 /**
- * Reads bodies: JSON in UTF-8, as it is, and nothing else. Where the contract knows none, whatever comes is let pass
+ * Reads bodies: JSON in UTF-8, as it is, and bytes where the contract asks for them. Where the contract knows none, whatever comes is let pass
  * unread: clients send `Content-Type: application/json` with an empty body when they send the same headers with every
  * request.
  */
@@ -186,15 +187,29 @@ function readJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     if (!takesBody(request)) return done(null, undefined);
+    if (takesBytes(request)) return done(notBytes(), undefined);
     if (!isUtf8Charset(request.headers["content-type"] ?? "")) return done(otherCharset(), undefined);
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
     if (!isUtf8(bytes)) return done(notUtf8(bytes), undefined);
     return parse(request, bytes.toString(), done);
   });
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (request, _body, done) => {
-    if (takesBody(request)) done(notJson(), undefined);
+  app.addContentTypeParser(BYTES, { parseAs: "buffer" }, (request, body, done) => {
+    if (takesBytes(request)) done(null, body);
+    else if (takesBody(request)) done(notJson(), undefined);
     else done(null, undefined);
   });
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (request, _body, done) => {
+    if (takesBody(request)) done(takesBytes(request) ? notBytes() : notJson(), undefined);
+    else done(null, undefined);
+  });
+}
+
+const BYTES = "application/octet-stream";
+
+/** Tells whether a request's body is a part of a file, as its contract says. */
+function takesBytes(request: FastifyRequest): boolean {
+  const route = request.routeOptions.config.tsRestRoute;
+  return route !== undefined && takesBytesOf(route);
 }
 
 function takesBody(request: FastifyRequest): boolean {
@@ -227,6 +242,10 @@ function otherCharset(): ServiceError {
 
 function notUtf8(bytes: Buffer): ServiceError {
   return serviceError("invalid_request", "bodyNotUtf8", { position: firstBadByte(bytes) });
+}
+
+function notBytes(): ServiceError {
+  return serviceError("unsupported_media_type", "notBytes");
 }
 
 function notJson(): ServiceError {

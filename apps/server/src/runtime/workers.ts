@@ -8,7 +8,7 @@ import { systemsOf } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
 import { createSequencer } from "../events/sequencer.ts";
 import { exportsDirectory } from "../feeds/exports/service.ts";
-import { reportsDirectory } from "../feeds/report-files.ts";
+import { reportsDirectory, spoolDirectory } from "../feeds/report-files.ts";
 import type { Conditions, WorkOptions } from "../health/conditions/conditions.ts";
 import type { Metrics } from "../health/metrics/metrics.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
@@ -88,10 +88,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
-  const exporting = await startExports(options);
+  const files = await Promise.all([startExports(options), startUploads(options)]);
   return {
     close: async () => {
-      await Promise.all([following?.close(), backups?.close(), exporting.close()]);
+      await Promise.all([following?.close(), backups?.close(), ...files.map((work) => work.close())]);
       await Promise.all(works.map((work) => work.close()));
     },
   };
@@ -218,6 +218,17 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
     ...{ db, clock, ids, systems: () => systemIds(db), directory: exportsDirectory(config), version: readVersion() },
     onMade: (system, { file_name: file, rows, bytes }) => logger.info({ system, file, rows, bytes }, "made an export"),
     ...reportingTo(conditions)("making exports", { quietMs: 5 * 60_000 }),
+  });
+}
+
+/** Tries and imports the trip files that people send from their browsers. */
+async function startUploads({ db, config, clock, ids, conditions }: WorkersOptions): Promise<Work> {
+  // Only now: a service without uploads would start later.
+  const { startUploadWork } = await import("../feeds/uploads/work.ts");
+  const directories = { spoolDirectory: spoolDirectory(config), reportsDirectory: reportsDirectory(config) };
+  return startUploadWork({
+    ...{ db, clock, ids, systems: () => systemIds(db), ...directories },
+    ...reportingTo(conditions)("importing files", { quietMs: 5 * 60_000 }),
   });
 }
 

@@ -11,6 +11,7 @@ export const auditEntry = z
     actor_name: z.string().nullable().describe("Null: no person, or one who is gone"),
     action: z.string().describe("Such as `key.issued`"),
     subject: z.string().describe("The id of what it was done to"),
+    subject_name: z.string().nullable().describe("What people call it; null: it has no name, or is gone"),
     partner_id: identifier.nullable().describe("The partner whose subject it is"),
     detail: z.record(z.unknown()),
   })

@@ -1,5 +1,6 @@
 import type { ShownAct } from "@bikeshare/contract/console";
 import { Link } from "wouter-preact";
+import { CopyButton } from "../../components/copy-button.tsx";
 import type { Column } from "../../components/table.tsx";
 import { Time, timedText } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
@@ -24,22 +25,30 @@ function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct })
   return <span class="mono">{actor}</span>;
 }
 
-function Subject({
-  act: { subject, partner_id },
-  url,
-}: {
+interface SubjectProps {
   readonly act: ShownAct;
   readonly url: UrlState | undefined;
-}) {
-  if (url === undefined) return <span class="mono">{subject}</span>;
+}
+
+/** What it was done to, by its name; its id on hover, and to copy. */
+function Subject({ act: { subject, subject_name: name, partner_id }, url }: SubjectProps) {
+  const text = name ?? subject;
+  const style = { className: name === null ? "mono" : undefined, title: subject };
   const address =
     subject === partner_id
-      ? url.link(`/operator/partners/${encodeURIComponent(subject)}`)
-      : url.link("/operator/audit", { subject });
+      ? url?.link(`/operator/partners/${encodeURIComponent(subject)}`)
+      : url?.link("/operator/audit", { subject });
   return (
-    <Link href={address} className="mono">
-      {subject}
-    </Link>
+    <span class="act-subject">
+      {address === undefined ? (
+        <span {...style}>{text}</span>
+      ) : (
+        <Link href={address} {...style}>
+          {text}
+        </Link>
+      )}
+      {name !== null && <CopyButton text={subject} label={`Copy the id ${subject}`} />}
+    </span>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ShownExport, ShownExportSchedule } from "@bikeshare/contract/console";
 import { exportFormats } from "@bikeshare/contract/pure";
 import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import { api, queries } from "../../api/api.ts";
 import { addressOf } from "../../api/client.ts";
 import { useQuery } from "../../api/queries.ts";
@@ -12,6 +13,7 @@ import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
 import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
@@ -27,6 +29,7 @@ type Open = { readonly form: "file" | "schedule"; readonly choice?: Choice };
 export function ExportsPage() {
   const access = useOperatorAccess();
   const [open, setOpen] = useState<Open>();
+  const url = useUrlState();
   const systemId = access?.systemId ?? "";
   const { data, error, refetch } = useQuery({
     queryKey: ["exports", systemId],
@@ -42,7 +45,8 @@ export function ExportsPage() {
       <ExportsHeader canChange={access.canChange} onOpen={(form) => setOpen({ form })} />
       {data?.licence === null && (
         <Notice tone="warning" title="No licence is named">
-          Without one nobody may use the files. Name it on the page System, such as CC-BY-4.0.
+          Without one nobody may use the files. Name it, such as CC-BY-4.0, on the page{" "}
+          <Link href={url.link("/operator/systems")}>System</Link>.
         </Notice>
       )}
       <h2>Files</h2>
@@ -166,7 +170,7 @@ function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
   const sharing = file.is_shared ? "Stop sharing" : "Share";
   return (
     <span class="row">
-      <Button label={`Make ${nameOf(file)} again`} onClick={onAgain}>
+      <Button label={`Make again: ${nameOf(file)}`} onClick={onAgain}>
         Make again
       </Button>
       <Button label={`${sharing} ${nameOf(file)}`} onClick={onShare}>
@@ -277,7 +281,7 @@ function ScheduleTable({ access: { systemId, canChange }, schedules, reload }: S
         columns={columns}
         rows={schedules}
         rowKey={({ id }) => id}
-        empty={<EmptyState title="Nothing is made by itself" />}
+        empty={<EmptyState title="No schedule">Add one, and each month’s file is made by itself.</EmptyState>}
       />
       <DeleteDialog
         title="Stop this schedule?"

@@ -1,18 +1,21 @@
-import type { Ride, Station } from "@bikeshare/contract";
+import type { Bike, Ride, Station } from "@bikeshare/contract";
 import type { FleetNames, StationChange } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
-import { api } from "../../api/api.ts";
+import { api, queries } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Facts } from "../../components/facts.tsx";
 import { Status } from "../../components/status.tsx";
 import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
 import type { FactForm } from "../gbfs/fact-form.tsx";
+import { useAction } from "../use-action.ts";
 import { BikeState } from "./bike-state.tsx";
 import { EndRides } from "./end-rides.tsx";
 import { Reservations } from "./fleet-history.tsx";
@@ -32,6 +35,7 @@ export function BikePage() {
             title={bikeName(bike.id, bike.number)}
             status={<BikeState state={bike.vehicle_state} />}
             id={bike.id}
+            actions={access.canChange && <BikeStateButton access={access} bike={bike} />}
           />
           <Facts
             facts={[
@@ -51,6 +55,57 @@ export function BikePage() {
         </>
       )}
     />
+  );
+}
+
+interface BikeStateButtonProps {
+  readonly access: Access;
+  readonly bike: Bike;
+}
+
+/** Says of a bike that it is broken, which is asked for because its reservation ends, or that it can be ridden again. */
+function BikeStateButton({ access, bike: { id, number, vehicle_state: present } }: BikeStateButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const { run, isPending } = useAction();
+  const isAway = present === "non_operational" || present === "missing";
+  const set = () =>
+    run(async () => {
+      const state = isAway ? "available" : "non_operational";
+      const params = { system_id: access.systemId, id };
+      const { results } = await api.fleet.setBikeState({ params, body: { state } });
+      const failure = results[0]?.error;
+      await queries.invalidateQueries();
+      setAsking(false);
+      if (failure) showToast("danger", failure.message);
+      else showToast("success", isAway ? "Riders can take it again." : "The bike is marked as broken.");
+    });
+  if (present === "removed") return null;
+  return (
+    <>
+      <Button pending={isPending} onClick={() => (isAway ? void set() : setAsking(true))}>
+        {isAway ? "Available again" : "Mark as broken"}
+      </Button>
+      <Dialog
+        title={`Mark ${bikeName(id, number)} as broken?`}
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        actions={
+          <>
+            <Button onClick={() => setAsking(false)}>Cancel</Button>
+            <Button variant="danger" pending={isPending} onClick={() => void set()}>
+              Mark as broken
+            </Button>
+          </>
+        }
+      >
+        <p>
+          {present === "on_trip"
+            ? "It is on a ride, which goes on: riders lose it when it ends."
+            : "Riders can take it no more."}
+          {present === "reserved" && " Its reservation ends."} “Available again” takes it back.
+        </p>
+      </Dialog>
+    </>
   );
 }
 

@@ -31,6 +31,8 @@ interface FleetListProps<Row> {
   readonly isByTime: boolean;
   /** Renders actions for the shown rows. */
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
+  /** Stands between the title and the list. */
+  readonly children?: ComponentChildren;
 }
 
 const NO_NAMES: FleetNames = { stations: {}, bikes: {} };
@@ -51,6 +53,7 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
       <PageHeader title={title} actions={data !== undefined && data.data.length > 0 && actions?.(data.data)}>
         {about === undefined ? undefined : <Sentence>{about}</Sentence>}
       </PageHeader>
+      {props.children}
       {filters !== undefined && (
         <Filters
           label="Filters"
@@ -70,11 +73,9 @@ export function FleetList<Row extends { readonly id: string }>(props: FleetListP
         error={error}
         onRetry={() => void refetch()}
         empty={
-          empty === undefined ? (
-            <EmptyState title="Nothing matches">Remove a filter to see more.</EmptyState>
-          ) : (
-            <EmptyState title={empty} />
-          )
+          <EmptyState title={empty ?? "Nothing matches"}>
+            {empty === undefined ? "Remove a filter to see more." : undefined}
+          </EmptyState>
         }
       />
       <Pager

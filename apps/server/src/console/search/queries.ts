@@ -93,3 +93,28 @@ export function listNames(
 ): Promise<NamedRow[]> {
   return db.query<NamedRow>(names, [systemId, [...stations], [...bikes]]);
 }
+
+const subjectNames = statement(
+  "search.subjectNames",
+  `select 'station' as kind, id, name from stations where system_id = $1 and id = any($2)
+   union all select 'bike', id, number from bikes where system_id = $1 and id = any($2) and number is not null
+   union all select 'partner', id, name from partners where system_id = $1 and id = any($2)
+   union all select 'key', id, name from keys where system_id = $1 and id = any($2) and name is not null
+   union all select 'person', id, name from people where id = any($2)`,
+);
+
+/** A thing of any kind, and what people call it. */
+export interface NamedSubject {
+  readonly kind: "station" | "bike" | "partner" | "key" | "person";
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Returns the names of whatever has one of the ids. Several kinds may have the same id. */
+export function listSubjectNames(
+  db: Queryable,
+  systemId: string,
+  ids: ReadonlySet<string>,
+): Promise<readonly NamedSubject[]> {
+  return db.query<NamedSubject>(subjectNames, [systemId, [...ids]]);
+}

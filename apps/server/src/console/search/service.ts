@@ -1,6 +1,6 @@
 import type { FleetNames, FoundEntry } from "@bikeshare/contract/console";
 import type { Queryable } from "../../storage/db/database.ts";
-import { findForOperator, findForPartner, listNames, type SearchText } from "./queries.ts";
+import { findForOperator, findForPartner, listNames, listSubjectNames, type SearchText } from "./queries.ts";
 
 /**
  * Limits the rows of a kind that are read for a name. Names have no index: each ride would update one that contains the
@@ -48,6 +48,34 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
   if (stations.size + bikes.size === 0) return named;
   for (const { kind, id, name } of await listNames(db, systemId, { stations, bikes })) named[`${kind}s`][id] = name;
   return named;
+}
+
+/** The first words of actions whose subjects have ids that the operator gives, which other kinds may have too. */
+const GIVEN_IDS = ["station", "bike"];
+
+/**
+ * Returns what people call the subjects of acts, by the acts' places; undefined: it has no name, or is gone.
+ * @param acts `action` tells what kind of thing the subject is
+ */
+export async function subjectNames(
+  db: Queryable,
+  systemId: string,
+  acts: readonly { readonly action: string; readonly subject: string }[],
+): Promise<readonly (string | undefined)[]> {
+  const ids = new Set(acts.map(({ subject }) => subject));
+  const found = ids.size === 0 ? [] : await listSubjectNames(db, systemId, ids);
+  const [given, made] = [true, false].map(
+    (isGiven) =>
+      new Map(
+        found
+          .filter(({ kind }) => GIVEN_IDS.includes(kind) === isGiven)
+          .map(({ kind, id, name }) => [isGiven ? `${kind} ${id}` : id, kind === "bike" ? `Bike ${name}` : name]),
+      ),
+  );
+  return acts.map(({ action, subject }) => {
+    const [kind = ""] = action.split(".", 1);
+    return GIVEN_IDS.includes(kind) ? given?.get(`${kind} ${subject}`) : made?.get(subject);
+  });
 }
 
 function readText(text: string): Omit<SearchText, "maxRows"> {

@@ -64,6 +64,8 @@ export async function importTrips(options: TripImportOptions): Promise<TripImpor
   const found = await findInputs({
     arguments: options.files,
     standardInput: options.standardInput,
+    standardInputName: options.standardInputName,
+    maxTextBytes: options.maxTextBytes,
     temporaryDirectory: options.spoolDirectory,
     name: options.importId,
     downloads: { timeoutMs: DOWNLOAD_TIMEOUT_MS, silenceMs: DOWNLOAD_SILENCE_MS, signal: options.signal },
@@ -112,6 +114,7 @@ async function run(
   } finally {
     written = report.close();
   }
+  options.onReport?.(written);
   return all.tally.result(await all.writer.finish(written), written.path);
 }
 
@@ -209,6 +212,7 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
   try {
     await writeStations(all, input.name, file);
     tally.addFile(file);
+    options.onLayout?.(file.layout);
     const rows = spool.lanes.flat().reduce((sum, batch) => sum + batch.rows, 0);
     let done = 0;
     const writeLane = async (batches: readonly PastRideBatch[]) => {
@@ -289,7 +293,8 @@ function createTripWriter(options: TripImportOptions, origin: RideOrigin & { imp
     async stations(sightings, rejected) {
       const placeholders = await db.transaction(async (tx) => {
         if (!isBegun) {
-          const detail = { files: files.map(shownAddress), time_zone: zone.name };
+          const named = (file: string) => (file === "-" ? (options.standardInputName ?? file) : shownAddress(file));
+          const detail = { files: files.map(named), time_zone: zone.name };
           await beginImport(tx, options, {
             systemId,
             id: importId,
@@ -377,10 +382,10 @@ function createReport(path: string | null) {
   };
   return {
     add(entry: ReportEntry): void {
-      if (path === null) return;
       const shown = { ...entry, value: entry.value === null ? null : shorten(entry.value) };
       const { kind: outcome, file: part, row, column: field, value, reason } = shown;
       summary.add({ part, record: row === null ? null : String(row), field, value, reason, outcome });
+      if (path === null) return;
       waiting += `${JSON.stringify(shown)}\n`;
       if (waiting.length > BUFFER_LENGTH) flush();
     },

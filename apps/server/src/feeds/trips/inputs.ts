@@ -20,8 +20,16 @@ export interface TripInput {
   readonly size: number;
   /** The file is a text among others, so that it may be no trip file at all. */
   readonly mayBeOther?: boolean;
+  /** The text that it and others may still have. */
+  readonly textBudget?: TextBudget | undefined;
   /** Opens its bytes from the beginning. They may be compressed with gzip. */
   open(): Promise<Readable>;
+}
+
+/** Bytes of text that several inputs may have together, less what was read. */
+export interface TextBudget {
+  readonly limit: number;
+  left: number;
 }
 
 /** Bytes as an operator reads them: 64 MiB. */
@@ -72,7 +80,7 @@ async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly Ar
         throw new ImportFileError(
           "too_large",
           null,
-          `the zip archive unpacks to more than ${inBinaryUnits(most.bytes)}, far more than trips of its size do`,
+          `the zip archive unpacks to more than ${inBinaryUnits(most.bytes)}, more than trips of its size do or than may be read`,
         );
       }
     }
@@ -218,6 +226,9 @@ export interface InputSearch {
   /** Files, zip archives, folders of such, addresses, or `-` for standard input. */
   readonly arguments: readonly string[];
   readonly standardInput: Readable;
+  readonly standardInputName?: string | undefined;
+  /** Bytes of text that all inputs may have together. */
+  readonly maxTextBytes?: number | undefined;
   /** The directory for copies of inputs until the import ends. */
   readonly temporaryDirectory: string;
   /** Begins the names of files in it. */
@@ -260,6 +271,7 @@ const ARCHIVE = /\.zip$/i;
 /** The state of a search. */
 interface Finding {
   readonly search: InputSearch;
+  readonly textBudget: TextBudget | undefined;
   readonly inputs: TripInput[];
   readonly refused: FoundInputs["rejected"][number][];
   readonly closing: (() => Promise<void>)[];
@@ -270,7 +282,9 @@ type Budget = { -readonly [Bound in keyof ArchiveBounds]: ArchiveBounds[Bound] }
 
 /** Finds the trip files that a command names. Rejects unreadable ones by name; the others are found all the same. */
 export async function findInputs(search: InputSearch): Promise<FoundInputs> {
-  const finding: Finding = { search, inputs: [], refused: [], closing: [] };
+  const { maxTextBytes: limit } = search;
+  const textBudget = limit === undefined ? undefined : { limit, left: limit };
+  const finding: Finding = { search, textBudget, inputs: [], refused: [], closing: [] };
   const close = async () => {
     await Promise.all(finding.closing.map((closeOne) => closeOne()));
   };
@@ -284,18 +298,20 @@ export async function findInputs(search: InputSearch): Promise<FoundInputs> {
 }
 
 async function findArgument(finding: Finding, argument: string): Promise<void> {
-  const { standardInput, downloads } = finding.search;
+  const { standardInput, standardInputName: name = "standard input", downloads } = finding.search;
   if (argument === "-") {
-    await findOrReject(finding, STANDARD_INPUT, () => findInCopy(finding, STANDARD_INPUT, standardInput));
+    await findOrReject(finding, name, () => findInCopy(finding, name, standardInput));
   } else if (isAddress(argument)) {
-    const name = shownAddress(argument);
-    await findOrReject(finding, name, () => findInCopy(finding, name, download(argument, downloads)));
+    const address = shownAddress(argument);
+    await findOrReject(finding, address, () => findInCopy(finding, address, download(argument, downloads)));
   } else {
     await findOrReject(finding, argument, () => findPath(finding, argument));
   }
 }
 
-const STANDARD_INPUT = "standard input";
+function addInput({ inputs, textBudget }: Finding, input: TripInput): void {
+  inputs.push({ ...input, textBudget });
+}
 
 /** Whatever is refused is noted under its name. */
 async function findOrReject({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
@@ -315,11 +331,11 @@ async function findPath(finding: Finding, path: string, isOneOfMany = false): Pr
   if (!isArchive(file.fd)) {
     await file.close();
     const openFile = async () => (await open(path)).createReadStream({ highWaterMark: CHUNK_BYTES });
-    finding.inputs.push({ name: path, size: about.size, mayBeOther: isOneOfMany && TEXT.test(path), open: openFile });
+    addInput(finding, { name: path, size: about.size, mayBeOther: isOneOfMany && TEXT.test(path), open: openFile });
     return undefined;
   }
   finding.closing.push(() => file.close());
-  return findArchive(finding, path, file.fd, budgetOf(about.size), 1);
+  return findArchive(finding, path, file.fd, budgetOf(finding, about.size), 1);
 }
 
 async function findFolder(finding: Finding, path: string): Promise<void> {
@@ -345,7 +361,7 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   for (const entry of files) {
     budget.bytes -= entry.size;
     const about = { name: `${name}/${entry.path}`, size: entry.size, mayBeOther: TEXT.test(entry.path) };
-    finding.inputs.push({ ...about, open: () => entry.open() });
+    addInput(finding, { ...about, open: () => entry.open() });
   }
   for (const entry of archives) {
     const inner = `${name}/${entry.path}`;
@@ -362,8 +378,8 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
 /** Copies a stream to a temporary file, and finds the inputs in it. */
 async function findInCopy(finding: Finding, name: string, source: AsyncIterable<Buffer>): Promise<void> {
   const file = await copyHere(finding, name, source, MAX_COPY_BYTES);
-  if (isArchive(file.fd)) return findArchive(finding, name, file.fd, budgetOf(file.size), 1);
-  finding.inputs.push({ name, size: file.size, open: () => Promise.resolve(file.read()) });
+  if (isArchive(file.fd)) return findArchive(finding, name, file.fd, budgetOf(finding, file.size), 1);
+  addInput(finding, { name, size: file.size, open: () => Promise.resolve(file.read()) });
   return undefined;
 }
 
@@ -388,8 +404,9 @@ function isArchive(fd: number): boolean {
   return readSync(fd, head, 0, head.length, 0) === head.length && ZIP.includes(head.toString("latin1"));
 }
 
-function budgetOf(packedSize: number): Budget {
-  return { bytes: packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES, files: MAX_ARCHIVE_FILES };
+function budgetOf({ textBudget }: Finding, packedSize: number): Budget {
+  const allowed = packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES;
+  return { bytes: Math.min(allowed, textBudget?.left ?? allowed), files: MAX_ARCHIVE_FILES };
 }
 
 function asImportFileError(error: unknown): ImportFileError {

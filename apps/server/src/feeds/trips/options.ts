@@ -1,6 +1,8 @@
 import type { Readable } from "node:stream";
 import type { Ids } from "../../ids.ts";
 import type { Database } from "../../storage/db/database.ts";
+import type { ReportSummary } from "../imports/report.rules.ts";
+import type { Layout } from "./formats.ts";
 import type { TripInput } from "./inputs.ts";
 import type { ImportFileErrorReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
@@ -13,6 +15,10 @@ export interface TripImportOptions {
   /** Files, zip archives, folders of such, addresses, or `-` for standard input. */
   readonly files: readonly string[];
   readonly standardInput: Readable;
+  /** What messages and the import's record call standard input; "standard input" by default. */
+  readonly standardInputName?: string;
+  /** Bytes of text that all files may have together. Default: as many as there are. */
+  readonly maxTextBytes?: number;
   readonly zone: TimeZone;
   /** Names where the rides come from; part of the ids that files do not give. */
   readonly source: string;
@@ -30,6 +36,10 @@ export interface TripImportOptions {
   /** A directory with room for the largest file, unpacked, and for all that comes from elsewhere. */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;
+  /** Told the kind and the columns of each file that is read. */
+  readonly onLayout?: (layout: Layout) => void;
+  /** Given the first entries of the report, of a trial too. */
+  readonly onReport?: (report: ReportSummary) => void;
   /** Aborted, the import ends with the signal's reason after the transactions that are under way. */
   readonly signal: AbortSignal;
 }

@@ -23,6 +23,7 @@ export interface StagedFile {
   readonly sightings: Sightings;
   /** The name of the column that holds rides' ids; null where ids are made up. */
   readonly idColumn: string | null;
+  readonly layout: Layout;
   /** When the first and the last of its rides started, milliseconds since 1970; null: no row is good. */
   readonly starts: { readonly first: number; readonly last: number } | null;
 }
@@ -94,7 +95,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
   await spool.finish();
   const idColumn = layout.columnIndexes.rideId === undefined ? null : columnOf(layout, "rideId");
   const starts = first > last ? null : { first, last };
-  return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, starts };
+  return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, layout, starts };
 }
 
 /**

@@ -2,7 +2,14 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { ALWAYS_ALLOWED_BYTES, CHUNK_BYTES, inBinaryUnits, MAX_UNPACK_RATIO, type TripInput } from "./inputs.ts";
+import {
+  ALWAYS_ALLOWED_BYTES,
+  CHUNK_BYTES,
+  inBinaryUnits,
+  MAX_UNPACK_RATIO,
+  type TextBudget,
+  type TripInput,
+} from "./inputs.ts";
 import { ImportFileError } from "./problems.ts";
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -35,11 +42,20 @@ export async function* readTripText(
       // Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them.
       if (chunk.includes(0))
         throw new ImportFileError("not_text", null, "the file is not text in UTF-8: save it as CSV in UTF-8");
+      takeFrom(input.textBudget, chunk.length);
       yield chunk;
     }
   } finally {
     stream.destroy();
   }
+}
+
+function takeFrom(budget: TextBudget | undefined, bytes: number): void {
+  if (budget === undefined) return;
+  budget.left -= bytes;
+  if (budget.left >= 0) return;
+  const limit = inBinaryUnits(budget.limit);
+  throw new ImportFileError("too_large", null, `there is more than ${limit} of text: import it with the command line`);
 }
 
 async function openStream(input: TripInput): Promise<Readable> {

@@ -37,7 +37,7 @@ const copiedTables = statement(
    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
      and a.attgenerated = ''
    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-     and c.relname <> 'migrations'
+     and c.relname not in ('migrations', 'trip_upload_parts')
    group by c.relname order by c.relname collate "C"`,
 );
 const now = statement("backup.now", "select date_trunc('milliseconds', now()) as at");
@@ -51,7 +51,10 @@ export async function lockForReading(tx: Transaction, tables: readonly string[])
   await tx.run(`lock table ${tables.map(quoted).join(", ")} in access share mode`);
 }
 
-/** Every table that the database has, but the list of migrations, which migrating writes. */
+/**
+ * Every table that the database has, but the list of migrations, which migrating writes, and the bytes of files that are about
+ * to be imported, which may be many and are sent again.
+ */
 export function listCopiedTables(db: Queryable): Promise<CopiedTable[]> {
   return db.query(copiedTables);
 }

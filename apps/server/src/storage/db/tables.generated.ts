@@ -667,6 +667,31 @@ export interface Tables {
     readonly url: string | null;
     readonly licence: string | null;
   };
+  readonly trip_upload_parts: {
+    readonly system_id: string;
+    readonly upload_id: string;
+    readonly start: number;
+    readonly content: Uint8Array;
+  };
+  readonly trip_uploads: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly file_name: string;
+    readonly time_zone: string;
+    readonly state: "receiving" | "waiting" | "running" | "tried" | "done" | "failed";
+    readonly step: "trial" | "import";
+    readonly bytes: number;
+    readonly asked_at: Date;
+    readonly asked_by: string;
+    readonly changed_at: Date;
+    readonly attempts: number;
+    readonly seen_at: Date | null;
+    readonly share: number;
+    readonly rows_done: number;
+    readonly import_id: string | null;
+    readonly result: unknown;
+    readonly problem: string | null;
+  };
   readonly used_challenges: {
     readonly hash: Uint8Array;
     readonly expires_at: Date;
@@ -935,6 +960,8 @@ export const columnTypes = {
   sum_marks: { system_id: "text", hour: "timestamptz", id: "text", of_flows: "boolean", and_after: "boolean", is_first: "boolean" },
   sum_progress: { system_id: "text", position: "bigint", summed_from: "timestamptz", next_hour: "timestamptz", summed_to: "timestamptz", flows_to: "timestamptz", time_zone: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
+  trip_upload_parts: { system_id: "text", upload_id: "text", start: "bigint", content: "bytea" },
+  trip_uploads: { system_id: "text", id: "text", file_name: "text", time_zone: "text", state: "text", step: "text", bytes: "bigint", asked_at: "timestamptz", asked_by: "text", changed_at: "timestamptz", attempts: "smallint", seen_at: "timestamptz", share: "double precision", rows_done: "bigint", import_id: "text", result: "jsonb", problem: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

@@ -227,6 +227,17 @@ it("an archive or gzip stream that unpacks to far more than trips do is refused 
   });
 });
 
+it("files whose text is bounded have no more of it together, packed or not", async () => {
+  const text = "a,b\n".repeat(100);
+  const files = [await write("first.csv", text), await write("second.csv.gz", gzipSync(text))];
+  const archive = await write("both.zip", zip({ "1.csv": text, "2.csv": text }));
+  expect(Object.keys(await read(files, { maxTextBytes: 800 }))).toEqual(["first.csv", "second.csv.gz"]);
+  expect(await read(files, { maxTextBytes: 799 })).toMatchObject({
+    "second.csv.gz": anything(/more than 799 B of text/),
+  });
+  expect(await read([archive], { maxTextBytes: 799 })).toMatchObject({ "both.zip": anything(/^too_large: /) });
+});
+
 it("archives in an archive have ten thousand files together; what is beyond is refused as a whole, not file by file", async () => {
   const inner = zip(Object.fromEntries(Array.from({ length: 6_000 }, (_, number) => [`${number}.csv`, ""])));
   const found = await read([await write("many.zip", zip({ "1.zip": inner, "2.zip": inner, "3.zip": inner }))]);

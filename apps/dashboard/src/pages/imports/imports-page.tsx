@@ -5,8 +5,9 @@ import { Time } from "../../components/time.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { FleetList } from "./fleet-list.tsx";
+import { FleetList } from "../operator/fleet-list.tsx";
 import { createdText, ImportStatus } from "./import-status.tsx";
+import { UploadPanel } from "./upload-panel.tsx";
 
 /** The operator's list of imports. */
 export function ImportsPage() {
@@ -18,7 +19,6 @@ export function ImportsPage() {
   return (
     <FleetList<ShownImport>
       title="Imports"
-      about="Made with `bikeshare import`."
       empty="Nothing was imported yet."
       scope={[access.systemId, query]}
       read={(signal) => api.imports.list({ params, query, signal })}
@@ -40,6 +40,8 @@ export function ImportsPage() {
         { id: "unchanged", title: "Unchanged", align: "end", isSecondary: true, cell: ({ unchanged: n }) => n },
         { id: "rejected", title: "Rejected", align: "end", isSecondary: true, cell: ({ rejected: n }) => n },
       ]}
-    />
+    >
+      <UploadPanel access={access} />
+    </FleetList>
   );
 }

@@ -1,0 +1,196 @@
+import type { ShownUpload } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
+import { Button, ButtonLink } from "../../components/button.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { useUrlState } from "../../layout/url-state.ts";
+import type { Access } from "../../session/session.ts";
+import { useAction } from "../use-action.ts";
+import { isUnderWay, sendFile, type Sending, sendingKey, stopSending, type UploadActions } from "./send-file.ts";
+import { TrialResult } from "./trial-result.tsx";
+import "./upload.css";
+
+const POLL_MS = 1_000;
+
+/** Imports a file of trips: dropped, tried, looked at, imported. */
+export function UploadPanel({ access: { systemId, canChange } }: { readonly access: Access }) {
+  const key = ["upload", systemId];
+  const { data } = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => api.uploads.get({ params: { system_id: systemId }, signal }),
+    refetchInterval: ({ state }) => (isUnderWay(state.data?.upload) ? POLL_MS : false),
+  });
+  const { data: sending } = useQuery<Sending | null>({
+    queryKey: sendingKey(systemId),
+    queryFn: () => Promise.resolve(null),
+    enabled: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const { run, isPending } = useAction();
+  if (data === undefined) return null;
+  const { upload, time_zone: zone } = data;
+  const reload = async () => {
+    await queries.invalidateQueries({ queryKey: key });
+    await queries.invalidateQueries({ queryKey: ["fleet", "Imports"] });
+  };
+  const act = (work: () => Promise<unknown>) => void run(() => work().then(reload));
+  const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(stopped));
+  const discard = () => {
+    stopSending();
+    act(() => api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} }));
+  };
+  const hasRoom = upload === null || upload.state === "done" || upload.state === "failed";
+  const actions = canChange ? { act, discard, isPending } : undefined;
+  return (
+    <>
+      {upload !== null && (
+        <section class="stack" aria-live="polite">
+          <h2 class="visually-hidden">The file that is being imported</h2>
+          <Step systemId={systemId} upload={upload} sending={sending ?? undefined} actions={actions} />
+        </section>
+      )}
+      {canChange && hasRoom && <DropZone zone={zone} isPending={isPending} onFile={send} />}
+    </>
+  );
+}
+
+/** Somebody stopped the sending: no failure. */
+function stopped(error: unknown): void {
+  if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
+}
+
+interface DropZoneProps {
+  readonly zone: string;
+  readonly isPending: boolean;
+  readonly onFile: (file: File) => void;
+}
+
+function DropZone({ zone, isPending, onFile }: DropZoneProps) {
+  const [isOver, setOver] = useState(false);
+  const take = (files: FileList | null | undefined) => {
+    const [file] = files ?? [];
+    if (file !== undefined && files?.length === 1) onFile(file);
+    else if (file !== undefined) showToast("info", "One file at a time: pack several as one .zip.");
+  };
+  return (
+    <label
+      class={isOver ? "drop drop-over" : "drop"}
+      aria-busy={isPending}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (!isPending) take(event.dataTransfer?.files);
+      }}
+    >
+      <Icon name="upload" />
+      <span>
+        <strong>Drop a file of trips here, or choose one</strong>
+        <br />
+        <span class="muted">
+          CSV, as .csv, .csv.gz or .zip, with times of {zone}. It is tried first: nothing is imported before you have
+          seen what would be.
+        </span>
+      </span>
+      <input
+        type="file"
+        class="visually-hidden"
+        accept=".csv,.gz,.zip,.txt"
+        aria-label="A file of trips"
+        disabled={isPending}
+        onChange={(event) => {
+          take(event.currentTarget.files);
+          event.currentTarget.value = "";
+        }}
+      />
+    </label>
+  );
+}
+
+interface StepProps {
+  readonly systemId: string;
+  readonly upload: ShownUpload;
+  /** Undefined: this tab sends nothing. */
+  readonly sending: Sending | undefined;
+  readonly actions: UploadActions | undefined;
+}
+
+function Step({ systemId, upload, sending, actions }: StepProps) {
+  const { state, file_name: name } = upload;
+  if (state === "tried") return <TrialResult systemId={systemId} upload={upload} actions={actions} />;
+  if (state === "done") return <Done upload={upload} />;
+  if (state === "failed")
+    return (
+      <Notice tone="danger" title={`${name} was not imported`}>
+        {upload.problem}
+      </Notice>
+    );
+  return <UnderWay upload={upload} sending={sending} actions={actions} />;
+}
+
+function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
+  const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
+  const isSent = state === "receiving";
+  const isImport = step === "import";
+  const done = isSent ? (sending?.share ?? 0) : share;
+  const percent = `${Math.floor(done * 100)} %`;
+  const stepVerb = isImport ? "Importing" : "Trying";
+  const verb = isSent ? "Sending" : stepVerb;
+  const texts = {
+    receiving: sending === undefined ? `${sizeText(bytes)} have come.` : percent,
+    waiting: "Waits for a process that does it.",
+    running: rows === 0 ? "Reading…" : `${percent}, ${rows.toLocaleString("en")} rows of this file.`,
+  };
+  return (
+    <Notice
+      tone="progress"
+      title={`${verb} ${name}`}
+      actions={
+        actions &&
+        !(isImport && state === "running") && (
+          <Button pending={actions.isPending && !isSent} onClick={actions.discard}>
+            Cancel
+          </Button>
+        )
+      }
+    >
+      <p>
+        {texts[state as keyof typeof texts]} {sending === undefined && by !== null && `By ${by}.`}{" "}
+        {isSent && sending !== undefined && "Keep this tab open."}
+        {isImport && state === "running" && "To take it back, undo the import in the list below."}
+      </p>
+      <progress value={done} max={1} aria-label={`${verb} ${name}`} />
+    </Notice>
+  );
+}
+
+function Done({ upload: { result, import_id: id, file_name: name } }: Pick<StepProps, "upload">) {
+  const url = useUrlState();
+  const number = (n: number) => n.toLocaleString("en");
+  return (
+    <Notice
+      tone="success"
+      title={result === null ? `${name} is imported` : `${number(result.created)} rides of ${name} are imported`}
+      actions={
+        id !== null && (
+          <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>Report and undo</ButtonLink>
+        )
+      }
+    >
+      {result === null
+        ? "The report says more."
+        : `Stored before: ${number(result.unchanged)}. Rejected: ${number(result.rejected)}.`}
+    </Notice>
+  );
+}
+
+function sizeText(bytes: number): string {
+  return `${(bytes / 1024 ** 2).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
+}

@@ -1,0 +1,143 @@
+import type { ShownUpload } from "@bikeshare/contract/console";
+import { MAX_UPLOAD_BYTES, MAX_UPLOAD_TEXT_BYTES } from "@bikeshare/contract/console";
+import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
+import { insertActOf } from "../../partners/audit/queries.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { inBinaryUnits } from "../trips/inputs.ts";
+import { openTimeZone, UnknownTimeZone } from "../trips/time-zone.rules.ts";
+import {
+  deleteUpload,
+  findNewestUpload,
+  findUpload,
+  insertUpload,
+  insertUploadPart,
+  lockUpload,
+  type StoredUpload,
+  updateStep,
+} from "./queries.ts";
+
+export { findNewestUpload as newestUpload, type StoredUpload } from "./queries.ts";
+
+/** A file that somebody wants to import. */
+export interface UploadStart {
+  readonly file_name: string;
+  /** Bytes of the file, as it lies on the person's disk. */
+  readonly size: number;
+  /** Whether that is how it is sent. */
+  readonly is_packed: boolean;
+  readonly time_zone: string;
+}
+
+/**
+ * Records a file that will be sent.
+ * @throws ServiceError when it is too large, or another one is in the way
+ */
+export async function beginUpload(context: ActorContext, systemId: string, start: UploadStart): Promise<StoredUpload> {
+  const { file_name: name, time_zone: zone, size, is_packed: isPacked } = start;
+  requireZone(zone);
+  requireSize(size, isPacked ? MAX_UPLOAD_BYTES : MAX_UPLOAD_TEXT_BYTES);
+  const id = context.ids.next("upload");
+  return context.db.transaction(async (tx) => {
+    const asked = { asked_at: new Date(context.clock()), asked_by: context.actor };
+    if (!(await insertUpload(tx, systemId, { id, file_name: name, time_zone: zone, ...asked }))) {
+      const present = await findNewestUpload(tx, systemId);
+      const by = present?.asked_by_name ?? present?.asked_by ?? "";
+      throw commandError("conflict", "uploadPresent", { file: present?.file_name ?? "", by });
+    }
+    const act = { systemId, action: "upload.begun", subject: id, detail: { file: name, time_zone: zone } };
+    await insertActOf(context, tx, act);
+    return found(await findUpload(tx, systemId, id), id);
+  });
+}
+
+function requireZone(zone: string): void {
+  try {
+    openTimeZone(zone);
+  } catch (error) {
+    if (!(error instanceof UnknownTimeZone)) throw error;
+    throw commandError("invalid_parameter", "timeZone", { zone });
+  }
+}
+
+function requireSize(bytes: number, limit: number): void {
+  if (bytes > limit) throw commandError("conflict", "uploadTooLarge", { limit: inBinaryUnits(limit) });
+}
+
+/** @throws ServiceError `not_found` */
+function found(upload: StoredUpload | undefined, id: string): StoredUpload {
+  if (upload === undefined) throw commandError("not_found", "upload", { id });
+  return upload;
+}
+
+/**
+ * Does something to an upload, which is locked meanwhile.
+ * @throws ServiceError when it is gone, or in a state in which that cannot be done
+ */
+async function change(
+  { db }: ActorContext,
+  systemId: string,
+  id: string,
+  states: readonly ShownUpload["state"][],
+  work: (tx: Transaction, upload: StoredUpload) => Promise<void>,
+): Promise<StoredUpload> {
+  return db.transaction(async (tx) => {
+    const upload = found(await lockUpload(tx, systemId, id), id);
+    if (!states.includes(upload.state)) throw commandError("conflict", "uploadState", { file: upload.file_name });
+    await work(tx, upload);
+    return (await findUpload(tx, systemId, id)) ?? upload;
+  });
+}
+
+/**
+ * Stores the next bytes of a file. The last ones have it tried. Bytes that came before change nothing, so that a request whose
+ * answer was lost can be repeated.
+ * @throws ServiceError
+ */
+export function addUploadPart(
+  context: ActorContext,
+  systemId: string,
+  id: string,
+  part: { readonly start: number; readonly content: Uint8Array; readonly isLast: boolean },
+): Promise<StoredUpload> {
+  const { start, content, isLast } = part;
+  return change(context, systemId, id, ["receiving", "waiting", "running", "tried"], async (tx, upload) => {
+    const end = start + content.length;
+    if (end <= upload.bytes && (content.length > 0 || upload.state !== "receiving")) return;
+    if (upload.state !== "receiving" || start !== upload.bytes)
+      throw commandError("conflict", "uploadPlace", { start, expected: upload.bytes });
+    requireSize(end, MAX_UPLOAD_BYTES);
+    await insertUploadPart(tx, systemId, upload, content, { isLast, now: new Date(context.clock()) });
+  });
+}
+
+/** Has a file tried again as of another time zone. @throws ServiceError */
+export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {
+  requireZone(zone);
+  return change(context, systemId, id, ["tried"], (tx) =>
+    updateStep(tx, systemId, { id, step: "trial", time_zone: zone, ...asking(context) }),
+  );
+}
+
+/** Has a file imported that was tried. @throws ServiceError */
+export function startUpload(context: ActorContext, systemId: string, id: string): Promise<StoredUpload> {
+  return change(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
+    if ((result?.created ?? 0) + (result?.unchanged ?? 0) === 0)
+      throw commandError("conflict", "uploadEmpty", { file });
+    await updateStep(tx, systemId, { id, step: "import", time_zone: zone, ...asking(context) });
+    await insertActOf(context, tx, { systemId, action: "upload.started", subject: id, detail: { file } });
+  });
+}
+
+const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()), asked_by: actor });
+
+/** Discards a file and its result. @throws ServiceError when it is being imported */
+export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
+  const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
+  await change(context, systemId, id, all, async (tx, { file_name: file, state, step }) => {
+    if (step === "import" && state === "running") throw commandError("conflict", "uploadImporting", { file });
+    await deleteUpload(tx, systemId, id);
+    if (state === "done" || state === "failed") return;
+    await insertActOf(context, tx, { systemId, action: "upload.discarded", subject: id, detail: { file } });
+  });
+}

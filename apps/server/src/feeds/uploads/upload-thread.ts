@@ -1,0 +1,143 @@
+import { Readable } from "node:stream";
+import { parentPort, workerData } from "node:worker_threads";
+import { MAX_UPLOAD_TEXT_BYTES, type UploadResult } from "@bikeshare/contract/console";
+import { createIds } from "../../ids.ts";
+import { type Database, openDatabase } from "../../storage/db/database.ts";
+import { isDiskFull, isUnavailable } from "../../storage/db/errors.ts";
+import type { ReportEntry, ReportSummary } from "../imports/report.rules.ts";
+import { ImportUndone } from "../imports/service.ts";
+import { columnKey, type Layout } from "../trips/formats.ts";
+import { importTrips } from "../trips/import.ts";
+import type { TripImportResult } from "../trips/options.ts";
+import { openTimeZone } from "../trips/time-zone.rules.ts";
+import { findUploadPart, type StoredUpload } from "./queries.ts";
+
+/** What a thread is started with. */
+export interface UploadThreadOptions {
+  readonly connectionString: string;
+  readonly systemId: string;
+  readonly upload: Pick<StoredUpload, "id" | "file_name" | "time_zone" | "asked_by" | "bytes">;
+  /** Null: the file is only tried. */
+  readonly importId: string | null;
+  readonly reportPath: string | null;
+  readonly spoolDirectory: string;
+  /** Milliseconds since 1970, when the thread was started. */
+  readonly now: number;
+}
+
+/** What it reports. The classes of errors do not pass between threads. */
+export type UploadThreadReport =
+  | { readonly share: number; readonly rows: number }
+  /** `isRecorded`: the import wrote something. */
+  | { readonly result: UploadResult; readonly isRecorded: boolean }
+  | { readonly problem: string; readonly isAway: boolean };
+
+/** Connections: two lanes write, one reads the file's parts, one notes the progress. */
+const CONNECTIONS = 4;
+/** Rides of all imports have one source, as with the command. */
+const SOURCE = "trips";
+/** Milliseconds between two reports of the progress. */
+const REPORT_INTERVAL_MS = 500;
+/** What people are shown of a file's problems; all of it is in the import's report. */
+const SHOWN_ENTRIES = 50;
+const SHOWN_FILES = 20;
+
+const options = workerData as UploadThreadOptions;
+const report = (message: UploadThreadReport) => parentPort?.postMessage(message);
+
+async function* readParts(db: Database): AsyncGenerator<Buffer, void, undefined> {
+  const { systemId, upload } = options;
+  for (let start = 0; start < upload.bytes;) {
+    const part = await findUploadPart(db, systemId, upload.id, start);
+    if (part === undefined) throw new UploadGone(`The bytes of ${upload.file_name} are gone. Send it again.`);
+    yield part;
+    start += part.length;
+  }
+}
+
+/** Somebody discarded the file, or a backup was restored, which has no files. */
+class UploadGone extends Error {}
+
+async function run(db: Database): Promise<UploadThreadReport> {
+  const { systemId, upload, importId, now } = options;
+  const clock = () => now + performance.now();
+  const ids = createIds(() => Math.round(clock()));
+  const formats = new Map<string, Layout>();
+  let kept: ReportSummary = { reasons: {}, first: [] };
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const result = await importTrips({
+    ...{ db, systemId, ids, actor: upload.asked_by, source: SOURCE, zone: openTimeZone(upload.time_zone) },
+    clock: () => Math.round(clock()),
+    files: ["-"],
+    standardInput: Readable.from(readParts(db), { objectMode: false }),
+    standardInputName: upload.file_name,
+    maxTextBytes: MAX_UPLOAD_TEXT_BYTES,
+    importId: importId ?? ids.next("import"),
+    isTrial: importId === null,
+    reportPath: options.reportPath,
+    spoolDirectory: options.spoolDirectory,
+    onProgress: ({ share, rows, doing }) => {
+      if (performance.now() - reportedAt < REPORT_INTERVAL_MS) return;
+      reportedAt = performance.now();
+      report({ share, rows: doing === "fetching" ? 0 : rows });
+    },
+    onLayout: (layout) => formats.set(layout.format.name, layout),
+    onReport: (summary) => (kept = summary),
+    // The parent ends the thread.
+    signal: new AbortController().signal,
+  });
+  return { result: shown(result, [...formats.values()], kept), isRecorded: result.id !== null };
+}
+
+function shown(result: TripImportResult, layouts: readonly Layout[], { first }: ReportSummary): UploadResult {
+  const { rows, created, unchanged, rejected, reasons, warnings, refused, time_shift } = result;
+  return {
+    ...{ rows, created, unchanged, rejected, reasons, warnings, stations_created: result.stations_created },
+    first_at: result.first,
+    last_at: result.last,
+    formats: layouts.slice(0, SHOWN_FILES).map(({ format, names }) => {
+      const isDropped = (name: string) => format.dropped.includes(columnKey(name));
+      return {
+        name: format.name,
+        columns: names.filter((name) => !isDropped(name)),
+        dropped: names.filter(isDropped),
+      };
+    }),
+    refused: refused.slice(0, SHOWN_FILES).map(({ file, row, message }) => ({
+      file,
+      message: row === null ? message : `line ${row}: ${message}`,
+    })),
+    refused_count: refused.length,
+    skipped: result.skipped.length,
+    // What was left out says most; warnings are counted.
+    entries: first
+      .filter(({ outcome }) => outcome !== "refused")
+      .toSorted((a, b) => rank(a) - rank(b))
+      .slice(0, SHOWN_ENTRIES)
+      .map(({ part, record, field, value, reason, outcome }) => ({
+        ...{ file: part, line: record, column: field, value, reason, outcome },
+      })),
+    time_shift,
+  };
+}
+
+const rank = ({ outcome }: ReportEntry) => (outcome === "rejected" ? 0 : 1);
+
+const db = openDatabase({
+  connectionString: options.connectionString,
+  maxConnections: CONNECTIONS,
+  // A trial is one transaction.
+  statementTimeoutMs: 0,
+});
+try {
+  report(await run(db));
+} catch (error) {
+  const isAway = isUnavailable(error) && !isDiskFull(error);
+  const isTold = error instanceof ImportUndone || error instanceof UploadGone;
+  const text = error instanceof Error ? error.message : String(error);
+  if (isDiskFull(error)) report({ problem: `A disk is full: ${text}. Free space, then send the file again.`, isAway });
+  else if (isAway || isTold) report({ problem: text, isAway });
+  else throw error;
+} finally {
+  await db.close();
+}

@@ -1,0 +1,263 @@
+import { mkdir, statfs } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { UploadResult } from "@bikeshare/contract/console";
+import { ServiceError } from "@bikeshare/rules";
+import type { Ids } from "../../ids.ts";
+import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
+import type { WorkWatch } from "../../storage/background/work-watch.ts";
+import { type Database, openDatabase } from "../../storage/db/database.ts";
+import { DatabaseUnavailable, isUnavailable } from "../../storage/db/errors.ts";
+import { findImport } from "../imports/service.ts";
+import { undoImport } from "../imports/undo.ts";
+import { removeOldReports, TRIP_REPORT_NAME } from "../report-files.ts";
+import { inBinaryUnits } from "../trips/inputs.ts";
+import {
+  claimUpload,
+  deletePastUploads,
+  findUpload,
+  type StoredUpload,
+  updateEnded,
+  updateTried,
+  updateUploadImport,
+  updateUploadProgress,
+  updateUploadReleased,
+  type UploadAttempt,
+} from "./queries.ts";
+import type { UploadThreadOptions, UploadThreadReport } from "./upload-thread.ts";
+
+export interface UploadWorkOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly systems: () => Promise<readonly string[]>;
+  /** Where unpacked files and rides wait. */
+  readonly spoolDirectory: string;
+  readonly reportsDirectory: string;
+  /** @param systemId undefined: the systems could not be listed */
+  readonly onError: (error: unknown, systemId?: string) => void;
+  readonly watch?: WorkWatch | undefined;
+  /** Milliseconds after which the process of an upload that says nothing has ended. */
+  readonly silenceMs?: number;
+  /** Milliseconds between two signs of life. */
+  readonly signMs?: number;
+  /** Bytes that must stay free on the disk. */
+  readonly minFreeBytes?: number;
+}
+
+/** Milliseconds between two looks for uploads. Too high: people wait for a trial that takes a second. */
+const INTERVAL_MS = 2_000;
+/** Milliseconds between two looks for uploads that were left. */
+const CARE_INTERVAL_MS = 60_000;
+/** Too low: a process that stood still loses its upload. Too high: the upload of a killed process waits. */
+const SILENCE_MS = 60_000;
+const SIGN_MS = 2_000;
+/** A file that has ended so many processes is not begun again by itself. */
+const MAX_ATTEMPTS = 3;
+/** Milliseconds after which a file that is being sent and of which nothing comes any more is deleted. */
+const UNSENT_MS = 15 * 60_000;
+/** Milliseconds for which a file that was tried waits for somebody's decision. */
+const UNDECIDED_MS = 12 * 3_600_000;
+/** The database may be on the same disk, and must not be the one that finds it full. */
+const MIN_FREE_BYTES = 1024 ** 3;
+/** Memory of one import. The importer reads and writes in pieces. */
+const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
+
+/**
+ * Tries and imports the files that people send, one at a time, and deletes what was left. Any number of processes may do it:
+ * each step is done by one. Closing it cuts the step under way off; another process undoes what it wrote and begins it anew.
+ */
+export function startUploadWork(options: UploadWorkOptions): PeriodicWork {
+  const { systems, onError, watch } = options;
+  const closed = new AbortController();
+  let caredAt = Number.NEGATIVE_INFINITY;
+  const eachSystem = async (work: (systemId: string) => Promise<boolean>) => {
+    let isMore = false;
+    for (const systemId of await systems()) {
+      if (closed.signal.aborted) return false;
+      try {
+        isMore = (await work(systemId)) || isMore;
+      } catch (error) {
+        onError(error, systemId);
+      }
+      watch?.gotOn();
+    }
+    return isMore;
+  };
+  const work = async () => {
+    if (options.clock() - caredAt >= CARE_INTERVAL_MS) {
+      caredAt = options.clock();
+      await eachSystem(async (systemId) => {
+        await deletePastUploads(options.db, systemId, { silentMs: UNSENT_MS, untouchedMs: UNDECIDED_MS });
+        return false;
+      });
+    }
+    // One of each system in turn.
+    while (await eachSystem((systemId) => doNext(options, systemId, closed.signal)));
+  };
+  const runs = startPeriodic({ intervalMs: INTERVAL_MS, work, onError: (error) => onError(error), watch });
+  return {
+    runOnce: () => runs.runOnce(),
+    close() {
+      closed.abort(new Error("The service is stopped."));
+      return runs.close();
+    },
+  };
+}
+
+/** The attempt ended for a reason that people can do something about. */
+class UploadProblem extends Error {}
+
+/** The attempt is another process's, or the file was discarded. */
+class AttemptLost extends Error {}
+
+/** Does the step that a system waits for. @returns whether there was one */
+async function doNext(options: UploadWorkOptions, systemId: string, closed: AbortSignal): Promise<boolean> {
+  const { db, silenceMs = SILENCE_MS } = options;
+  const id = await claimUpload(db, systemId, silenceMs);
+  const upload = id === undefined ? undefined : await findUpload(db, systemId, id);
+  if (upload === undefined) return false;
+  const attempt: UploadAttempt = { systemId, id: upload.id, attempts: upload.attempts };
+  const fail = (problem: string) => updateEnded(db, attempt, { importId: upload.import_id, problem });
+  try {
+    if (upload.attempts > MAX_ATTEMPTS)
+      throw new UploadProblem(`${MAX_ATTEMPTS} processes ended while they read it. Look into their logs.`);
+    await doStep(options, attempt, upload, closed);
+  } catch (error) {
+    if (error instanceof AttemptLost) return true;
+    if (closed.aborted || isUnavailable(error)) {
+      await updateUploadReleased(db, attempt);
+      if (!closed.aborted) throw error;
+    } else if (error instanceof UploadProblem || error instanceof ServiceError) {
+      await fail(error.message);
+    } else {
+      await fail("It failed in a way that was not foreseen. The service's log says more.");
+      throw error;
+    }
+  }
+  return true;
+}
+
+async function doStep(
+  options: UploadWorkOptions,
+  attempt: UploadAttempt,
+  upload: StoredUpload,
+  closed: AbortSignal,
+): Promise<void> {
+  const { db, ids, signMs = SIGN_MS } = options;
+  const ended = new AbortController();
+  const progress = { share: 0, rows: 0 };
+  const sign = async () => {
+    // A database that is away is the step's own problem.
+    const isMine = await updateUploadProgress(db, attempt, progress).catch(() => true);
+    if (!isMine) ended.abort(new AttemptLost());
+    const problem = await diskProblem(options);
+    if (problem !== undefined) ended.abort(new UploadProblem(problem));
+  };
+  const timer = setInterval(() => void sign(), signMs);
+  const signal = AbortSignal.any([closed, ended.signal]);
+  try {
+    await mkdir(options.spoolDirectory, { recursive: true, mode: 0o700 });
+    await sign();
+    if (upload.step === "import" && (await isImported(options, attempt, upload, signal))) return;
+    const importId = upload.step === "import" ? ids.next("import") : null;
+    if (importId !== null && !(await updateUploadImport(db, attempt, importId))) return;
+    const { result, isRecorded } = await runApart(options, attempt.systemId, upload, importId, signal, progress);
+    if (importId === null) await updateTried(db, attempt, result);
+    else await updateEnded(db, attempt, { importId: isRecorded ? importId : null, result });
+    await removeOldReports(options.reportsDirectory, TRIP_REPORT_NAME);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function diskProblem({
+  spoolDirectory,
+  minFreeBytes = MIN_FREE_BYTES,
+}: UploadWorkOptions): Promise<string | undefined> {
+  const found = await statfs(spoolDirectory).catch(() => undefined);
+  if (found === undefined || found.bavail * found.bsize >= minFreeBytes) return undefined;
+  const limit = inBinaryUnits(minFreeBytes);
+  return `Less than ${limit} is free on the disk of ${spoolDirectory}. Free space there, then send the file again.`;
+}
+
+/**
+ * Undoes what an attempt wrote that was cut off, so that the next one begins anew. An attempt that came to its end and could
+ * not say so counts.
+ * @returns whether the file is imported
+ */
+async function isImported(
+  { db, clock, ids }: UploadWorkOptions,
+  attempt: UploadAttempt,
+  { import_id: id, file_name: file }: StoredUpload,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const cutOff = id === null ? undefined : await findImport(db, attempt.systemId, id);
+  if (cutOff === undefined) return false;
+  if (cutOff.status === "done") {
+    await updateEnded(db, attempt, { importId: cutOff.id, result: null });
+    return true;
+  }
+  if (cutOff.status !== "running") throw new UploadProblem(`The import of ${file} was undone while it ran.`);
+  // Counting what it wrote may take longer than a statement of a request may.
+  const own = openDatabase({ connectionString: db.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
+  try {
+    const context = { db: own, clock, ids, actor: "server", onProgress: () => signal.throwIfAborted() };
+    await undoImport(context, attempt.systemId, cutOff.id);
+  } finally {
+    await own.close();
+  }
+  return false;
+}
+
+/**
+ * Runs a step on a thread of its own, so that the process answers requests meanwhile. Aborting ends the thread: PostgreSQL
+ * rolls its transactions back, and its files have no names.
+ * @throws UploadProblem, DatabaseUnavailable
+ */
+async function runApart(
+  options: UploadWorkOptions,
+  systemId: string,
+  upload: StoredUpload,
+  importId: string | null,
+  signal: AbortSignal,
+  progress: { share: number; rows: number },
+): Promise<{ readonly result: UploadResult; readonly isRecorded: boolean }> {
+  signal.throwIfAborted();
+  const { db, clock, spoolDirectory, reportsDirectory, watch } = options;
+  const extension = extname(import.meta.url);
+  const workerData: UploadThreadOptions = {
+    ...{ connectionString: db.connectionString, systemId, upload, importId, spoolDirectory, now: clock() },
+    reportPath: importId === null ? null : join(reportsDirectory, `${importId}.ndjson`),
+  };
+  const thread = new Worker(new URL(`./upload-thread${extension}`, import.meta.url), {
+    workerData,
+    resourceLimits: LIMITS,
+    // A process that runs from source resolves our packages to their source too.
+    execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<{ result: UploadResult; isRecorded: boolean }>();
+  const stop = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", stop, { once: true });
+  thread.on("error", (error) => reject(explained(error)));
+  thread.on("exit", () => reject(new Error("the thread of the upload ended")));
+  thread.on("message", (report: UploadThreadReport) => {
+    watch?.gotOn();
+    if ("share" in report) Object.assign(progress, report);
+    else if ("result" in report) resolve(report);
+    else reject(report.isAway ? new DatabaseUnavailable(report.problem) : new UploadProblem(report.problem));
+  });
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await thread.terminate();
+  }
+}
+
+function explained(error: unknown): unknown {
+  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isTooMuch
+    ? new UploadProblem("It takes more memory than an import in the browser may. Use the command.")
+    : error;
+}

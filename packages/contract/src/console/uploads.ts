@@ -1,0 +1,162 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { MAX_BODY_BYTES } from "../limits.ts";
+import { givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
+
+/** Bytes of an upload at most, as they are sent: a file that is not packed yet is packed by the browser. */
+export const MAX_UPLOAD_BYTES = 1024 ** 3;
+/** Bytes of an uploaded file's text at most: a year of the largest system. */
+export const MAX_UPLOAD_TEXT_BYTES = 8 * 1024 ** 3;
+
+const count = z.number().int().min(0);
+const counts = z.record(z.string(), count);
+
+/** What a trial or an import of a file would do, or has done. */
+const uploadResult = z
+  .object({
+    rows: count,
+    created: count,
+    unchanged: count.describe("Rides that were stored before"),
+    rejected: count,
+    reasons: counts.describe("How often each reason of a rejection occurred"),
+    warnings: counts,
+    stations_created: count,
+    first_at: timestamp.nullable().describe("When the first of the file's rides started"),
+    last_at: timestamp.nullable(),
+    formats: z.array(
+      z
+        .object({ name: z.string(), columns: z.array(z.string()), dropped: z.array(z.string()) })
+        .strict()
+        .describe("A kind of trip file that was recognised; `dropped`: columns that are not kept"),
+    ),
+    refused: z.array(z.object({ file: z.string(), message: z.string() }).strict()).describe("Files that were refused"),
+    refused_count: count,
+    skipped: count.describe("Texts that are no trip files, such as a README"),
+    entries: z
+      .array(
+        z
+          .object({
+            file: z.string(),
+            line: z.string().nullable(),
+            column: z.string().nullable(),
+            value: z.string().nullable(),
+            reason: z.string(),
+            outcome: z.string(),
+          })
+          .strict(),
+      )
+      .describe("The first things that were wrong"),
+    time_shift: z
+      .object({ rows: count, seconds: z.number().int(), import_id: z.string().nullable() })
+      .strict()
+      .nullable()
+      .describe("Rows with ids of stored rides that have other times, all moved alike: perhaps the zone is wrong"),
+  })
+  .strict();
+export type UploadResult = z.infer<typeof uploadResult>;
+
+const shownUpload = z
+  .object({
+    id: identifier,
+    file_name: z.string(),
+    time_zone: z.string(),
+    state: z.enum(["receiving", "waiting", "running", "tried", "done", "failed"]),
+    step: z.enum(["trial", "import"]),
+    bytes: count.describe("Bytes that have come"),
+    asked_at: timestamp,
+    asked_by: z.string(),
+    asked_by_name: z.string().nullable(),
+    share: z.number().min(0).max(1).describe("The completed share of the step"),
+    rows_done: count,
+    import_id: z.string().nullable().describe("The import that it became; null: none, or it wrote nothing"),
+    result: uploadResult.nullable(),
+    problem: z.string().nullable(),
+  })
+  .strict();
+export type ShownUpload = z.infer<typeof shownUpload>;
+
+const base = "/console/v1/systems/:system_id/uploads";
+const onePath = systemPath.extend({ id: identifierParam });
+const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
+const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+const zone = z.string().min(1).max(64);
+const place = z
+  .string(givenOnce())
+  .regex(/^\d{1,12}$/, "must be a number of bytes")
+  .describe("The place of the part’s first byte");
+
+/** Trip files that are imported in the browser, for the operator. One at a time in a system. */
+export const uploadEndpoints = {
+  get: {
+    method: "GET",
+    path: base,
+    summary: "The newest upload, and what a new one needs to know",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: noQuery,
+    responses: {
+      200: z.object({ upload: shownUpload.nullable(), time_zone: z.string().describe("The system’s") }).strict(),
+      ...consoleErrors,
+    },
+  },
+  begin: {
+    method: "POST",
+    path: base,
+    summary: "Begin to send a file",
+    metadata: changes,
+    pathParams: systemPath,
+    query: noQuery,
+    body: z
+      .object({
+        file_name: z.string().min(1).max(255),
+        size: count.describe("Bytes of the file, as it lies on the person’s disk"),
+        is_packed: z.boolean().describe("Whether that is how it is sent; otherwise the browser packs it"),
+        time_zone: zone,
+      })
+      .strict(),
+    responses: { 200: shownUpload, ...changeErrors },
+  },
+  send: {
+    method: "POST",
+    path: `${base}/:id/parts`,
+    summary: `Send the next bytes of a file, at most ${MAX_BODY_BYTES}; the same once more changes nothing`,
+    // One of some hundred: it counts as a look.
+    metadata: { ...consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: 1 }), takesBytes: true as const },
+    pathParams: onePath,
+    query: z.object({ start: place, is_last: z.enum(["true", "false"], givenOnce()) }).strict(),
+    body: z.instanceof(Uint8Array),
+    responses: { 200: shownUpload, ...changeErrors },
+  },
+  try: {
+    method: "POST",
+    path: `${base}/:id/try`,
+    summary: "Try the file again, with another time zone",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({ time_zone: zone }).strict(),
+    responses: { 200: shownUpload, ...changeErrors },
+  },
+  start: {
+    method: "POST",
+    path: `${base}/:id/start`,
+    summary: "Import the file that was tried",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: shownUpload, ...changeErrors },
+  },
+  discard: {
+    method: "POST",
+    path: `${base}/:id/discard`,
+    summary: "Discard a file, unless it is being imported",
+    metadata: changes,
+    pathParams: onePath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: done, ...changeErrors },
+  },
+} as const;
