@@ -56,7 +56,8 @@ interface Side {
 /** Microseconds of the processor for each command: in its own turns, and with what followed them. */
 interface Cost {
   readonly turns: number[];
-  used: number;
+  service: number;
+  postgres: number;
   commands: number;
 }
 
@@ -141,11 +142,12 @@ async function compareRides(sides: readonly Side[]): Promise<void> {
 }
 
 async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[number]): Promise<void> {
-  const costs = cities.map((): Cost => ({ turns: [], used: 0, commands: 0 }));
-  const usedBy = ({ side, server }: ServedCity) =>
-    Promise.all([cpuMicroseconds(server.pid), postgresMicroseconds(side.db)]).then(([a, b]) => a + b);
+  const costs = cities.map((): Cost => ({ turns: [], service: 0, postgres: 0, commands: 0 }));
+  const partsOf = ({ side, server }: ServedCity) =>
+    Promise.all([cpuMicroseconds(server.pid), postgresMicroseconds(side.db)]);
+  const usedBy = (city: ServedCity) => partsOf(city).then(([service, postgres]) => service + postgres);
   for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await ride(city, load, -1 - turn);
-  const begun = await Promise.all(cities.map(usedBy));
+  const begun = await Promise.all(cities.map(partsOf));
   for (let turn = 0; turn < REPETITIONS; turn++) {
     // Whoever is first has the colder caches.
     for (const n of turn % 2 === 0 ? [0, 1] : [1, 0]) {
@@ -158,8 +160,11 @@ async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[n
     }
   }
   for (const [n, city] of cities.entries()) {
-    const cost = costs[n];
-    if (cost !== undefined) cost.used = ((await usedBy(city)) - (begun[n] ?? 0)) / cost.commands;
+    const [cost, [service, postgres] = [0, 0]] = [costs[n], begun[n]];
+    const ended = await partsOf(city);
+    if (cost === undefined) continue;
+    cost.service = (ended[0] - service) / cost.commands;
+    cost.postgres = (ended[1] - postgres) / cost.commands;
   }
   printRides(load.name, costs);
 }
@@ -172,7 +177,7 @@ async function ride(
 ): Promise<number> {
   const prefix = randomUUID();
   const send = async (verb: "start" | "end", items: readonly object[]) => {
-    const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
+    const headers = { "idempotency-key": randomUUID() };
     const asked = { method: "POST", path: `/operator/v1/rides/${verb}`, key: operatorKey, headers };
     const { status, body } = await client.ask({ ...asked, body: JSON.stringify({ items }) });
     if (status !== 200 || !body.includes('"failed":0')) throw new Error(`${verb}: ${status} ${body.slice(0, 300)}`);
@@ -198,10 +203,13 @@ function printRides(name: string, [ours, theirs]: readonly Cost[]): void {
   if (ours === undefined || theirs === undefined) return;
   const ratios = ours.turns.map((turn, n) => turn / (theirs.turns[n] ?? Number.NaN));
   const spread = [0.25, 0.75].map((share) => percentile(ratios, share).toFixed(2)).join(" to ");
+  const all = (cost: Cost) =>
+    `service ${cost.service.toFixed(0)} and PostgreSQL ${cost.postgres.toFixed(0)} µs a command`;
+  const ratio = (ours.service + ours.postgres) / (theirs.service + theirs.postgres);
   say(
-    `${name}: ${median(ours.turns).toFixed(0)} µs a command, the other ${median(theirs.turns).toFixed(0)}: ` +
-      `${median(ratios).toFixed(2)} × (middle half ${spread}); with the background ${ours.used.toFixed(0)} and ` +
-      `${theirs.used.toFixed(0)}: ${(ours.used / theirs.used).toFixed(2)} ×`,
+    `${name}: in its turns ${median(ours.turns).toFixed(0)} µs a command, the other ${median(theirs.turns).toFixed(0)}: ` +
+      `${median(ratios).toFixed(2)} × (middle half ${spread}); with the background ${all(ours)}, the other ${all(theirs)}: ` +
+      `${ratio.toFixed(2)} ×`,
   );
 }
 

@@ -154,22 +154,33 @@ export async function findHistoryBegin(
   return (await db.query<HistoryBegin>(beginning, [systemId, instant, id]))[0];
 }
 
-// The index has all columns: no row is read.
+// The index has all columns: no row is read. All numbers in one text, which takes a fifth of the time of as many rows.
 const changes = statement(
   "stationHistory.changes",
-  `select (extract(epoch from at) * 1000)::float8 as at, bikes, docks, flags from station_changes
-   where system_id = $1 and station_id = $2 and at > $3::timestamptz and at < $4::timestamptz
-     and changed_on >= $5::date and changed_on <= $6::date
-   order by at limit $7`,
+  `select string_agg(date_part('epoch', at) * 1000 || ',' || bikes || ',' || coalesce(docks::text, 'null') || ',' || flags, ',') as numbers
+   from (
+     select at, bikes, docks, flags from station_changes
+     where system_id = $1 and station_id = $2 and at > $3::timestamptz and at < $4::timestamptz
+       and changed_on >= $5::date and changed_on <= $6::date
+     order by at limit $7) as change`,
 );
 
 /** Returns a station's first changes after an instant and before another. */
-export function listHistoryRows(
+export async function listHistoryRows(
   db: QueryRunner,
   systemId: string,
   id: string,
   { after, before, limit }: { readonly after: Date; readonly before: Date; readonly limit: number },
 ): Promise<HistoryRow[]> {
   const dayOf = (instant: Date) => instant.toISOString().slice(0, 10);
-  return db.query<HistoryRow>(changes, [systemId, id, after, before, dayOf(after), dayOf(before), limit]);
+  const values = [systemId, id, after, before, dayOf(after), dayOf(before), limit];
+  const { numbers } = oneRow(await db.query<{ numbers: string | null }>(changes, values));
+  const read = JSON.parse(`[${numbers ?? ""}]`) as readonly (number | null)[];
+  const rows: HistoryRow[] = [];
+  for (let n = 0; n < read.length; n += 4) {
+    const [ms, bikes, docks = null, flags] = read.slice(n, n + 4);
+    // Seconds as a number are not exact to the millisecond.
+    rows.push({ at: Math.round(ms ?? 0), bikes: bikes ?? 0, docks, flags: flags ?? 0 });
+  }
+  return rows;
 }
