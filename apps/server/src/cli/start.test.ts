@@ -20,6 +20,8 @@ let database: TestDatabase;
 let directory: string;
 let env: NodeJS.ProcessEnv;
 const children = new Set<ChildProcess>();
+/** What the last `start` has said beside its result: that it simulates no rides, and why. */
+let remarks: string[] = [];
 /** The first is that of what the first `start` made, which lasts for all tests. */
 const closers: (() => Promise<void>)[] = [];
 /** What the first `start` made, of which tests have copies: fifty thousand rides take seconds. */
@@ -36,7 +38,7 @@ interface FirstRun extends Pick<Running, "key" | "sign_in"> {
 
 beforeAll(async () => {
   await useWorld(await createTestDatabase());
-  const first = await start("--speed", "1000");
+  const first = await start("--speed", SPEED);
   await untilCompleted(20);
   const json = async (path: string): Promise<unknown> => (await fetch(`${first.url}${path}`)).json();
   made = {
@@ -108,9 +110,11 @@ interface Running {
 async function start(...args: string[]): Promise<Running> {
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", main, "--json", "start", ...args], {
     env,
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
+  remarks = [];
+  createInterface({ input: child.stderr }).on("line", (line) => remarks.push(line));
   const line = await firstLine(child);
   const { url, key, sign_in } = JSON.parse(line) as Pick<Running, "url" | "key" | "sign_in">;
   return {
@@ -128,7 +132,7 @@ async function start(...args: string[]): Promise<Running> {
 }
 
 /** @throws Error when the process ends before it has said anything */
-function firstLine(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+function firstLine(child: ChildProcessByStdio<null, Readable, Readable | null>): Promise<string> {
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);
     child.once("close", (status) => reject(new Error(`ended with ${status} before it said anything`)));
@@ -140,6 +144,8 @@ async function total({ url, key }: Running, path: string): Promise<number> {
   return ((await response.json()) as { total_pages: number }).total_pages;
 }
 
+/** Too low: rides take their time. Too high: they take the processor from the service that answers them. */
+const SPEED = "300";
 const COMPLETED = "/v1/events?event=ride.completed&limit=1";
 /** Limits the wait until twenty rides have ended. Too low: fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
@@ -148,7 +154,9 @@ const RIDES_TIMEOUT_MS = 300_000;
 async function untilCompleted(rides: number): Promise<void> {
   const counted = statement("", "select count(*)::int as n from events where name = 'ride.completed'");
   const hasEnough = async () => ((await database.db.query<{ n: number }>(counted))[0]?.n ?? 0) >= rides;
-  await vi.waitUntil(hasEnough, { timeout: RIDES_TIMEOUT_MS, interval: 50 });
+  await vi.waitUntil(hasEnough, { timeout: RIDES_TIMEOUT_MS, interval: 50 }).catch((cause: unknown) => {
+    throw new Error(`No ${rides} rides have ended. \`start\` said: ${remarks.join("\n")}`, { cause });
+  });
 }
 
 /** Lets a city live until rides have come to their end, and stops it. @returns what it says then */
@@ -156,7 +164,7 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
   const before = await total(server, COMPLETED);
   const child = spawn(
     process.execPath,
-    ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", "1000"],
+    ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", SPEED],
     { env, stdio: ["ignore", "pipe", "ignore"] },
   );
   children.add(child);
@@ -188,7 +196,7 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   expect(first.status).toBe(0);
 
   await useMadeCity();
-  const second = await start("--speed", "1000");
+  const second = await start("--speed", SPEED);
   expect(second.key).toBe(first.key);
   await untilCompleted((await total(second, COMPLETED)) + 20);
   // As a terminal that is closed does.
