@@ -6,7 +6,7 @@ import { median } from "@bikeshare/load";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { importTrips } from "../src/feeds/trips/import.ts";
-import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
+import { openTimeZone } from "../src/feeds/trips/trip-times.rules.ts";
 import { createIds } from "../src/ids.ts";
 import { columnsOfTable } from "../src/storage/db/columns.ts";
 import type { Database } from "../src/storage/db/database.ts";

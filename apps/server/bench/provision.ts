@@ -4,7 +4,7 @@ import type { ActorContext, CommandContext } from "../src/command-context.ts";
 import { insertMembership, insertPerson } from "../src/console/people/queries.ts";
 import { startSession } from "../src/console/sessions/service.ts";
 import { createIds } from "../src/ids.ts";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { issueKey } from "../src/partners/keys/service.ts";
 import { createPartner, type PartnerOptions } from "../src/partners/service.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../src/storage/db/database.ts";

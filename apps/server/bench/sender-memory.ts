@@ -4,14 +4,12 @@
  * a process of their own, and each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
  * aims are 64 MiB and 15.5 s.
  */
-import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createSender } from "../src/webhooks/sender/sender.ts";
-import type { Sender } from "../src/webhooks/sender/sender.ts";
+import { createSender, type Sender } from "../src/webhooks/sender/sender.ts";
 import { makeCertificate } from "../test/servers/certificates.ts";
 import { startServer } from "./processes.ts";
 import { LOOPBACK_RULES } from "./provision.ts";

@@ -4,8 +4,7 @@ import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { alertRoutes, operatorAlertList } from "./city/alerts/routes.ts";
 import { bikeRoutes } from "./city/bikes/routes.ts";
-import { systemRoutes } from "./city/descriptions/list-routes.ts";
-import { factRoutes } from "./city/descriptions/routes.ts";
+import { factRoutes, systemRoutes } from "./city/descriptions/routes.ts";
 import { operatorRoutes } from "./city/fleet/routes.ts";
 import { stationSumRoutes, sumRoutes } from "./city/history/sum-routes.ts";
 import { reservationRoutes } from "./city/reservations/routes.ts";
@@ -25,8 +24,8 @@ import { eventRoutes } from "./events/routes.ts";
 import { createDownloadLinks, createFileSender, DOWNLOAD_PURPOSE } from "./feeds/exports/downloads.ts";
 import { exportRoutes, serveDownloads } from "./feeds/exports/routes.ts";
 import { exportsDirectory } from "./feeds/exports/service.ts";
+import { createSystemList } from "./feeds/gbfs-out/discovery.ts";
 import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
-import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import type { MdsContext } from "./feeds/mds/routes.ts";
 import type { AgencyTokens } from "./feeds/mds/tokens.ts";
 import type { HttpMetrics } from "./health/metrics/http-metrics.ts";
@@ -35,32 +34,37 @@ import { type ActivityTracker, createActivityTracker } from "./health/tracing/ac
 import type { Tracer } from "./health/tracing/tracer.ts";
 import type { CompromisedKeysOptions } from "./http/authenticate.ts";
 import { authorizeRequests } from "./http/authorize.ts";
-import { bindContract } from "./http/bind.ts";
+import { announceDeprecations, bindContract } from "./http/bind.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher, type CursorCipher } from "./http/cursor.ts";
 import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
-import { announceDeprecations } from "./http/deprecations.ts";
 import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { logRequests } from "./http/logged-requests.ts";
-import { measureRequests } from "./http/measured-requests.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { createMemoryRateLimits, type RateLimits } from "./http/rate-limits/rate-limits.ts";
 import { takeTurns } from "./http/read-turns.ts";
-import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
+import { createRefusedRequests, measureRequests } from "./http/request-records.ts";
 import { answerConditionally, compressAnswers, type ReadyBody, sendExactJsonType } from "./http/response-body.ts";
 import { createHttpServer, sendStrictTransport } from "./http/server.ts";
 import { closeConnectionsWhenDraining, refuseAfterStandstill } from "./http/stopping.ts";
 import { createTransport, withProxyWarnings } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
-import type { NetworkList } from "./outbound/addresses/network-list.ts";
-import { createKeyCache, createLastUses, type KeyCache, lookUpTogether } from "./partners/keys/key-cache.ts";
+import type { NetworkList } from "./outbound/addresses/address-guard.ts";
 import { meRoutes } from "./partners/keys/routes.ts";
-import { keysFor, markKeyAsCompromised, recordUses } from "./partners/keys/service.ts";
-import type { Branding } from "./runtime/startup/branding.ts";
+import {
+  createKeyCache,
+  createLastUses,
+  type KeyCache,
+  keysFor,
+  lookUpTogether,
+  markKeyAsCompromised,
+  recordUses,
+} from "./partners/keys/service.ts";
+import type { Branding } from "./runtime/startup/dashboard-pages.ts";
 import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";
 import { openRequestConnections, type RequestConnections } from "./storage/db/connections.ts";
 import type { Database } from "./storage/db/database.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ConfigError, readConfig } from "./config.ts";
-import { NetworkList } from "./outbound/addresses/network-list.ts";
+import { NetworkList } from "./outbound/addresses/address-guard.ts";
 
 const directory = "/srv/bikes";
 

@@ -3,7 +3,7 @@ import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { parseNetworks } from "./outbound/addresses/network-list.ts";
+import { parseNetworks } from "./outbound/addresses/address-guard.ts";
 import {
   baseUrl,
   color,

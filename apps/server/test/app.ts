@@ -3,7 +3,7 @@ import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-
 import { pino } from "pino";
 import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { type IssuedKey, type IssueInput, issueKey } from "../src/partners/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { closeApp } from "./close-app.ts";

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { ActorContext } from "../src/command-context.ts";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import type { TestApp } from "./app.ts";
 import { closeApp } from "./close-app.ts";
 

@@ -4,7 +4,7 @@ import { get as getOverTls } from "node:https";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { sendRaw } from "./raw-http.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ServiceError } from "@bikeshare/rules";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { issueKey, keysOf, MAX_OVERLAP_MS, revokeKey, rotateKey } from "../src/partners/keys/service.ts";
 import { openDatabase } from "../src/storage/db/database.ts";
 import { requireNotifications } from "../src/storage/db/listener.ts";

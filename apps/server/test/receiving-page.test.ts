@@ -4,7 +4,7 @@ import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { expect, it } from "vitest";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lanes.ts";
 import { MAX_TRIES, RETRY_DELAYS_MS } from "../src/webhooks/rules/after-attempt.ts";
-import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
+import { senderLimits } from "../src/webhooks/sender/connection.ts";
 import { startTestApp } from "./app.ts";
 import { openDispatchHarness } from "./webhooks/dispatcher.harness.ts";
 

@@ -3,7 +3,7 @@
  * after the sentence it holds the service to.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { revokeKey, rotateKey } from "../src/partners/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";

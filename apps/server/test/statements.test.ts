@@ -125,7 +125,7 @@ test("plans that do not know the system are kept only where the database is not 
   const keeping = texts.filter(({ text }) => text.includes("force_generic_plan"));
   expect(keeping.map(({ name }) => name).toSorted()).toEqual([
     "storage/db/read-pool.ts",
-    "webhooks/log/delivery-search-queries.ts",
+    "webhooks/log/delivery-queries.ts",
   ]);
   expect(keeping.filter(({ text }) => !text.includes("not ${IS_DISTRIBUTED}"))).toEqual([]);
 });

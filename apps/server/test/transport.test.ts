@@ -2,7 +2,7 @@ import { get as getOverTls, type RequestOptions } from "node:https";
 import { errorBody } from "@bikeshare/contract";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NetworkList } from "../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { makeKey } from "../src/partners/keys/key.rules.ts";
 import { keysOf } from "../src/partners/keys/service.ts";
 import { statement } from "../src/storage/db/statement.ts";

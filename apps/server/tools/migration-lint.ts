@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
 import {
+  blockedBy,
   changeBy,
+  type LockMode,
   oldestProgramOf,
   parseSteps,
+  type SchemaChange,
   splitStatements,
   type SqlStatement,
   type Step,
-} from "../src/storage/db/migrate/schema-change.rules.ts";
-import {
-  blockedBy,
-  type LockMode,
-  type SchemaChange,
   strongerOf,
-} from "../src/storage/db/migrate/table-locks.rules.ts";
+} from "../src/storage/db/migrate/schema-change.rules.ts";
 import { declaredKinds } from "../src/storage/distribution/table-kinds.ts";
 import type { MigrationFile } from "./migration-files.ts";
 

@@ -1,11 +1,7 @@
 import { median } from "@bikeshare/load";
 import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
-import {
-  findPageStatement,
-  findSearchIndex,
-  updateSearchSettings,
-} from "../../src/webhooks/log/delivery-search-queries.ts";
+import { findPageStatement, findSearchIndex, updateSearchSettings } from "../../src/webhooks/log/delivery-queries.ts";
 import { type DeliverySearch, searchValues } from "../../src/webhooks/log/search-sql-fragments.ts";
 
 const REPETITIONS = 5;

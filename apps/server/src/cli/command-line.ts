@@ -4,10 +4,8 @@ import { resolveSystem } from "../city/systems/service.ts";
 import { ConfigError, processEnvironment, readConfig } from "../config.ts";
 import { compareClock, createServiceClock, type ServiceClock } from "../health/conditions/service-clock.ts";
 import { createIds } from "../ids.ts";
-import { prepareDataDir } from "../runtime/startup/checks.ts";
-import { explainDatabaseFailure, explainFullDisk } from "../runtime/startup/database-failure.ts";
-import { watchLauncher } from "../runtime/startup/launcher.ts";
-import { createSignals } from "../runtime/startup/signals.ts";
+import { explainDatabaseFailure, explainFullDisk, prepareDataDir } from "../runtime/startup/checks.ts";
+import { createSignals, watchLauncher } from "../runtime/startup/signals.ts";
 import { openServer, openStore } from "../storage/db/connections.ts";
 import type { Database } from "../storage/db/database.ts";
 import { auditLogOwner, createFirstPartitions } from "../storage/partitions/service.ts";
@@ -156,7 +154,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
     load: async () => below("export", "write open data into files", (await import("./exports.ts")).registerExports),
   },
   { words: ["migrate"], load: async () => (await import("./maintenance.ts")).registerMigrate },
-  { words: ["gbfs"], load: async () => (await import("./gbfs-check.ts")).registerGbfs },
+  { words: ["gbfs"], load: async () => (await import("./gbfs.ts")).registerGbfs },
   { words: ["check"], load: async () => (await import("./check.ts")).registerCheck },
   { words: ["audit"], load: async () => (await import("./partners.ts")).registerAudit },
   { words: ["openapi"], load: async () => (await import("./run.ts")).registerOpenApi },
@@ -164,7 +162,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["doctor"], load: async () => (await import("./check.ts")).registerDoctor },
   { words: ["forget"], load: async () => (await import("./maintenance.ts")).registerForget },
   { words: ["distribute"], load: async () => (await import("./maintenance.ts")).registerDistribute },
-  { words: ["backup", "restore"], load: async () => (await import("./backup.ts")).registerBackup },
+  { words: ["backup", "restore"], load: async () => (await import("./maintenance.ts")).registerBackup },
   { words: ["run"], load: async () => (await import("./run.ts")).registerRun },
   { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },
   {

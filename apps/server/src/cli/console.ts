@@ -1,9 +1,9 @@
 import { emailAddress } from "@bikeshare/contract/console";
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
-import { invitationUrl, normalizedEmail } from "../console/people/invitation.rules.ts";
 import { invite } from "../console/people/invitations.ts";
 import { DEFAULT_SERVICE_NAME, invitationMail } from "../console/people/mails.ts";
+import { invitationUrl, normalizedEmail } from "../console/people/people.rules.ts";
 import { resetPerson } from "../console/people/reset.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";

@@ -6,8 +6,7 @@ import { removeOldReports, reportsDirectory, spoolDirectory, TRIP_REPORT_NAME } 
 import { importTrips } from "../feeds/trips/import.ts";
 import { inBinaryUnits } from "../feeds/trips/inputs.ts";
 import type { RefusedFile, TripImportOptions, TripImportResult, TripProgress } from "../feeds/trips/options.ts";
-import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
-import type { TimeShift } from "../feeds/trips/trip-times.rules.ts";
+import { openTimeZone, type TimeShift } from "../feeds/trips/trip-times.rules.ts";
 import {
   type CliContext,
   type OpenCli,

@@ -10,9 +10,8 @@ import {
   startSimulation,
 } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { DEMO_SEED } from "../runtime/demo/demo-city.ts";
-import { describeDemoTypes } from "../runtime/demo/demo-facts.ts";
-import { createSimulatorKeys } from "../runtime/demo/keys.ts";
+import { DEMO_SEED, describeDemoTypes } from "../runtime/demo/demo-city.ts";
+import { createSimulatorKeys } from "../runtime/demo/demo-partner.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";

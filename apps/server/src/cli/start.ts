@@ -7,13 +7,20 @@ import { Option } from "@commander-js/extra-typings";
 import { systemsOf } from "../city/systems/service.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
-import { loopbackAddresses } from "../outbound/addresses/address-guard.ts";
-import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { loopbackAddresses, NetworkList } from "../outbound/addresses/address-guard.ts";
 import { shellWord } from "../printable.ts";
 import { busyTimeOfDay, DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../runtime/demo/demo-city.ts";
-import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../runtime/demo/keys.ts";
-import { inviteToDemo, type SignInLinks } from "../runtime/demo/people.ts";
-import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../runtime/demo/sample-receiver.ts";
+import {
+  createSimulatorKeys,
+  demoPartner,
+  inviteToDemo,
+  isSampleReceiver,
+  issueDemoKey,
+  type SampleReceiver,
+  type SignInLinks,
+  type SimulatorKeys,
+  startSampleReceiver,
+} from "../runtime/demo/demo-partner.ts";
 import { prepareDataDir } from "../runtime/startup/checks.ts";
 import { openDashboardPages } from "../runtime/startup/dashboard-pages.ts";
 import { integer } from "../runtime/startup/values.ts";

@@ -14,8 +14,16 @@ import {
 } from "../webhooks/log/deliveries.ts";
 import { readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
-import { createReplay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
-import { countResend, redeliver, retryEndpointNow, sendTestDelivery, startResend } from "../webhooks/log/resend.ts";
+import {
+  countResend,
+  createReplay,
+  redeliver,
+  replayableStates,
+  retryEndpointNow,
+  sendTestDelivery,
+  startResend,
+  stopReplay,
+} from "../webhooks/log/resend.ts";
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";

@@ -10,7 +10,7 @@ import { until } from "../../test/until.ts";
 import { createConditions } from "../health/conditions/conditions.ts";
 import { createMetrics } from "../health/metrics/registry.ts";
 import { createIds } from "../ids.ts";
-import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { createPartner } from "../partners/service.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";

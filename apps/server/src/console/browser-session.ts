@@ -7,7 +7,7 @@ import type { Queryable } from "../storage/db/database.ts";
 import type { Served } from "./answers.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { BeginSession } from "./people/context.ts";
-import { namedBaseUrl } from "./people/invitation.rules.ts";
+import { namedBaseUrl } from "./people/people.rules.ts";
 import type { PasskeyProof } from "./people/sign-in.ts";
 import { setSessionCookie } from "./session-cookie.ts";
 import { type Browser, endSession, sessionOf, type SessionRow, startSession } from "./sessions/service.ts";

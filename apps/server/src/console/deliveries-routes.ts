@@ -5,9 +5,8 @@ import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
-import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
-import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
+import { curlOf, deliveriesCsv, signedCurlOf } from "../webhooks/log/delivery-texts.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
 import { deliveriesOverTime } from "../webhooks/log/over-time.ts";
 import {

@@ -11,8 +11,8 @@ import {
 } from "../../test/webhooks/endpoints.harness.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
-import { csvCell } from "../webhooks/log/delivery-csv.ts";
-import { queueReplays } from "../webhooks/log/replays.ts";
+import { csvCell } from "../webhooks/log/delivery-texts.ts";
+import { queueReplays } from "../webhooks/log/resend.ts";
 import type { AttemptResult } from "../webhooks/rules/after-attempt.ts";
 
 let harness: EndpointsHarness;

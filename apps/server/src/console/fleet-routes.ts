@@ -1,6 +1,7 @@
-import type { Bike, Ride, Station } from "@bikeshare/contract";
+import { type Bike, MAX_PAGE_SIZE, type Ride, type Station } from "@bikeshare/contract";
 import type { BikeQuery, HistoryQuery, RideQuery, StationChange } from "@bikeshare/contract/console";
 import { cursorScope, type PageRequest, readPageRequest, serviceError } from "@bikeshare/rules";
+import { endAlert, listAllAlerts, openAlert } from "../city/alerts/service.ts";
 import { freeBikes, getBike, listBikes } from "../city/bikes/service.ts";
 import { endAbandonedRides } from "../city/fleet/finish-rides.ts";
 import { setBikeState, setStationState } from "../city/fleet/operator-acts.ts";
@@ -170,5 +171,26 @@ function listRoute<Position, Filters extends object>(
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;
     return { status: 200 as const, body: jsonBody<never>(`{"data":[${items}],"names":${names}${count}${more}}`) };
+  };
+}
+
+/** Routes with which the operator tells riders of closures, moves and disturbances. */
+export function alertRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["alerts"] {
+  return {
+    list: async ({ query: { status }, request }) => {
+      const options = { status, limit: MAX_PAGE_SIZE, now: new Date(context.clock()) };
+      const { systemId } = consoleCaller(request);
+      const { alerts: data, total } = await listAllAlerts(long.databaseFor(request), systemId, options);
+      return { status: 200, body: { data, total } };
+    },
+    open: async ({ body, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const item = { ...body, id: body.id ?? context.ids.next("alert") };
+      return { status: 200, body: await openAlert({ ...context, actor }, systemId, item) };
+    },
+    end: async ({ params: { id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: await endAlert({ ...context, actor }, systemId, id) };
+    },
   };
 }

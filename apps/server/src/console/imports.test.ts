@@ -4,8 +4,7 @@ import { startTestApp, type TestApp } from "../../test/app.ts";
 import { buildAnother } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { examples, openTripImportHarness, type TripImportHarness } from "../../test/trips/trip-import.harness.ts";
-import { createRunningUndos } from "../feeds/imports/running-undos.ts";
-import { undoImport } from "../feeds/imports/undo.ts";
+import { createRunningUndos, undoImport } from "../feeds/imports/undo.ts";
 import { listActs } from "../partners/audit/queries.ts";
 import { statement } from "../storage/db/statement.ts";
 

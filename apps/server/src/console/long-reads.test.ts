@@ -7,7 +7,7 @@ import { createMetrics } from "../health/metrics/registry.ts";
 import { issueKey } from "../partners/keys/service.ts";
 import { statement } from "../storage/db/statement.ts";
 import { createFilteredReads } from "../storage/lists/read-context.ts";
-import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
+import { deliveriesCsv } from "../webhooks/log/delivery-texts.ts";
 
 let harness: EndpointsHarness;
 let app: BuiltApp;

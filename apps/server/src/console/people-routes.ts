@@ -3,10 +3,10 @@ import type { ActorContext } from "../command-context.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
-import { invitationUrl, normalizedEmail } from "./people/invitation.rules.ts";
 import { type InvitationInput, invite, type LinkProof, noteShown } from "./people/invitations.ts";
 import { invitationMail } from "./people/mails.ts";
 import { changeRole, peopleOf, type PeopleScope, removeMember, revokeInvitation } from "./people/members.ts";
+import { invitationUrl, normalizedEmail } from "./people/people.rules.ts";
 
 type Routes = ConsoleRoutes;
 

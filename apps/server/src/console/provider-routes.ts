@@ -21,8 +21,8 @@ import {
   requireProvider,
   signInAtProvider,
 } from "./people/identities.ts";
-import { namedBaseUrl } from "./people/invitation.rules.ts";
 import { mailRemoved } from "./people/mails.ts";
+import { namedBaseUrl } from "./people/people.rules.ts";
 import { attemptToken, clearAttemptCookie, setAttemptCookie } from "./session-cookie.ts";
 import { confirmSession } from "./sessions/service.ts";
 

@@ -4,17 +4,15 @@ import type { RideContext } from "../city/rides/service.ts";
 import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts";
 import { partnerOverview, systemOverview } from "../health/overview/overview.ts";
 import { bindContract } from "../http/bind.ts";
-import { alertRoutes } from "./alerts-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import { type ConsoleContext, createLongReads, type LongReads, type LongRequest } from "./context.ts";
 import { deliveryRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
 import { descriptionRoutes } from "./descriptions-routes.ts";
-import { endpointRoutes } from "./endpoints-routes.ts";
 import { exportRoutes } from "./exports-routes.ts";
 import { feedQualityRoutes } from "./feed-quality-routes.ts";
 import { feedRoutes, importRoutes } from "./feeds-routes.ts";
-import { fleetRoutes } from "./fleet-routes.ts";
+import { alertRoutes, fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { liveRoutes } from "./live-routes.ts";
 import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
@@ -32,7 +30,7 @@ import {
 import { stationRoutesOf } from "./stations-routes.ts";
 import { partnerSumsRoutes, systemSumsRoutes } from "./sums-routes.ts";
 import { uploadRoutes } from "./uploads-routes.ts";
-import { webhookRoutes } from "./webhook-routes.ts";
+import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {

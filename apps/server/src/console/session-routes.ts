@@ -22,7 +22,7 @@ import { acceptInvitation, openInvitation } from "./people/invitations.ts";
 import { mailRemoved } from "./people/mails.ts";
 import type { AccountOwner } from "./people/members.ts";
 import { beginAuthentication, beginRegistration } from "./people/passkeys.ts";
-import { relyingParty } from "./people/relying-party.rules.ts";
+import { relyingParty } from "./people/people.rules.ts";
 import { confirmPerson, requireMethod, signInWithPasskey, signInWithPassword } from "./people/sign-in.ts";
 import { clearFrameCookie, clearSessionCookie, setFrameCookie } from "./session-cookie.ts";
 import { confirmSession, endSession, endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";

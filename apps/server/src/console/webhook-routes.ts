@@ -1,6 +1,7 @@
 import type { EventDescription, Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { z } from "zod";
+import { dateOf } from "../iso-instant.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
@@ -12,13 +13,13 @@ import {
   setEndpoint,
   type SettingContext,
 } from "../webhooks/endpoints/endpoint-settings.ts";
-import { findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
+import { findShownEndpoint, listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
-import { retryEndpointNow, sendTestDelivery } from "../webhooks/log/resend.ts";
+import { createReplay, redeliver, retryEndpointNow, sendTestDelivery, stopReplay } from "../webhooks/log/resend.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
-import { type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
+import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requireConfirmed } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
@@ -115,7 +116,7 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
 /** Changes to a webhook by its partner's admins or by the operator: both use the same services. */
 
 /** The webhook and the person who changes it. */
-export interface WebhookCaller {
+interface WebhookCaller {
   readonly personId: string;
   readonly actor: string;
   readonly scope: PartnerScope;
@@ -129,7 +130,7 @@ type WithBody<Call, Body> = Call & { readonly body: Body };
 const HOUR_MS = 3_600_000;
 
 /** @param callerOf who makes a call */
-export function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
+function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
   return {
     ...statusChanges(context, callerOf),
     probe: async (call: WithBody<Call, { readonly url: string; readonly event?: DeliveryName | undefined }>) => {
@@ -195,7 +196,7 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
 }
 
 /** Sets a webhook's address, events and other given settings. */
-export function setWebhook(
+function setWebhook(
   context: ConsoleContext & Pick<SettingContext, "requireConfirmation">,
   { actor, scope }: WebhookCaller,
   settings: WebhookSettings,
@@ -205,7 +206,7 @@ export function setWebhook(
 }
 
 /** Returns the JSON of saved settings, without the secret. */
-export function settingsJson({ secret, ...made }: SetEndpoint) {
+function settingsJson({ secret, ...made }: SetEndpoint) {
   return { ...made, has_new_secret: secret !== null };
 }
 
@@ -234,4 +235,58 @@ function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: Probe
             truncation_reason: null,
           },
   };
+}
+
+type Routes = ConsoleRoutes["endpoints"];
+
+interface EndpointCall {
+  readonly params: { readonly partner_id: string };
+  readonly request: ConsoleRequest;
+}
+
+/** Every partner's endpoint, for the operator. */
+export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
+  return {
+    ...webhookChanges(context, operatorOf),
+    ...sendingAgain(context),
+    list: async ({ request }) => {
+      const { systemId } = consoleCaller(request);
+      const [{ endpoints, workers }, logBytes] = await long.hold(request, () =>
+        Promise.all([listShownEndpoints(context, systemId), logBytesByPartner(context, systemId)]),
+      );
+      const data = endpoints.map((endpoint) => ({ ...endpoint, log_bytes: logBytes.get(endpoint.partner_id) ?? 0 }));
+      return { status: 200, body: { data, workers } };
+    },
+    set: async (call) => {
+      const made = await setWebhook(context, operatorOf(call), call.body);
+      return { status: 200, body: { ...settingsJson(made), secret: made.secret } };
+    },
+  };
+}
+
+/** One delivery, or a range of them, sent once more. */
+function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay" | "stopReplay"> {
+  return {
+    resend: async (call) => {
+      const { actor, scope } = operatorOf(call);
+      return { status: 200, body: await redeliver({ ...context, actor }, scope, call.params.delivery_id) };
+    },
+    replay: async (call) => {
+      const { actor, scope } = operatorOf(call);
+      const { since, until, statuses, dry_run: dryRun } = call.body;
+      const range = { since: new Date(since), until: dateOf(until), statuses };
+      const made = await createReplay({ ...context, actor }, { ...scope, ...range, dryRun });
+      return { status: 200, body: made };
+    },
+    stopReplay: async ({ params: { replay_id: id }, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      return { status: 200, body: await stopReplay({ ...context, actor }, systemId, id) };
+    },
+  };
+}
+
+/** Returns the partner of an endpoint, and the operator's person who changes it. */
+function operatorOf({ request, params }: EndpointCall): WebhookCaller {
+  const { person, systemId, actor } = consoleCaller(request);
+  return { personId: person.id, actor, scope: { systemId, partnerId: params.partner_id }, by: "operator" };
 }

@@ -7,7 +7,7 @@ import { startReceiver } from "../../test/servers/raw-receiver.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { loopback } from "../../test/webhooks/sender.harness.ts";
-import { queueReplays } from "../webhooks/log/replays.ts";
+import { queueReplays } from "../webhooks/log/resend.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 
 let harness: EndpointsHarness;

@@ -6,7 +6,7 @@ import type { Database } from "../storage/db/database.ts";
 import { dayOf, eventsTable } from "../storage/partitions/partition.rules.ts";
 import { createPartitions } from "../storage/partitions/service.ts";
 import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../storage/set-aside/units.ts";
-import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./sequencer-queries.ts";
+import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./queries.ts";
 
 /** Gives committed events their position in their system's list. Any number of processes may run a sequencer. */
 export interface Sequencer {

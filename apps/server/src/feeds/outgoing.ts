@@ -1,8 +1,12 @@
 import type { Socket } from "node:net";
 import { Client, fetch, type Response } from "undici";
 import { judgeAddress, lookUpLikeSystem, portOf, resolveName } from "../outbound/addresses/address-guard.ts";
-import { type ConnectLimits, type ConnectOptions, connectTo } from "../outbound/addresses/connect.ts";
-import { lazySecureContext } from "../outbound/addresses/sockets.ts";
+import {
+  type ConnectLimits,
+  type ConnectOptions,
+  connectTo,
+  lazySecureContext,
+} from "../outbound/addresses/connect.ts";
 
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };

@@ -9,9 +9,8 @@ import {
   serviceError,
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { LastUses } from "../partners/keys/key-cache.ts";
 import { effectiveRateLimit } from "../partners/keys/key.rules.ts";
-import type { KeyRow } from "../partners/keys/service.ts";
+import type { KeyRow, LastUses } from "../partners/keys/service.ts";
 import {
   type AccessTokens,
   authenticate,

@@ -1,3 +1,4 @@
+import { type Deprecation, deprecationHeaders, type EndpointMetadata } from "@bikeshare/contract";
 import { type ServiceError, serviceError } from "@bikeshare/rules";
 import { type AppRoute, type AppRouter, isAppRoute, isZodType } from "@ts-rest/core";
 import type { RouterImplementation } from "@ts-rest/fastify";
@@ -112,4 +113,34 @@ function bad(whole: Whole): (error: ZodError) => ServiceError {
  */
 export function jsonBody<Body>(json: string): Body {
   return json as unknown as Body;
+}
+
+/** A route that is to be retired. */
+export interface DeprecatedRoute extends Deprecation {
+  /** The route as usage counts it: `GET /v1/rides/:id`. */
+  readonly route: string;
+}
+
+/**
+ * Adds the contract's deprecation headers to each response of a deprecated endpoint, errors included. Only their routes get
+ * a hook.
+ * @returns these routes; later ones are added to the same array
+ */
+export function announceDeprecations(app: FastifyInstance): readonly DeprecatedRoute[] {
+  const routes: DeprecatedRoute[] = [];
+  app.addHook("onRoute", (route) => {
+    const metadata = route.config?.tsRestRoute?.metadata as EndpointMetadata | undefined;
+    if (metadata?.deprecated === undefined) return;
+    const { deprecated } = metadata;
+    for (const method of [route.method].flat()) routes.push({ ...deprecated, route: `${method} ${route.url}` });
+    const headers = deprecationHeaders(deprecated);
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      (_request, reply, payload, done) => {
+        reply.headers(headers);
+        done(null, payload);
+      },
+    ];
+  });
+  return routes;
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
-import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { followConnections, limitConnections } from "./connections.ts";
 
 /** What a server does with connections from addresses: whether each is left open. */

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
+import { isLoopback, type NetworkList } from "../outbound/addresses/address-guard.ts";
 import { countedAddress, parseAddress } from "./transport.ts";
 
 /** A request and its answer, from the end of the request's head until the answer has gone out or never will. */

@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Logo } from "../runtime/startup/branding.ts";
+import type { Logo } from "../runtime/startup/dashboard-pages.ts";
 import { sendError } from "./errors.ts";
 import { sendKept } from "./kept-document.ts";
 import type { MapArchive } from "./map-archive.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { warnOfPlainListener } from "./transport.ts";
 
 function warningsFor(host: string, hasTls = false, trustedProxies: readonly string[] = []): string[] {

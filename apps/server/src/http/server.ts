@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { errorMessage, MAX_BODY_BYTES } from "@bikeshare/contract";
 import { isUtf8Charset, type ServiceError, serviceError } from "@bikeshare/rules";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from "fastify";
-import type { NetworkList } from "../outbound/addresses/network-list.ts";
+import type { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { codeOf } from "../storage/db/errors.ts";
 import { takesBytesOf } from "./authenticate.ts";
 import { type Connections, followConnections, limitConnections } from "./connections.ts";

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NetworkList } from "../outbound/addresses/network-list.ts";
+import { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { createTransport } from "./transport.ts";
 
 /** A request that came from a peer, over our own TLS or plainly. */

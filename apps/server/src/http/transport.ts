@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { isIP, type Socket, SocketAddress } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
-import { isLoopback, type NetworkList } from "../outbound/addresses/network-list.ts";
+import { isLoopback, type NetworkList } from "../outbound/addresses/address-guard.ts";
 
 /** How a request reached us, as far as the information can be trusted. */
 export interface Transport {

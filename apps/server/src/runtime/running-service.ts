@@ -13,13 +13,17 @@ import {
   processChecks,
   processResults,
 } from "../health/checks/list.ts";
-import { acknowledgingPage, concernsOf } from "../health/checks/outlets.ts";
 import { partnerFacts, partnerResults } from "../health/checks/partner-checks.ts";
-import { type CheckRunner, type CurrentResult, startChecks } from "../health/checks/runner.ts";
+import {
+  acknowledgingPage,
+  type CheckRunner,
+  concernsOf,
+  type CurrentResult,
+  startChecks,
+} from "../health/checks/runner.ts";
 import { createProcessReports, type ProcessReports } from "../health/checks/stored-checks.ts";
 import type { Conditions } from "../health/conditions/conditions.ts";
-import { followDatabaseClock } from "../health/conditions/service-clock.ts";
-import type { ServiceClock } from "../health/conditions/service-clock.ts";
+import { followDatabaseClock, type ServiceClock } from "../health/conditions/service-clock.ts";
 import { type Metrics, uncounted } from "../health/metrics/metrics.ts";
 import type { ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
@@ -39,10 +43,9 @@ import { createFirstPartitions } from "../storage/partitions/service.ts";
 import { createReplicaReport } from "../storage/replica/service.ts";
 import type { AllSecrets } from "../storage/secrets/secrets.ts";
 import { readVersion } from "../version.ts";
-import { readBranding } from "./startup/branding.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
-import type { DashboardPages } from "./startup/dashboard-pages.ts";
+import { type DashboardPages, readBranding } from "./startup/dashboard-pages.ts";
 import { openMapTiles } from "./startup/map-tiles.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";

@@ -8,8 +8,7 @@ import { openStore, type Store } from "../storage/db/connections.ts";
 import { ping, STATEMENT_TIMEOUT_MS } from "../storage/db/database.ts";
 import { auditLogOwner } from "../storage/partitions/service.ts";
 import type { ServeOptions } from "./running-service.ts";
-import { checkBeforeStart } from "./startup/checks.ts";
-import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { checkBeforeStart, explainDatabaseFailure } from "./startup/checks.ts";
 
 /** A running service. */
 export interface Service {

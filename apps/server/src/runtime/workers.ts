@@ -1,5 +1,5 @@
 import { startAlertSweeper, startPastAlertsSweeper } from "../city/alerts/service.ts";
-import { startPublicIdSweeper } from "../city/bikes/public-ids.ts";
+import { startPublicIdSweeper } from "../city/bikes/service.ts";
 import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
 import { startVehicleLogSweeper } from "../city/fleet/vehicle-log.ts";
@@ -199,8 +199,7 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const { url, intervalMs } = config.gbfsSync;
   const systemId = await options.resolveSystem(db, undefined);
   // Only now: most services follow no feed, and need no HTTP client for one.
-  const { startFollowing } = await import("../feeds/gbfs/follow.ts");
-  const { logPolls } = await import("../feeds/gbfs/follow-log.ts");
+  const { logPolls, startFollowing } = await import("../feeds/gbfs/follow.ts");
   const source = "gbfs";
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);

@@ -15,7 +15,7 @@ import { createSuspectSlots, POLL_INTERVAL_MS, SystemDispatcher } from "./dispat
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
-import { queueReplays } from "./log/replays.ts";
+import { queueReplays } from "./log/resend.ts";
 import { countBacklog, listFailingEndpoints, listLargestLogs } from "./queue/backlog-queries.ts";
 import { SILENCE_MS } from "./rules/after-attempt.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";

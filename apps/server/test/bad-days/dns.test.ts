@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../../src/outbound/addresses/address-guard.ts";
 import { type DnsReply, startDnsServer } from "../servers/dns-server.ts";
 import { answer } from "../servers/raw-receiver.ts";
 import { until } from "../until.ts";

@@ -1,4 +1,4 @@
-import type { ExportFacts } from "../../src/feeds/exports/export-queries.ts";
+import type { ExportFacts } from "../../src/feeds/exports/queries.ts";
 import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 

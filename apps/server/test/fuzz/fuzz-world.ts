@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AppRoute } from "@ts-rest/core";
 import { createSystem } from "../../src/city/systems/service.ts";
 import { checkInvariants } from "../../src/health/check/service.ts";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../../src/outbound/addresses/address-guard.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { parsePorts } from "../../src/webhooks/rules/receiver-url.ts";
 import { startTestApp, type TestApp } from "../app.ts";

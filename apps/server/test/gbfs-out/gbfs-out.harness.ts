@@ -4,8 +4,8 @@ import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-
 import Fastify, { type FastifyInstance } from "fastify";
 import { systemsOf } from "../../src/city/systems/service.ts";
 import type { CommandContext } from "../../src/command-context.ts";
+import { createSystemList } from "../../src/feeds/gbfs-out/discovery.ts";
 import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
-import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
 import { allowOrigins } from "../../src/http/cors.ts";
 import { answerUnknownRoutes, handleErrors } from "../../src/http/errors.ts";

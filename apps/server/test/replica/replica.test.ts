@@ -3,7 +3,7 @@ import type { ListEnvelope } from "@bikeshare/contract";
 import type { ReplicatedPostgres } from "@bikeshare/embedded-postgres/testing";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { checkReplicas } from "../../src/health/checks/database-checks.ts";
+import { checkReplicas } from "../../src/health/checks/machine-checks.ts";
 import { findIsCommitWaiting } from "../../src/health/database-health/service.ts";
 import { checkReplica } from "../../src/health/doctor/checks.ts";
 import { openDatabase } from "../../src/storage/db/database.ts";

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import { importTrips, type ReportEntry } from "../../src/feeds/trips/import.ts";
 import type { TripImportOptions, TripImportResult } from "../../src/feeds/trips/options.ts";
-import { openTimeZone } from "../../src/feeds/trips/time-zone.rules.ts";
+import { openTimeZone } from "../../src/feeds/trips/trip-times.rules.ts";
 import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";

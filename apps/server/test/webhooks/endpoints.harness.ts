@@ -3,7 +3,7 @@ import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../../src/outbound/addresses/address-guard.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { resultOf } from "../../src/webhooks/dispatcher/result-writer.ts";

@@ -2,7 +2,7 @@ import type { Database } from "../../src/storage/db/database.ts";
 import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lanes.ts";
 import { createSuspectSlots, SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
-import { queueReplays } from "../../src/webhooks/log/replays.ts";
+import { queueReplays } from "../../src/webhooks/log/resend.ts";
 import { type DispatchHarness, silent } from "./dispatcher.harness.ts";
 import { createGate, type Gate, readRequest } from "./far.ts";
 import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";

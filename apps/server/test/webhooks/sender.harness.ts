@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { NetworkList } from "../../src/outbound/addresses/network-list.ts";
+import { NetworkList } from "../../src/outbound/addresses/address-guard.ts";
 import type { AttemptResult } from "../../src/webhooks/rules/after-attempt.ts";
 import { createSender, type Sender, type SenderOptions } from "../../src/webhooks/sender/sender.ts";
 import { type RawReceiver, startReceiver } from "../servers/raw-receiver.ts";

@@ -201,7 +201,8 @@ export const variableGroups: readonly VariableGroup[] = [
       {
         name: "MAP_TILES_ATTRIBUTION",
         unset: "none",
-        meaning: "Whose map that is, such as `© OpenStreetMap contributors`. Required with `MAP_TILES_URL`; replaces what an archive says.",
+        meaning:
+          "Whose map that is, such as `© OpenStreetMap contributors`. Required with `MAP_TILES_URL`; replaces what an archive says.",
       },
       {
         name: "DASHBOARD_FRAME_ANCESTORS",

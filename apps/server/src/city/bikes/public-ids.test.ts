@@ -1,7 +1,7 @@
 import { operatorContract } from "@bikeshare/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../../../test/app.ts";
-import { startPublicIdSweeper } from "./public-ids.ts";
+import { startPublicIdSweeper } from "./service.ts";
 
 let app: TestApp;
 let operator: string;

@@ -1,6 +1,6 @@
 import { type FactChanges, type FactKind, factKinds } from "@bikeshare/contract";
 import { expect, test } from "vitest";
-import { applyChanges, requireFitting } from "./fact-changes.rules.ts";
+import { applyChanges, requireFitting } from "./facts.rules.ts";
 
 const known = { plans: new Set(["day"]), types: new Set(["ebike"]) };
 const square = (west: number, south: number, size = 1) => [

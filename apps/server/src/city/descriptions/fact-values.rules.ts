@@ -1,8 +1,182 @@
-import { type FieldType, type Fields, INTERNATIONAL_PHONE, isPathStep, type LocalText } from "@bikeshare/contract";
+import { type Fields, type FieldType, INTERNATIONAL_PHONE, isPathStep, type LocalText } from "@bikeshare/contract";
 import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
-import { openingHoursFrom } from "./opening-hours.rules.ts";
-import { multiPolygonIssue } from "./polygons.rules.ts";
+
+/**
+ * Parses OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. Checks the words, their order and the times, but not
+ * holidays, which differ between countries.
+ */
+
+const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";
+const OFFSET = "(?: [+-]\\d{1,3} days?)?";
+const DAYS = listOf(`(?:${DAY}(?:-${DAY}|\\[-?\\d(?:[-,]-?\\d)*\\])?|PH|SH)${OFFSET}`);
+const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+const DATE = `(?:(?:\\d{4} )?(?:${MONTH}(?: (?:0?[1-9]|[12]\\d|3[01])(?!\\d|:\\d))?|easter)${OFFSET})`;
+const DATES = listOf(`${DATE}(?: ?- ?(?:${DATE}|(?:0?[1-9]|[12]\\d|3[01])(?!\\d|:\\d))|\\+)?`);
+const YEARS = listOf("\\d{4}(?!\\d|:\\d)(?:-\\d{4}(?:/\\d)?|\\+)?");
+const WEEKS = `week ?${listOf("\\d{1,2}(?:-\\d{1,2}(?:/\\d{1,2})?)?")}`;
+const HOUR = "(?:[0-3]?\\d|4[0-8]):[0-5]\\d";
+const SUN = "(?:sunrise|sunset|dawn|dusk)";
+const TIME = `(?:${HOUR}|${SUN}|\\(${SUN}[+-]${HOUR}\\))`;
+const TIMES = `(?:24/7|${listOf(`${TIME}(?: ?- ?${TIME}\\+?|\\+)`)})`;
+
+function listOf(item: string): string {
+  return `(?:${item}(?: ?, ?${item})*)`;
+}
+
+/** The parts of a rule in their order; each is optional. */
+const parts = [YEARS, DATES, WEEKS, ":", DAYS, TIMES, "(?:off|closed|open|unknown)", '"[^"]*"'].map(
+  (part) => new RegExp(`${part}(?![A-Za-z0-9])`, "y"),
+);
+const BETWEEN_RULES = /\s*(?:;|\|\||,)\s*/y;
+const SPACE = /\s*/y;
+
+/** Maximum characters, as in OpenStreetMap. */
+const MAX_LENGTH = 255;
+
+/** Returns opening hours in their canonical spelling; undefined for an invalid text. */
+export function openingHoursFrom(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const text = value.trim().replaceAll(/ {2,}/g, " ");
+  return text.length <= MAX_LENGTH && areRules(text) ? text : undefined;
+}
+
+function areRules(text: string): boolean {
+  let at = 0;
+  const take = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at;
+    const isFound = pattern.test(text);
+    if (isFound) at = pattern.lastIndex;
+    return isFound;
+  };
+  for (;;) {
+    let found = 0;
+    for (const part of parts) {
+      if (take(part)) found++;
+      take(SPACE);
+    }
+    if (found === 0) return false;
+    if (at === text.length) return true;
+    if (!take(BETWEEN_RULES)) return false;
+    // The last rule may end with a semicolon.
+    if (at === text.length) return !text.trimEnd().endsWith(",");
+  }
+}
+
+/** A GeoJSON position: `[longitude, latitude]`, and optionally a height. */
+type Position = readonly number[];
+
+/** Maximum points of a MultiPolygon. Too high: comparing its edges pairwise delays other requests. */
+const MAX_POINTS = 5_000;
+
+/**
+ * Returns what is wrong with a MultiPolygon, or undefined. Consumers need closed rings without crossings, and holes
+ * inside their polygon.
+ */
+function multiPolygonIssue(value: unknown): string | undefined {
+  const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
+  if (type !== "MultiPolygon" || !Array.isArray(coordinates) || coordinates.length === 0) {
+    return 'GeoJSON of type MultiPolygon, such as {"type":"MultiPolygon","coordinates":[[[[10.7,59.9],…]]]}';
+  }
+  let points = 0;
+  for (const polygon of coordinates as readonly unknown[]) {
+    if (!Array.isArray(polygon) || polygon.length === 0) return "polygons of one or more rings";
+    for (const ring of polygon as readonly unknown[]) {
+      const issue = ringIssue(ring);
+      if (issue !== undefined) return issue;
+      points += (ring as readonly unknown[]).length;
+      if (points > MAX_POINTS) return `of up to ${MAX_POINTS} points`;
+    }
+  }
+  const polygons = coordinates as readonly (readonly (readonly Position[])[])[];
+  return polygons.some(hasCrossing) ? "rings that neither cross themselves nor each other" : holeIssue(polygons);
+}
+
+function ringIssue(ring: unknown): string | undefined {
+  if (!Array.isArray(ring) || ring.length < 4) return "rings of four or more positions, the last equal to the first";
+  const isPosition = (each: unknown): each is Position =>
+    Array.isArray(each) &&
+    (each.length === 2 || each.length === 3) &&
+    each.every((degrees) => typeof degrees === "number" && Number.isFinite(degrees)) &&
+    Math.abs(each[0] as number) <= 180 &&
+    Math.abs(each[1] as number) <= 90;
+  if (!ring.every(isPosition)) return "positions of [longitude, latitude] in WGS 84 degrees";
+  const positions: readonly Position[] = ring;
+  return samePlace(positions[0], positions.at(-1)) ? undefined : "closed rings: the last position equal to the first";
+}
+
+interface Edge {
+  readonly from: Position;
+  readonly to: Position;
+  readonly ring: number;
+  readonly at: number;
+  readonly last: number;
+}
+
+/** Tells whether two edges of a polygon's rings cross. Sorts edges from west to east, so that it compares few pairs. */
+function hasCrossing(rings: readonly (readonly Position[])[]): boolean {
+  const edges = rings.flatMap((positions, ring) =>
+    positions
+      .slice(1)
+      .map((to, at): Edge => ({ from: positions[at] ?? to, to, ring, at, last: positions.length - 2 }))
+      .filter(({ from, to }) => !samePlace(from, to)),
+  );
+  const west = ({ from, to }: Edge) => Math.min(x(from), x(to));
+  const east = ({ from, to }: Edge) => Math.max(x(from), x(to));
+  const sorted = edges.toSorted((a, b) => west(a) - west(b));
+  return sorted.some((edge, index) => {
+    for (let next = index + 1; next < sorted.length; next++) {
+      const other = sorted[next];
+      if (other === undefined || west(other) > east(edge)) return false;
+      if (!areNeighbours(edge, other) && cross(edge, other)) return true;
+    }
+    return false;
+  });
+}
+
+/** Tells whether two edges follow each other in a ring, and so share a position. */
+function areNeighbours(a: Edge, b: Edge): boolean {
+  if (a.ring !== b.ring) return false;
+  const distance = Math.abs(a.at - b.at);
+  return distance <= 1 || distance === a.last;
+}
+
+function cross(a: Edge, b: Edge): boolean {
+  const sides = [side(a, b.from), side(a, b.to), side(b, a.from), side(b, a.to)] as const;
+  return sides[0] * sides[1] < 0 && sides[2] * sides[3] < 0;
+}
+
+/** Returns the side of an edge on which a position lies, as a sign. */
+function side({ from, to }: Edge, position: Position): number {
+  return Math.sign((x(to) - x(from)) * (y(position) - y(from)) - (y(to) - y(from)) * (x(position) - x(from)));
+}
+
+function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): string | undefined {
+  const isOutside = polygons.some(([outer = [], ...holes]) =>
+    holes.some(([first]) => first && !contains(outer, first)),
+  );
+  return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
+}
+
+/** Tells whether a position is inside a ring or on its edge. */
+function contains(ring: readonly Position[], position: Position): boolean {
+  let isInside = false;
+  for (let at = 1; at < ring.length; at++) {
+    const [from = position, to = position] = [ring[at - 1], ring[at]];
+    if (samePlace(from, position)) return true;
+    if (y(from) > y(position) === y(to) > y(position)) continue;
+    const crossing = x(from) + ((y(position) - y(from)) / (y(to) - y(from))) * (x(to) - x(from));
+    if (x(position) < crossing) isInside = !isInside;
+  }
+  return isInside;
+}
+
+function samePlace(a: Position | undefined, b: Position | undefined): boolean {
+  return a !== undefined && b !== undefined && x(a) === x(b) && y(a) === y(b);
+}
+
+const x = (position: Position): number => position[0] ?? 0;
+const y = (position: Position): number => position[1] ?? 0;
 
 // Parses facts that an operator sets. Rejects a value that GBFS does not allow, and says what the value must be.
 

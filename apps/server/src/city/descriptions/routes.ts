@@ -4,17 +4,24 @@ import {
   type FactKind,
   factKinds,
   type operatorContract,
+  type partnerContract,
 } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../../command-context.ts";
-import { callerOf } from "../../http/authenticate.ts";
+import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
+import type { CursorCipher } from "../../http/cursor.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
-import type { Database } from "../../storage/db/database.ts";
+import { listEndpoint } from "../../http/list-endpoint.ts";
+import type { Database, QueryRunner } from "../../storage/db/database.ts";
+import { idPosition, type Page } from "../../storage/lists/page.ts";
+import type { ReadContext } from "../../storage/lists/read-context.ts";
+import { listRegions, listVehicleTypes } from "./lists.ts";
 import {
-  type Described,
   describe,
+  type Described,
   describedAll,
   describedOne,
   describedTypesEver,
@@ -99,4 +106,26 @@ function wireOf<Kind extends FactKind>(
   const known = <Values extends object>(values: Values) =>
     Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(factKinds[kind], name))) as Values;
   return { id, published: known(published), own, from: known(from) };
+}
+
+type ListOfSystem = (db: QueryRunner, systemId: string, page: PageRequest<string>) => Promise<Page<string>>;
+
+/** Routes of regions and vehicle types. They count as slow reads, because each request assembles its list. */
+export function systemRoutes(
+  { filtered }: ReadContext,
+  cursors: CursorCipher,
+): RouterImplementation<Pick<typeof partnerContract, "regions" | "vehicleTypes">> {
+  const listOf = (name: "regions" | "vehicle_types", list: ListOfSystem) =>
+    listEndpoint(cursors, {
+      name,
+      position: idPosition,
+      read: (request, _filters: object, page) => {
+        const partner = partnerOf(request);
+        return filtered.read(partner, (db) => list(db, partner.systemId, page));
+      },
+    });
+  return {
+    regions: { list: listOf("regions", listRegions) },
+    vehicleTypes: { list: listOf("vehicle_types", listVehicleTypes) },
+  };
 }

@@ -8,8 +8,8 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { sortById } from "../../storage/lists/page.ts";
 import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
-import { applyChanges, type KnownIds, requireFitting } from "./fact-changes.rules.ts";
 import { FactIssue, requireId } from "./fact-values.rules.ts";
+import { applyChanges, feedsOfKind, type KnownIds, requireFitting, type SaidFeed, saidOfKind } from "./facts.rules.ts";
 import { timeZoneFrom } from "./lenient-values.rules.ts";
 import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
 import {
@@ -26,7 +26,6 @@ import {
   lockDescriptions,
   updateDescription,
 } from "./queries.ts";
-import { feedsOfKind, type SaidFeed, saidOfKind } from "./said-facts.rules.ts";
 
 export { type Described, textIn } from "./published-facts.rules.ts";
 export { findDescriptionsState as descriptionsState } from "./queries.ts";

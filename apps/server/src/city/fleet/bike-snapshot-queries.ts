@@ -5,7 +5,7 @@ import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
 import { recordRemovedBikes } from "../changes/service.ts";
-import { type BikeRow, type FeedBike, feedBikeFields } from "./bike-snapshot-decision.rules.ts";
+import { type BikeRow, type FeedBike, feedBikeFields } from "./snapshot-decision.rules.ts";
 import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 
 /** A row to be written. */

@@ -1,11 +1,4 @@
 import {
-  bikeFromReport,
-  type BikeRow,
-  decideBike,
-  type FeedBike,
-  type VehicleReport,
-} from "./bike-snapshot-decision.rules.ts";
-import {
   type BikeWrite,
   countBikesOfSource,
   deleteFeedBikes,
@@ -17,6 +10,13 @@ import {
 } from "./bike-snapshot-queries.ts";
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
+import {
+  bikeFromReport,
+  type BikeRow,
+  decideBike,
+  type FeedBike,
+  type VehicleReport,
+} from "./snapshot-decision.rules.ts";
 
 /** A source's report of its vehicles at one time. */
 export interface BikeSnapshot {

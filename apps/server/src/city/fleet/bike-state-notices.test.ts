@@ -3,9 +3,9 @@ import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/
 import { noticesIn, subscribe, tellingsOf } from "../../../test/notices.ts";
 import { expireOverdueReservations } from "../../../test/reservations/expire-overdue.ts";
 import { statement } from "../../storage/db/statement.ts";
-import type { VehicleReport } from "./bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot } from "./bike-snapshot.ts";
 import { runCommand } from "./command.ts";
+import type { VehicleReport } from "./snapshot-decision.rules.ts";
 
 let harness: FleetHarness;
 beforeEach(async () => {

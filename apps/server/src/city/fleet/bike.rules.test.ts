@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bikeFromReport, followsFeed, vehicleState } from "./bike-snapshot-decision.rules.ts";
+import { bikeFromReport, followsFeed, vehicleState } from "./snapshot-decision.rules.ts";
 
 test("GBFS's two flags become one MDS state, out of order before held", () => {
   const state = (is_disabled: boolean, is_reserved: boolean) => vehicleState({ is_disabled, is_reserved });

@@ -27,7 +27,7 @@ import {
   listUntouchedRides,
   type RideMark,
   truncatePastRides,
-} from "./ride-import-queries.ts";
+} from "./ride-queries.ts";
 
 /** A ride that was over before we heard of it. */
 export interface PastRide {
@@ -239,7 +239,7 @@ export function listImportOverlaps(
   });
 }
 
-export type { ImportedRides } from "./ride-import-queries.ts";
+export type { ImportedRides } from "./ride-queries.ts";
 
 /** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
 const BATCH_ROWS = 20_000;

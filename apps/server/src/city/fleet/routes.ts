@@ -8,7 +8,7 @@ import { combineRequests, markReplay, repeatableRequest, withIdempotency } from 
 import type { Answer, RepeatableAnswer } from "../../http/idempotency/service.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { endAlerts, upsertAlerts } from "../alerts/service.ts";
-import { findPublicBike } from "../bikes/public-ids.ts";
+import { findPublicBike } from "../bikes/service.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";

@@ -4,14 +4,9 @@ import { valueOf } from "../../storage/db/rows.ts";
 import { markHoursOfStations } from "../history/sum-marks.ts";
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
+import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./snapshot-decision.rules.ts";
 import { chunksOf } from "./snapshot-rows.ts";
 import { listStationJson } from "./station-queries.ts";
-import {
-  decideStation,
-  type Decision,
-  type FeedTimes,
-  type SnapshotContext,
-} from "./station-snapshot-decision.rules.ts";
 import {
   countStations,
   deletePendingParts,

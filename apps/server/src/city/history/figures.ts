@@ -1,6 +1,6 @@
 import type { Database } from "../../storage/db/database.ts";
 import { systemsOf } from "../systems/service.ts";
-import { countStartedInHour, findLatestSample } from "./summary-queries.ts";
+import { countStartedInHour, findLatestSample } from "./queries.ts";
 
 /** A figure of a system for monitors. */
 export interface CityFigure {

@@ -4,8 +4,7 @@ import { addDays, type PageRequest, readDayRange } from "@bikeshare/rules";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import type { PositionCodec } from "../../storage/lists/page.ts";
 import { timeZoneOfSystem } from "../descriptions/service.ts";
-import { listNeighbours, listPairs, listRecentPairs } from "./flows-queries.ts";
-import { findLocalTime } from "./summary-queries.ts";
+import { findLocalTime, listNeighbours, listPairs, listRecentPairs } from "./queries.ts";
 import { findSumProgress } from "./sums-queries.ts";
 
 interface FlowContext {

@@ -18,7 +18,7 @@ import {
   listStationSums,
   listSteps,
   type StepRow,
-} from "./summary-queries.ts";
+} from "./queries.ts";
 import { findFleetNow, findSumProgress, type SumProgress } from "./sums-queries.ts";
 
 const MINUTE_MS = 60_000;

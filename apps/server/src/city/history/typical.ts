@@ -9,8 +9,7 @@ import type { StationWeek } from "@bikeshare/contract/console";
 import { horizonMs, serviceError } from "@bikeshare/rules";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { timeZoneOfSystem } from "../descriptions/service.ts";
-import { findLocalTime } from "./summary-queries.ts";
-import { findFirstKnownHour, findStationNow, listKnownHours, listWeekCells } from "./typical-queries.ts";
+import { findFirstKnownHour, findLocalTime, findStationNow, listKnownHours, listWeekCells } from "./queries.ts";
 import {
   areEnough,
   changesOver,

@@ -3,9 +3,8 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { until } from "../../../test/until.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { countRides } from "../counts/service.ts";
-import { createDayIndex } from "./day-index.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
-import { createPastCounts } from "./memory.ts";
+import { createDayIndex, createPastCounts } from "./memory.ts";
 import { listChangedDays, MAX_DAYS } from "./queries.ts";
 import { DAY_MS, HOUR_MS } from "./ride-day.rules.ts";
 

@@ -10,9 +10,8 @@ import { splitRows, type TimePosition } from "../../storage/lists/page.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
 import { countRides } from "../counts/service.ts";
 import { upsertPastRides } from "../fleet/past-rides.ts";
-import { createDayIndex, type DayIndex } from "./day-index.ts";
 import { listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
-import { createPastCounts, type PastCounts } from "./memory.ts";
+import { createDayIndex, createPastCounts, type DayIndex, type PastCounts } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 

@@ -5,9 +5,8 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { countRides } from "../counts/service.ts";
 import { needsDays } from "./asked-rides.ts";
-import { createDayIndex, type DayIndex } from "./day-index.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
-import { createPastCounts } from "./memory.ts";
+import { createDayIndex, createPastCounts, type DayIndex } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 
 const RIDES = 10_000;

@@ -25,8 +25,7 @@ import {
   type RideFilters,
   withoutTimes,
 } from "./asked-rides.ts";
-import type { KnownDays } from "./day-index.ts";
-import type { PastCount, PastCounts, PastPart } from "./memory.ts";
+import type { KnownDays, PastCount, PastCounts, PastPart } from "./memory.ts";
 import {
   behind,
   byHour,

@@ -7,9 +7,8 @@ import { careForTables, RIDE_TABLES } from "../../storage/db/vacuum.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
 import { countRides } from "../counts/service.ts";
-import { createDayIndex } from "./day-index.ts";
 import type { RideFilters } from "./filtered-queries.ts";
-import { createPastCounts } from "./memory.ts";
+import { createDayIndex, createPastCounts } from "./memory.ts";
 import { listChangedDays } from "./queries.ts";
 import { listRides } from "./service.ts";
 

@@ -1,4 +1,4 @@
-import { normalizedEmail } from "../people/invitation.rules.ts";
+import { normalizedEmail } from "../people/people.rules.ts";
 
 /** A person's identity at the provider, from its signed token. */
 export interface Identity {

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { type AddressProof, covers, openingOf, proofOfLink } from "./address-proof.rules.ts";
+import { type AddressProof, covers, openingOf, proofOfLink } from "./people.rules.ts";
 
 const mailed: AddressProof = { by: "mail", systemId: null };
 const byOperator: AddressProof = { by: "operator", systemId: "main" };

@@ -6,8 +6,8 @@ import type { RateLimits } from "../../http/rate-limits/rate-limits.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import type { IdentityProvider } from "../identity-provider/provider.ts";
-import { normalizedEmail } from "./invitation.rules.ts";
 import type { PasswordHashing } from "./passwords.ts";
+import { normalizedEmail } from "./people.rules.ts";
 
 /** The dependencies of signing in. */
 export interface SignInContext extends CommandContext {

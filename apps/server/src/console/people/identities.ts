@@ -5,7 +5,6 @@ import { type Identity, isInDomains, isProvedSince } from "../identity-provider/
 import { type IdentityProvider, type ProviderSecrets, ProviderUnavailable } from "../identity-provider/provider.ts";
 import { endSessionsOf } from "../sessions/service.ts";
 import { makeToken } from "../sessions/session.rules.ts";
-import { type AddressProof, covers, proofOf } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
 import {
   findIdentity,
@@ -14,10 +13,10 @@ import {
   listIdentities,
   updateIdentityUse,
 } from "./credential-queries.ts";
-import { namedBaseUrl } from "./invitation.rules.ts";
 import { join, lockedPerson, lockOpenInvitation, makePerson } from "./invitations.ts";
 import { lockOwner } from "./members.ts";
 import { type Challenge, giveChallenge, readChallenge, useChallenge } from "./passkeys.ts";
+import { type AddressProof, covers, namedBaseUrl, proofOf } from "./people.rules.ts";
 import {
   findPerson,
   findPersonByEmail,

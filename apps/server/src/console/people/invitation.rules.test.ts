@@ -1,6 +1,5 @@
 import { expect, it, test } from "vitest";
-import { invitationUrl, isOpen, normalizedEmail } from "./invitation.rules.ts";
-import { relyingParty } from "./relying-party.rules.ts";
+import { invitationUrl, isOpen, normalizedEmail, relyingParty } from "./people.rules.ts";
 
 it("lets an invitation be accepted until it ends, once, and as long as its partner is there", () => {
   const open = { expires_at: new Date(1_000), accepted_at: null, revoked_at: null, partner_removed: false };

@@ -6,11 +6,19 @@ import { holdPartner } from "../../partners/service.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { endSessionsOf, hasSession } from "../sessions/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
-import { isCommandLine, type Opening, openingOf, proofOf, proofOfLink } from "./address-proof.rules.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
 import { listIdentities, listPasskeys } from "./credential-queries.ts";
-import { invitationExpiry, isOpen, normalizedEmail } from "./invitation.rules.ts";
 import type { AccountOwner } from "./members.ts";
+import {
+  invitationExpiry,
+  isCommandLine,
+  isOpen,
+  normalizedEmail,
+  type Opening,
+  openingOf,
+  proofOf,
+  proofOfLink,
+} from "./people.rules.ts";
 import {
   findInvitation,
   findPersonByEmail,

@@ -13,8 +13,8 @@ import {
   type PasskeyRow,
   updatePasskeyUse,
 } from "./credential-queries.ts";
+import { type RelyingParty, relyingParty } from "./people.rules.ts";
 import { lockPerson } from "./queries.ts";
-import { type RelyingParty, relyingParty } from "./relying-party.rules.ts";
 
 /** Milliseconds in which a browser must answer: for a phone to be fetched from another part of the building. */
 const CHALLENGE_TIMEOUT_MS = 5 * 60_000;

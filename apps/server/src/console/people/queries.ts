@@ -2,7 +2,7 @@ import type { MembershipRole } from "@bikeshare/contract/console";
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import type { AddressProof } from "./address-proof.rules.ts";
+import type { AddressProof } from "./people.rules.ts";
 
 const people = columnsOfTable("people");
 export type PersonRow = RowOf<typeof people>;

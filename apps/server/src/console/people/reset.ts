@@ -3,10 +3,9 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import { endSessionsOf } from "../sessions/service.ts";
-import type { AddressProof } from "./address-proof.rules.ts";
 import { removeAuthenticatorApp } from "./authenticator-app.ts";
 import { deleteIdentities, deletePasskey, listIdentities, listPasskeys, updatePassword } from "./credential-queries.ts";
-import { normalizedEmail } from "./invitation.rules.ts";
+import { type AddressProof, normalizedEmail } from "./people.rules.ts";
 import { findPersonByEmail, lockPerson, type PersonRow, updateProof, updateRevokedOf } from "./queries.ts";
 import { recordActOf } from "./sign-in.ts";
 

@@ -6,8 +6,8 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { useCode } from "./authenticator-app.ts";
 import type { BeginSession, SignInContext } from "./context.ts";
-import { normalizedEmail } from "./invitation.rules.ts";
 import { finishAuthentication } from "./passkeys.ts";
+import { normalizedEmail } from "./people.rules.ts";
 import { findPerson, findPersonByEmail, listMembershipsOf, lockPerson, type PersonRow } from "./queries.ts";
 
 /** A password, and a code where the person has set up an authenticator app. */

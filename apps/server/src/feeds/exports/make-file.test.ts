@@ -8,7 +8,7 @@ import { createTestDatabase } from "../../../test/database.ts";
 import { type ExportHarness, openExportHarness, TIME_ZONE } from "../../../test/exports/export.harness.ts";
 import { rideRow } from "../../../test/rows.ts";
 import { openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
-import { openTimeZone } from "../trips/time-zone.rules.ts";
+import { openTimeZone } from "../trips/trip-times.rules.ts";
 
 let harness: ExportHarness;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { COARSE_MINUTES } from "@bikeshare/contract";
 import { isoInstant } from "../../iso-instant.ts";
-import { openTimeZone, zoneOffsets } from "../trips/time-zone.rules.ts";
+import { openTimeZone, zoneOffsets } from "../trips/trip-times.rules.ts";
 
 /** A stretch of time; `to` is no part of it. Milliseconds since 1970. */
 export interface Period {

@@ -1,7 +1,306 @@
+import type { exportFacts, ExportFormat, ExportKind, ExportPrivacy } from "@bikeshare/contract";
+import type { z } from "zod";
+import { columnsOfTable } from "../../storage/db/columns.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Period } from "./months.rules.ts";
+
+/** What a finished file is. */
+export type ExportFacts = { readonly [Name in keyof typeof exportFacts]: z.infer<(typeof exportFacts)[Name]> };
+
+/** A file that is there, is being made, is to be made, or could not be made. */
+export interface StoredExport {
+  readonly id: string;
+  readonly kind: ExportKind;
+  readonly month: string | null;
+  readonly format: ExportFormat;
+  readonly privacy: ExportPrivacy | null;
+  readonly is_shared: boolean;
+  readonly state: "waiting" | "running" | "ready" | "failed";
+  readonly requested_at: Date;
+  readonly requested_by: string;
+  readonly schedule_id: string | null;
+  readonly scheduled_month: string | null;
+  readonly attempts: number;
+  readonly rows_done: number;
+  readonly problem: string | null;
+  readonly finished_at: Date | null;
+  readonly facts: ExportFacts | null;
+}
+
+/** A schedule: what is made of each month by itself. */
+export interface ExportSchedule {
+  readonly id: string;
+  readonly kind: ExportKind;
+  readonly format: ExportFormat;
+  readonly privacy: ExportPrivacy | null;
+  readonly is_shared: boolean;
+  readonly keep_months: number;
+  readonly created_at: Date;
+  readonly created_by: string;
+}
+
+const listed = `id, kind, month, format, privacy, is_shared, state, requested_at, requested_by, schedule_id, scheduled_month,
+  attempts, rows_done::float8 as rows_done, problem, finished_at, facts`;
+
+const insert = statement(
+  "exports.insert",
+  `insert into exports (system_id, id, kind, month, format, privacy, is_shared, state, requested_at, requested_by, schedule_id, scheduled_month)
+   select $1, $2, $3, $4, $5, $6, $7, 'waiting', $8::timestamptz, $9, $10, $11
+   on conflict do nothing`,
+);
+const countAll = statement(
+  "exports.countAll",
+  `select count(*) filter (where schedule_id is null)::int as own,
+     count(*) filter (where state in ('waiting', 'running'))::int as open
+   from exports where system_id = $1`,
+);
+const find = statement("exports.find", `select ${listed} from exports where system_id = $1 and id = $2`);
+const list = statement(
+  "exports.list",
+  `select ${listed} from exports where system_id = $1 and ($2::text is null or id < $2) order by id desc limit $3`,
+);
+const isSharedFile = `system_id = $1 and state = 'ready' and is_shared and ($2::text is null or kind = $2)
+  and ($3::text is null or month = $3) and ($4::text is null or format = $4)`;
+const listShared = statement(
+  "exports.listShared",
+  `select ${listed} from exports where ${isSharedFile} and ($5::text is null or id < $5) order by id desc limit $6 offset $7`,
+);
+const countShared = statement("exports.countShared", `select count(*)::int as n from exports where ${isSharedFile}`);
+const isActivePartner = statement(
+  "exports.isActivePartner",
+  "select 1 from partners where system_id = $1 and id = $2 and suspended_at is null and removed_at is null",
+);
+const remove = statement("exports.delete", `delete from exports where system_id = $1 and id = $2 returning ${listed}`);
+const share = statement(
+  "exports.share",
+  `update exports set is_shared = $3 where system_id = $1 and id = $2 and is_shared <> $3 returning id`,
+);
+
+// A process that has said nothing for a while has ended; PostgreSQL's clock decides, as processes' own may differ.
+const claim = statement(
+  "exports.claim",
+  `with next as (
+     select id from exports
+     where system_id = $1 and (state = 'waiting' or state = 'running' and seen_at < now() - $2::bigint * interval '1 ms')
+     order by requested_at, id limit 1 for update skip locked)
+   update exports e set state = 'running', attempts = attempts + 1, seen_at = now(), rows_done = 0
+   from next where e.system_id = $1 and e.id = next.id returning e.id`,
+);
+const hasMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
+const progress = statement(
+  "exports.progress",
+  `update exports set seen_at = now(), rows_done = $4 where ${hasMine} returning id`,
+);
+const finish = statement(
+  "exports.finish",
+  `update exports set state = 'ready', facts = $4::jsonb, finished_at = $5::timestamptz, rows_done = $6 where ${hasMine} returning id`,
+);
+const fail = statement(
+  "exports.fail",
+  `update exports set state = 'failed', problem = $4, finished_at = $5::timestamptz where ${hasMine} returning id`,
+);
+const release = statement(
+  "exports.release",
+  `update exports set state = 'waiting', attempts = attempts - 1, seen_at = null where ${hasMine} returning id`,
+);
+const filesOf = statement(
+  "exports.files",
+  "select id, attempts, state from exports where system_id = $1 and id = any($2::text[])",
+);
+const deleteOld = statement(
+  "exports.deletePast",
+  `with past as (
+     select e.id from exports e left join export_schedules s on s.system_id = $1 and s.id = e.schedule_id
+     where e.system_id = $1 and (
+       e.state = 'failed' and e.finished_at < $2::timestamptz
+       or e.state = 'ready' and e.schedule_id is not null and e.scheduled_month < to_char($3::timestamptz - coalesce(s.keep_months, 600) * interval '1 month', 'YYYY-MM'))
+     order by e.id limit $4),
+   deleted as (delete from exports where system_id = $1 and id = any(array(select id from past)) returning 1)
+   select count(*)::int as n from deleted`,
+);
+
+const scheduleColumns = columnsOfTable("export_schedules").without("system_id", "asked_month");
+const schedules = statement(
+  "exports.schedules",
+  `select ${scheduleColumns.list()} from export_schedules where system_id = $1 order by id`,
+);
+const insertScheduleRow = statement(
+  "exports.insertSchedule",
+  `insert into export_schedules (system_id, id, kind, format, privacy, is_shared, keep_months, created_at, created_by)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+// Guarded, so that of several processes one asks for a month, and nobody for one whose file was deleted since.
+const askForMonth = statement(
+  "exports.askForMonth",
+  `update export_schedules set asked_month = $3
+   where system_id = $1 and id = $2 and (asked_month is null or asked_month < $3) returning id`,
+);
+const deleteScheduleRow = statement(
+  "exports.deleteSchedule",
+  `delete from export_schedules where system_id = $1 and id = $2 returning ${scheduleColumns.list()}`,
+);
+
+export type NewExport = Pick<
+  StoredExport,
+  | "id"
+  | "kind"
+  | "month"
+  | "format"
+  | "privacy"
+  | "is_shared"
+  | "requested_at"
+  | "requested_by"
+  | "schedule_id"
+  | "scheduled_month"
+>;
+
+/** Inserts an export that waits to be made. */
+export async function insertExport(db: QueryRunner, systemId: string, wanted: NewExport): Promise<void> {
+  const { id, kind, month, format, privacy } = wanted;
+  const asked = [wanted.requested_at, wanted.requested_by, wanted.schedule_id, wanted.scheduled_month];
+  await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
+}
+
+/** Counts the exports that people asked for, and those that are not finished. */
+export async function countExports(
+  db: QueryRunner,
+  systemId: string,
+): Promise<{ readonly own: number; readonly open: number }> {
+  return oneRow(await db.query<{ own: number; open: number }>(countAll, [systemId]));
+}
+
+export async function findExport(db: QueryRunner, systemId: string, id: string): Promise<StoredExport | undefined> {
+  return (await db.query<StoredExport>(find, [systemId, id]))[0];
+}
+
+/** Lists exports, the newest first. @param before the id of the last one of the page before */
+export function listExports(
+  db: QueryRunner,
+  systemId: string,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<StoredExport[]> {
+  return db.query<StoredExport>(list, [systemId, before ?? null, limit]);
+}
+
+/** The filters of partners' lists. */
+export interface SharedFilters {
+  readonly kind?: ExportKind | undefined;
+  readonly month?: string | undefined;
+  readonly format?: ExportFormat | undefined;
+}
+
+const filterValues = ({ kind, month, format }: SharedFilters) => [kind ?? null, month ?? null, format ?? null];
+
+/** Lists the finished files that partners may have, the newest first. */
+export function listSharedExports(
+  db: QueryRunner,
+  systemId: string,
+  filters: SharedFilters,
+  { after, skip = 0, limit }: { readonly after?: string | undefined; readonly skip?: number; readonly limit: number },
+): Promise<StoredExport[]> {
+  return db.query<StoredExport>(listShared, [systemId, ...filterValues(filters), after ?? null, limit, skip]);
+}
+
+export async function countSharedExports(db: QueryRunner, systemId: string, filters: SharedFilters): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(countShared, [systemId, ...filterValues(filters)])).n;
+}
+
+/** Tells whether a partner is neither suspended nor removed. */
+export async function isPartnerActive(db: QueryRunner, systemId: string, partnerId: string): Promise<boolean> {
+  return (await db.query(isActivePartner, [systemId, partnerId])).length > 0;
+}
+
+export async function deleteExport(db: QueryRunner, systemId: string, id: string): Promise<StoredExport | undefined> {
+  return (await db.query<StoredExport>(remove, [systemId, id]))[0];
+}
+
+/** @returns whether it was changed */
+export async function updateShared(db: QueryRunner, systemId: string, id: string, isShared: boolean): Promise<boolean> {
+  return (await db.query(share, [systemId, id, isShared])).length > 0;
+}
+
+/** Claims the export that has waited longest, or whose process has said nothing for `silenceMs`. */
+export async function claimExport(db: QueryRunner, systemId: string, silenceMs: number): Promise<string | undefined> {
+  return (await db.query<{ id: string }>(claim, [systemId, silenceMs]))[0]?.id;
+}
+
+/** An attempt at an export. Another process may have taken it over: then its statements change nothing. */
+export interface Attempt {
+  readonly systemId: string;
+  readonly id: string;
+  readonly attempts: number;
+}
+
+const attemptValues = ({ systemId, id, attempts }: Attempt) => [systemId, id, attempts];
+
+/** Says that the attempt goes on. @returns false: it is another process's, or was deleted */
+export async function updateProgress(db: QueryRunner, attempt: Attempt, rows: number): Promise<boolean> {
+  return (await db.query(progress, [...attemptValues(attempt), rows])).length > 0;
+}
+
+/** @returns false: it is another process's, or was deleted */
+export async function updateFinished(
+  db: QueryRunner,
+  attempt: Attempt,
+  facts: ExportFacts,
+  finishedAt: Date,
+): Promise<boolean> {
+  const values = [JSON.stringify(facts), finishedAt, facts.rows];
+  return (await db.query(finish, [...attemptValues(attempt), ...values])).length > 0;
+}
+
+export async function updateFailed(db: QueryRunner, attempt: Attempt, problem: string, at: Date): Promise<void> {
+  await db.query(fail, [...attemptValues(attempt), problem, at]);
+}
+
+/** Lets another process make it, as if this one had never begun. */
+export async function updateReleased(db: QueryRunner, attempt: Attempt): Promise<void> {
+  await db.query(release, attemptValues(attempt));
+}
+
+/** The files that a system's exports may have. */
+export function listFileOwners(
+  db: QueryRunner,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Pick<StoredExport, "id" | "attempts" | "state">[]> {
+  return db.query(filesOf, [systemId, ids]);
+}
+
+/** Deletes failed exports and those that their schedule keeps no longer. @returns how many */
+export async function deletePastExports(
+  db: QueryRunner,
+  systemId: string,
+  { failedBefore, now, limit }: { readonly failedBefore: Date; readonly now: Date; readonly limit: number },
+): Promise<number> {
+  return oneRow(await db.query<{ n: number }>(deleteOld, [systemId, failedBefore, now, limit])).n;
+}
+
+export function listSchedules(db: QueryRunner, systemId: string): Promise<ExportSchedule[]> {
+  return db.query<ExportSchedule>(schedules, [systemId]);
+}
+
+export async function insertSchedule(db: QueryRunner, systemId: string, schedule: ExportSchedule): Promise<void> {
+  const { id, kind, format, privacy, is_shared: isShared, keep_months: months } = schedule;
+  await db.query(insertScheduleRow, [
+    ...[systemId, id, kind, format, privacy, isShared, months, schedule.created_at, schedule.created_by],
+  ]);
+}
+
+/** Notes that a schedule asks for a month's file. @returns false: it has asked for this month or a later one, or is gone */
+export async function updateAskedMonth(db: QueryRunner, systemId: string, id: string, month: string): Promise<boolean> {
+  return (await db.query(askForMonth, [systemId, id, month])).length > 0;
+}
+
+export async function deleteSchedule(
+  db: QueryRunner,
+  systemId: string,
+  id: string,
+): Promise<ExportSchedule | undefined> {
+  return (await db.query<ExportSchedule>(deleteScheduleRow, [systemId, id]))[0];
+}
 
 /** A ride as files are made of it. */
 export interface RideRecord {

@@ -7,6 +7,7 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { type Page, startOf } from "../../storage/lists/page.ts";
+import { monthOf } from "./months.rules.ts";
 import {
   type Attempt,
   countExports,
@@ -24,10 +25,9 @@ import {
   type SharedFilters,
   type StoredExport,
   updateShared,
-} from "./export-queries.ts";
-import { monthOf } from "./months.rules.ts";
+} from "./queries.ts";
 
-export { type ExportSchedule, findExport, listExports, listSchedules, type StoredExport } from "./export-queries.ts";
+export { type ExportSchedule, findExport, listExports, listSchedules, type StoredExport } from "./queries.ts";
 
 /** Exports that people asked for and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;

@@ -7,6 +7,10 @@ import { type PeriodicWork, startPeriodic } from "../../storage/background/perio
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { isUnavailable } from "../../storage/db/errors.ts";
+import { explainFileError, ExportFileError } from "./file-writer.ts";
+import { makeExportApart } from "./make-apart.ts";
+import { manifestOf } from "./make-file.ts";
+import { monthOf, periodOfMonth } from "./months.rules.ts";
 import {
   type Attempt,
   claimExport,
@@ -23,11 +27,7 @@ import {
   updateFinished,
   updateProgress,
   updateReleased,
-} from "./export-queries.ts";
-import { explainFileError, ExportFileError } from "./file-writer.ts";
-import { makeExportApart } from "./make-apart.ts";
-import { manifestOf } from "./make-file.ts";
-import { monthOf, periodOfMonth } from "./months.rules.ts";
+} from "./queries.ts";
 import { storedNameOf, storedPathOf } from "./service.ts";
 
 export interface ExportWorkOptions {

@@ -2,8 +2,9 @@ import { type PublishedGbfsVersion, publishedGbfsVersions } from "@bikeshare/con
 import { ServiceError } from "@bikeshare/rules";
 import { feedsIn, nameIn } from "../gbfs-out/discovery.ts";
 import { type GbfsContext, gbfsDocument } from "../gbfs-out/service.ts";
-import type { FeedFiles } from "./feed-set.ts";
-import { readOwn } from "./read-own.ts";
+import { isObject } from "../gbfs/values.ts";
+import type { FeedFile, FeedFiles } from "./feed-set.ts";
+import { listedFeeds, manifestAddress } from "./read-address.ts";
 
 /** The default version of a check: current planners read it. */
 const USUAL_VERSION: PublishedGbfsVersion = "3.0";
@@ -33,4 +34,29 @@ function readVersion(context: GbfsContext, systemId: string, version: PublishedG
       throw error;
     }
   });
+}
+
+/** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined: the system has none. */
+type OwnDocument = (name: string) => Promise<string | undefined>;
+
+/** Reads the feeds that a system publishes, without HTTP. */
+async function readOwn(location: string, document: OwnDocument): Promise<FeedFiles> {
+  const files: FeedFile[] = [];
+  const read = async (name: string, language: string | null, address: string) => {
+    const json = await document(name);
+    const failure = json === undefined ? "it is listed and not published" : undefined;
+    const bytes = json === undefined ? undefined : Buffer.from(json);
+    files.push({ name, language, address, bytes, failure });
+    return json;
+  };
+  const list = await read("gbfs", null, "gbfs.json");
+  const content: unknown = list === undefined ? undefined : JSON.parse(list);
+  const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
+  const listed = listedFeeds(data);
+  // One document has the texts of every language.
+  const addresses = new Map(listed.map(({ name, url }) => [name, url]));
+  for (const [name, url] of addresses) await read(name, null, url);
+  const manifest = manifestAddress(files);
+  if (manifest !== undefined) await read("manifest", null, manifest);
+  return { kind: "own", location, files };
 }

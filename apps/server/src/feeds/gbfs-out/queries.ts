@@ -1,4 +1,4 @@
-import { feedBikeFields } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import { feedBikeFields } from "../../city/fleet/snapshot-decision.rules.ts";
 import { informationFields, statusFields } from "../../city/fleet/station.rules.ts";
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";

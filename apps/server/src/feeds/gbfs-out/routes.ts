@@ -4,9 +4,8 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
 import { type CodedBody, codedBody, inParts, vary } from "../../http/response-body.ts";
 import type { PageCache } from "../../storage/background/page-cache.ts";
-import { type FeedName, feedsIn, nameIn } from "./discovery.ts";
+import { type FeedName, feedsIn, nameIn, type SystemList } from "./discovery.ts";
 import { type DocumentName, type GbfsContext, type GbfsDocument, gbfsDocument, zonesState } from "./service.ts";
-import type { SystemList } from "./system-list.ts";
 import { hasTexts } from "./writer.ts";
 
 /**

@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
-import { type GbfsFeedName, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
+import { type FactsOf, type GbfsFeedName, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
+import { openAlerts } from "../../city/alerts/service.ts";
+import { type Described, describedAll, describedOne, describedSystem } from "../../city/descriptions/service.ts";
 import { newPublicId } from "../../city/fleet/bike.rules.ts";
 import { hasSystem, systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
@@ -8,10 +10,16 @@ import type { Database, Queryable, Transaction } from "../../storage/db/database
 import { EARLIEST_MS } from "./defaults.ts";
 import { discovery, type FeedName, feedsIn, manifest, manifestUrl, nameIn, versionsOf } from "./discovery.ts";
 import {
+  type AlertFacts,
+  type BikeFacts,
   instant,
+  type Known,
   type KnownSystem,
   languagesOf,
   mainLanguage,
+  type PlanFacts,
+  type RegionFacts,
+  type StationFacts,
   stationInformation,
   stationStatus,
   systemAlerts,
@@ -21,14 +29,14 @@ import {
   systemPricingPlans,
   systemRegions,
   timeZoneOf,
+  type TypeFacts,
   vehicleStatus,
   vehicleTypes,
 } from "./documents.ts";
-import { dayAfter, localTime } from "./hours.rules.ts";
-import { type KnownCity, knownCity, knownSystems } from "./known.ts";
+import { dayAfter, localTime, openingHoursOf, type SaidHours } from "./hours.rules.ts";
 import {
-  findZonesState,
   countPublished,
+  findZonesState,
   hasPublishedStations,
   hasUntypedCounts,
   listPublishedBikes,
@@ -280,4 +288,70 @@ export function publish(held: Publication, digest: Uint8Array, now: number): Pub
   const before = held.last_updated.getTime();
   const at = Math.max(Math.floor(now / 1000) * 1000, before, EARLIEST_MS);
   return { digest, last_updated: new Date(at), shares_second: at === before };
+}
+
+/** The facts of a system and of its things, besides their rows. Each part is read when it is first needed. */
+interface KnownCity {
+  readonly system: KnownSystem;
+  readonly types: () => Promise<readonly Known<TypeFacts>[]>;
+  readonly plans: () => Promise<readonly Known<PlanFacts>[]>;
+  readonly regions: () => Promise<readonly Known<RegionFacts>[]>;
+  readonly zones: () => Promise<FactsOf<"geofencing_zones">>;
+  readonly alerts: (now: Date) => Promise<readonly AlertFacts[]>;
+  /** The operator's facts of stations. */
+  readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
+  /** The operator's facts of bikes, by the operator's id. */
+  readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
+}
+
+/** Returns a function that reads a value once. */
+function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
+  let held: Promise<Value> | undefined;
+  return () => (held ??= read());
+}
+
+/** Returns every system of the deployment, oldest first. */
+async function knownSystems(tx: Queryable): Promise<KnownSystem[]> {
+  const systems: KnownSystem[] = [];
+  for (const { system_id: id } of await systemsOf(tx)) {
+    const city = await knownCity(tx, id);
+    if (city !== undefined) systems.push(city.system);
+  }
+  return systems;
+}
+
+/** @returns undefined where there is no such system */
+async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | undefined> {
+  const system = await describedSystem(tx, systemId);
+  if (system === undefined) return undefined;
+  const all = <Kind extends "vehicle_type" | "region" | "pricing_plan">(kind: Kind) =>
+    once(async () => (await describedAll(tx, systemId, kind)).map(({ id, published }) => ({ id, facts: published })));
+  return {
+    system: withHours(systemId, system),
+    types: all("vehicle_type"),
+    plans: all("pricing_plan"),
+    regions: all("region"),
+    zones: once(async () => (await describedOne(tx, systemId, "geofencing_zones", "")).published),
+    alerts: (now) => openAlerts(tx, systemId, now),
+    stationFacts: once(() => ownFacts(tx, systemId, "station")),
+    bikeFacts: once(() => ownFacts(tx, systemId, "bike")),
+  };
+}
+
+/** Hours that nobody gives are left out, so that GBFS 2.3 then has no system_hours, or those of the source. */
+function withHours(id: string, { published, from }: Described<"system">): KnownSystem {
+  const { rental_hours, calendars, ...facts }: FactsOf<"system"> & SaidHours = published;
+  if (from.opening_hours !== "default") return { id, facts };
+  const saidHours = { rental_hours, calendars };
+  return { id, facts: { ...facts, opening_hours: openingHoursOf(saidHours) }, saidHours };
+}
+
+/** Returns the operator's facts of stations or bikes, by id. Their rows have those of sources. */
+async function ownFacts(
+  tx: Queryable,
+  systemId: string,
+  kind: "station" | "bike",
+): Promise<ReadonlyMap<string, StationFacts & BikeFacts>> {
+  const described = await describedAll(tx, systemId, kind);
+  return new Map(described.map(({ id, own }) => [id, own]));
 }

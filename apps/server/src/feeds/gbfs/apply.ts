@@ -1,10 +1,10 @@
 import type { EventName } from "@bikeshare/contract";
 import { type AppliedAlerts, applyAlerts } from "../../city/alerts/alert-changes.ts";
 import type { AlertRecord } from "../../city/alerts/alert.rules.ts";
-import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../city/fleet/bike-snapshot.ts";
 import type { Position } from "../../city/fleet/bike.rules.ts";
 import { type FleetCommand, runCommand } from "../../city/fleet/command.ts";
+import type { VehicleReport } from "../../city/fleet/snapshot-decision.rules.ts";
 import {
   plannedPositions,
   planStations,

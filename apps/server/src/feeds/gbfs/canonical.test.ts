@@ -12,10 +12,9 @@ import {
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type FeedData, writeData } from "../gbfs-out/writer.ts";
-import { currentFields } from "./canonical.ts";
+import { currentFields, stationFacts, vehicleFacts } from "./canonical.ts";
 import { descriptiveFeeds, readDescription } from "./descriptions.ts";
 import { readStationInformation, readVehicles } from "./documents.ts";
-import { stationFacts, vehicleFacts } from "./facts.ts";
 import { identifierFrom, textFrom } from "./values.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

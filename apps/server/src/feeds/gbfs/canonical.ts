@@ -6,11 +6,57 @@ import {
   type GbfsFeedName,
   gbfsFeeds,
   type LocalText,
+  type MultiPolygon,
+  stationInformationFields,
+  stationStatusFields,
+  vehicleFields,
 } from "@bikeshare/contract";
+import { openingHoursFrom } from "../../city/descriptions/fact-values.rules.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
-import { openingHoursFrom } from "../../city/descriptions/opening-hours.rules.ts";
-import { geometryFrom } from "./geometry.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
+
+/** Points of one geometry. The outline of a large city has some thousand; each takes some 20 bytes. */
+const MAX_POINTS = 50_000;
+/** Points of a ring, of which the last is the first. */
+const MIN_RING_POINTS = 4;
+
+/**
+ * Reads a GeoJSON polygon or several. Open rings are closed, heights are left out.
+ * @returns undefined where it is no geometry, has a point that is not on Earth, or too many
+ */
+function geometryFrom(value: unknown): MultiPolygon | undefined {
+  if (!isObject(value)) return undefined;
+  const { type, coordinates } = value;
+  const polygons: unknown = type === "Polygon" ? [coordinates] : coordinates;
+  if ((type !== "Polygon" && type !== "MultiPolygon") || !Array.isArray(polygons)) return undefined;
+  let points = 0;
+  const read: number[][][][] = [];
+  for (const polygon of polygons as readonly unknown[]) {
+    if (!Array.isArray(polygon)) return undefined;
+    const rings: number[][][] = [];
+    for (const given of polygon as readonly unknown[]) {
+      if (!Array.isArray(given) || (points += given.length) > MAX_POINTS) return undefined;
+      const ring = ringFrom(given);
+      if (ring === undefined) return undefined;
+      rings.push(ring);
+    }
+    if (rings.length > 0) read.push(rings);
+  }
+  return read.length === 0 ? undefined : { type: "MultiPolygon", coordinates: read };
+}
+
+function ringFrom(given: readonly unknown[]): number[][] | undefined {
+  const ring: number[][] = [];
+  for (const point of given) {
+    const [lon, lat] = Array.isArray(point) ? [numberFrom(point[0]), numberFrom(point[1])] : [];
+    if (lon === undefined || lat === undefined || Math.abs(lon) > 180 || Math.abs(lat) > 90) return undefined;
+    ring.push([lon, lat]);
+  }
+  const [first, last] = [ring[0], ring.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  if (first[0] !== last[0] || first[1] !== last[1]) ring.push([...first]);
+  return ring.length < MIN_RING_POINTS ? undefined : ring;
+}
 
 // Parses values of any version of GBFS to their canonical form: that of 3.1. An invalid value is omitted and logged;
 // another spelling of a valid value is no problem.
@@ -308,4 +354,40 @@ function currencyFrom(value: unknown): string | undefined {
 function countryFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim().toUpperCase() : "";
   return /^[A-Z]{2}$/.test(text) ? text : undefined;
+}
+
+// Fields of stations and vehicles without a column. They are stored together, in canonical form.
+
+/**
+ * Maximum characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations are
+ * never deleted.
+ */
+export const MAX_STATION_FACTS = 8_000;
+/** Maximum characters of a vehicle's facts. Most have 300. A feed may have 200,000 vehicles. */
+export const MAX_VEHICLE_FACTS = 2_000;
+
+const without = (fields: Fields, columns: readonly string[]): readonly (readonly [string, Field])[] =>
+  currentFields(fields).filter(([name]) => !columns.includes(name));
+
+export const stationFacts = without(stationInformationFields, [
+  ...["station_id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station"],
+]);
+
+/** Texts whose column stores one language. */
+export const stationTexts = currentFields(stationInformationFields).filter(([name]) =>
+  ["name", "short_name"].includes(name),
+);
+
+export const docksAvailableType = stationStatusFields.vehicle_docks_available.type;
+
+export const vehicleFacts = without(vehicleFields, [
+  ...["vehicle_id", "lat", "lon", "is_reserved", "is_disabled", "vehicle_type_id", "last_reported"],
+  ...["current_range_meters", "station_id"],
+]);
+
+/** Returns the names of a feed's fields in all versions, and of those that real feeds have besides. */
+export function knownFields(feed: GbfsFeedName, more: readonly string[] = []): ReadonlySet<string> {
+  const { fields, records, oldNames }: GbfsFeed = gbfsFeeds[feed];
+  const ofRecord = records === undefined ? fields : (fields[records.list]?.type.item?.fields ?? {});
+  return new Set([...Object.keys(ofRecord), ...Object.values(oldNames?.fields ?? {}), ...more]);
 }

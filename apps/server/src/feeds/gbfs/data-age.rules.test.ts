@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { contentDigest, dataAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
 import { readStationStatus, readVehicles } from "./documents.ts";
+import { contentDigest, dataAge, staleAfterMs, type StoredAge } from "./feed-health.rules.ts";
 
 const NOW = Date.UTC(2026, 0, 10, 12);
 const HOUR = 3_600_000;

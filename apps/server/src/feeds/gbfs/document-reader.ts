@@ -2,9 +2,8 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { type ResourceLimits, Worker } from "node:worker_threads";
 import type { ReadRequest, ThreadAnswer, ThreadRequest } from "./document-thread.ts";
-import type { DocumentContent, DocumentName } from "./documents.ts";
+import type { DocumentContent, DocumentName, Translation } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
-import type { Translation } from "./translations.ts";
 
 /**
  * Parses documents on a separate thread, so that the process answers requests meanwhile, whatever a document contains.

@@ -1,7 +1,6 @@
 import { parentPort } from "node:worker_threads";
-import { type DocumentContent, type DocumentName, readDocument } from "./documents.ts";
+import { type DocumentContent, type DocumentName, readDocument, type Translation } from "./documents.ts";
 import { FeedFailure } from "./problems.ts";
-import type { Translation } from "./translations.ts";
 
 export interface ReadRequest {
   readonly read: DocumentName;

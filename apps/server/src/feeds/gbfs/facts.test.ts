@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { CITY_TIME, city23, sourceOf } from "../../../test/gbfs/city.ts";
 import { applySnapshot } from "./apply.ts";
+import { MAX_STATION_FACTS, MAX_VEHICLE_FACTS, stationFacts, vehicleFacts } from "./canonical.ts";
 import { descriptiveFeeds, readDescription } from "./descriptions.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./documents.ts";
-import { MAX_STATION_FACTS, MAX_VEHICLE_FACTS, stationFacts, vehicleFacts } from "./facts.ts";
 import { importSnapshot } from "./import.ts";
 import type { GbfsSnapshot } from "./snapshot.ts";
 import { listDescriptions } from "./source-descriptions.ts";

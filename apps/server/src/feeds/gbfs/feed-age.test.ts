@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createTestDatabase } from "../../../test/database.ts";
-import { allFeedAges } from "./feed-age.ts";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { updateFeedHealth } from "./health-queries.ts";
+import { allFeedAges } from "./source-state.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;

@@ -7,8 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { startDnsServer } from "../../../test/servers/dns-server.ts";
 import { createAddressRule, PublicHosts } from "../outgoing.ts";
-import { feedAddresses } from "./address-source.ts";
-import { createFeedClient } from "./feed-client.ts";
+import { createFeedClient, feedAddresses } from "./address-source.ts";
 import { AnswerError } from "./problems.ts";
 
 interface Listening {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createConditions } from "../../health/conditions/conditions.ts";
-import { logPolls } from "./follow-log.ts";
-import type { PollResult } from "./follow.ts";
+import { logPolls, type PollResult } from "./follow.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const quiet: PollResult = {

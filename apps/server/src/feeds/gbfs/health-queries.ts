@@ -2,8 +2,7 @@ import { rowsJson } from "../../city/fleet/snapshot-rows.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { type DocumentAge, staleAfterMs, type StoredAge } from "./data-age.rules.ts";
-import type { FeedHealth } from "./feed-health.rules.ts";
+import { type DocumentAge, type FeedHealth, staleAfterMs, type StoredAge } from "./feed-health.rules.ts";
 
 // `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back. A
 // feed without a response adds no information about the age of its data.

@@ -3,7 +3,7 @@ import type { EventName } from "@bikeshare/contract";
 import type { StationsWaiting } from "../../city/fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
-import { whileReporting } from "../imports/progress.ts";
+import { whileReporting } from "../imports/service.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
 import { MAX_DOCUMENT_BYTES } from "./bounded-json.ts";

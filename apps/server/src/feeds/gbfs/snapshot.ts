@@ -1,4 +1,4 @@
-import type { VehicleReport } from "../../city/fleet/bike-snapshot-decision.rules.ts";
+import type { VehicleReport } from "../../city/fleet/snapshot-decision.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../city/fleet/station.rules.ts";
 import { type Description, type DescriptiveFeed, descriptiveFeeds } from "./descriptions.ts";
 import type { DocumentName, Documents } from "./documents.ts";

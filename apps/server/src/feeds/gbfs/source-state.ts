@@ -1,5 +1,6 @@
-import type { Queryable } from "../../storage/db/database.ts";
-import { mayPollUntil } from "./feed-health.rules.ts";
+import { systemsOf } from "../../city/systems/service.ts";
+import type { Database, Queryable } from "../../storage/db/database.ts";
+import { dataAge, FORGOTTEN_MS, mayPollUntil } from "./feed-health.rules.ts";
 import {
   countBikesBySource,
   countStationsBySource,
@@ -60,4 +61,40 @@ export async function sourceContents(db: Queryable, systemId: string): Promise<S
     bikes: bikes.find((each) => each.source === source)?.n ?? 0,
     missing: missing.filter((each) => each.source === source),
   }));
+}
+
+/** Returns the ages of all feeds that are followed, by this process or another. @param now milliseconds since 1970 */
+export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]> {
+  const ages: FeedAge[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) ages.push(...(await feedAges(db, systemId, now)));
+  return ages;
+}
+
+/** The age of a followed feed, and the duration of its failure. */
+export interface FeedAge {
+  readonly systemId: string;
+  readonly source: string;
+  readonly feed: string;
+  /** Milliseconds since it was last fetched and read whole; undefined: never. */
+  readonly ageMs: number | undefined;
+  /** 0: it does not fail. */
+  readonly failingMs: number;
+  /** Milliseconds since its publisher last had something to say; undefined: not judged. */
+  readonly dataAgeMs: number | undefined;
+  /** The reason why its data are too old; undefined: they are not. */
+  readonly staleness: string | undefined;
+}
+
+/** Returns the ages of a system's followed feeds. @param now milliseconds since 1970 */
+async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
+  const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
+  return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince, ...stored }) => {
+    const data = dataAge(stored, now);
+    return {
+      ...{ systemId, source, feed },
+      ageMs: succeededAt === null ? undefined : Math.max(0, now - succeededAt.getTime()),
+      failingMs: failingSince === null ? 0 : Math.max(0, now - failingSince.getTime()),
+      ...{ dataAgeMs: data?.ageMs, staleness: data?.reason },
+    };
+  });
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { city23, CITY_TIME } from "../../../test/gbfs/city.ts";
-import type { FetchOptions } from "./feed-client.ts";
+import type { FetchOptions } from "./address-source.ts";
 import { openSource } from "./import.ts";
 import { readSnapshot } from "./snapshot.ts";
 

@@ -17,7 +17,7 @@ import { checkInvariants } from "../../health/check/service.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { TripImportOptions } from "../trips/options.ts";
-import { openTimeZone } from "../trips/time-zone.rules.ts";
+import { openTimeZone } from "../trips/trip-times.rules.ts";
 import { beginImport, findImport, ImportUndone, listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NOW, openTripImportHarness, type TripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { tripFormats } from "./formats.ts";
-import { openTimeZone } from "./time-zone.rules.ts";
+import { openTimeZone } from "./trip-times.rules.ts";
 
 let harness: TripImportHarness;
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { examples, openTripImportHarness, type TripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { runningImports, whileReporting } from "../imports/progress.ts";
 import { updateRunningImport } from "../imports/queries.ts";
-import { openTimeZone } from "./time-zone.rules.ts";
+import { runningImports, whileReporting } from "../imports/service.ts";
+import { openTimeZone } from "./trip-times.rules.ts";
 
 let harness: TripImportHarness;
 beforeEach(async () => {

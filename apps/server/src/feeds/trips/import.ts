@@ -18,9 +18,8 @@ import {
   writePastRides,
 } from "../../city/fleet/ride-import.ts";
 import { careForTables, RIDE_TABLES } from "../../storage/db/vacuum.ts";
-import { whileReporting } from "../imports/progress.ts";
 import { createReportSummary } from "../imports/report.rules.ts";
-import { addToImport, beginImport, finishImport, type ImportReport } from "../imports/service.ts";
+import { addToImport, beginImport, finishImport, type ImportReport, whileReporting } from "../imports/service.ts";
 import { shownAddress } from "../outgoing.ts";
 import { shorten } from "../report-files.ts";
 import { findInputs, type FoundInputs, type TripInput } from "./inputs.ts";

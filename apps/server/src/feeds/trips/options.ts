@@ -5,8 +5,7 @@ import type { ReportSummary } from "../imports/report.rules.ts";
 import type { Layout } from "./formats.ts";
 import type { TripInput } from "./inputs.ts";
 import type { ImportFileErrorReason } from "./problems.ts";
-import type { TimeZone } from "./time-zone.rules.ts";
-import type { TimeShift } from "./trip-times.rules.ts";
+import type { TimeShift, TimeZone } from "./trip-times.rules.ts";
 
 /** The options and dependencies of an import. */
 export interface TripImportOptions {

@@ -2,13 +2,13 @@ import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../city/fleet/ride-import.ts";
 import type { Layout, TripField } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
-import type { TimeZone } from "./time-zone.rules.ts";
 import {
   clockChangeAt,
   compactLocal,
   DURATION_TOLERANCE_MS,
   readWallTime,
   resolveTripTimes,
+  type TimeZone,
   type TripTimes,
   type WallTime,
 } from "./trip-times.rules.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openTripImportHarness, type TripImportHarness } from "../../../test/trips/trip-import.harness.ts";
-import { openTimeZone } from "./time-zone.rules.ts";
+import { openTimeZone } from "./trip-times.rules.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
 const trips = join(shared, "trips");

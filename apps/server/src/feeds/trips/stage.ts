@@ -12,9 +12,8 @@ import {
 } from "./problems.ts";
 import { createTripReader, type Trip, type TripEnd } from "./read-trip.rules.ts";
 import type { Spool } from "./spool.ts";
-import type { TimeZone } from "./time-zone.rules.ts";
 import { readTripText } from "./trip-file.ts";
-import { isSpreadsheetTime } from "./trip-times.rules.ts";
+import { isSpreadsheetTime, type TimeZone } from "./trip-times.rules.ts";
 
 /** A file that was read to its end without an error. */
 export interface StagedFile {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openTimeZone, UnknownTimeZone } from "./time-zone.rules.ts";
+import { openTimeZone, UnknownTimeZone } from "./trip-times.rules.ts";
 
 const local = (text: string) => Date.parse(`${text}Z`);
 const utc = (instants: readonly number[]) => instants.map((instant) => new Date(instant).toISOString());

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openTimeZone } from "./time-zone.rules.ts";
-import { readWallTime, resolveTripTimes } from "./trip-times.rules.ts";
+import { openTimeZone, readWallTime, resolveTripTimes } from "./trip-times.rules.ts";
 
 const zone = openTimeZone("America/New_York");
 

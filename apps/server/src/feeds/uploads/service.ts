@@ -5,7 +5,7 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import { inBinaryUnits } from "../trips/inputs.ts";
-import { openTimeZone, UnknownTimeZone } from "../trips/time-zone.rules.ts";
+import { openTimeZone, UnknownTimeZone } from "../trips/trip-times.rules.ts";
 import {
   deleteUpload,
   findNewestUpload,

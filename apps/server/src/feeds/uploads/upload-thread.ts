@@ -9,7 +9,7 @@ import { ImportUndone } from "../imports/service.ts";
 import { columnKey, type Layout } from "../trips/formats.ts";
 import { importTrips } from "../trips/import.ts";
 import type { TripImportResult } from "../trips/options.ts";
-import { openTimeZone } from "../trips/time-zone.rules.ts";
+import { openTimeZone } from "../trips/trip-times.rules.ts";
 import { findUploadPart, type StoredUpload } from "./queries.ts";
 
 /** What a thread is started with. */

@@ -2,9 +2,9 @@ import { serviceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
-import { deleteAcknowledgement, listAcknowledgements, updateAcknowledgement } from "./acknowledgement-queries.ts";
-import type { Acknowledgement } from "./acknowledgement.rules.ts";
+import type { Acknowledgement } from "./check-state.rules.ts";
 import { type CheckResult, checkScopes, isCheckName } from "./check.ts";
+import { deleteAcknowledgement, listAcknowledgements, updateAcknowledgement } from "./queries.ts";
 import { recordedResults } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 

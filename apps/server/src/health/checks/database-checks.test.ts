@@ -6,7 +6,7 @@ import { statement } from "../../storage/db/statement.ts";
 import { createFirstPartitions } from "../../storage/partitions/service.ts";
 import { findServerUse } from "../database-health/service.ts";
 import type { CheckResult } from "./check.ts";
-import { checkDatabaseSize, checkPartitions, checkTransactions } from "./database-checks.ts";
+import { checkDatabaseSize, checkPartitions, checkTransactions } from "./machine-checks.ts";
 import { systemCheckFinders } from "./system-checks.ts";
 
 let database: TestDatabase;

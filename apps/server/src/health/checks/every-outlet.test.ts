@@ -20,9 +20,8 @@ import { checkDatabase, checkMachine } from "../doctor/checks.ts";
 import { partnerOverview, systemOverview } from "../overview/overview.ts";
 import { type Check, type CheckName, checkScopes, type Outlet, outletsOf, warning } from "./check.ts";
 import { allSystemChecks, databaseChecks, machineChecks, processChecks, processResults } from "./list.ts";
-import { concernsOf, countResults } from "./outlets.ts";
 import { partnerFacts, partnerResults } from "./partner-checks.ts";
-import { startChecks } from "./runner.ts";
+import { concernsOf, countResults, startChecks } from "./runner.ts";
 import { createProcessReports } from "./stored-checks.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,5 @@
 /** How a source of feeds is doing, in words, and what to do about it. */
-import { dataAge, type StoredAge } from "../../feeds/gbfs/data-age.rules.ts";
-import { FORGOTTEN_MS, maxPollSilenceMs } from "../../feeds/gbfs/feed-health.rules.ts";
+import { dataAge, FORGOTTEN_MS, maxPollSilenceMs, type StoredAge } from "../../feeds/gbfs/feed-health.rules.ts";
 import { type CheckResult, failure, warning } from "./check.ts";
 
 /** What the rules need to know of a feed. */

@@ -5,19 +5,17 @@ import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { type Check, checked, type CheckName, type CheckResult, failure, isCheckName, ok } from "./check.ts";
 import {
-  checkConnections,
-  checkDatabaseSize,
-  checkPartitions,
-  checkRateLimit,
-  checkReplicas,
-  checkTransactions,
-} from "./database-checks.ts";
-import {
   checkBackgroundWork,
   checkCertificate,
+  checkConnections,
+  checkDatabaseSize,
   checkDataDirectory,
   checkLatestBackup,
+  checkPartitions,
+  checkRateLimit,
   checkRedisMemory,
+  checkReplicas,
+  checkTransactions,
 } from "./machine-checks.ts";
 import { type ProcessReports, reportedChecks } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";

@@ -6,8 +6,14 @@ import { type KeyRow, keysOf } from "../../partners/keys/service.ts";
 import { type KeyTotal, keyTotals } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointOverview, listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
-import { checkKeys, counted, type KeyFacts, keyLabel, type PartnerCheckResult } from "./key-checks.rules.ts";
-import { checkEndpoint } from "./webhook-checks.rules.ts";
+import {
+  checkEndpoint,
+  checkKeys,
+  counted,
+  type KeyFacts,
+  keyLabel,
+  type PartnerCheckResult,
+} from "./partner-checks.rules.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

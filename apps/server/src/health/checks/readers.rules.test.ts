@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { checkKeys, type KeyFacts, type Reader } from "./key-checks.rules.ts";
-import { checkEndpoint, type EndpointFacts } from "./webhook-checks.rules.ts";
+import { checkEndpoint, checkKeys, type EndpointFacts, type KeyFacts, type Reader } from "./partner-checks.rules.ts";
 
 const now = Date.UTC(2026, 5, 1);
 const readers = ["partner", "operator"] as const satisfies readonly Reader[];

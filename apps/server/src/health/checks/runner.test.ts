@@ -8,8 +8,7 @@ import { listActs } from "../../partners/audit/queries.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { acknowledge, acknowledgements, unacknowledge } from "./acknowledgements.ts";
 import { type Check, type CheckResult, failure, ok, warning } from "./check.ts";
-import { acknowledgingPage, concernsOf, countResults } from "./outlets.ts";
-import { startChecks } from "./runner.ts";
+import { acknowledgingPage, concernsOf, countResults, startChecks } from "./runner.ts";
 import { activeChecks } from "./stored-checks.ts";
 
 const MINUTE = 60_000;

@@ -3,7 +3,7 @@ import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import { longRidesOf } from "../../city/fleet/finish-rides.ts";
 import { systemsOf } from "../../city/systems/service.ts";
 import { sourceStates } from "../../feeds/gbfs/source-state.ts";
-import { runningImportsOf } from "../../feeds/imports/progress.ts";
+import { runningImportsOf } from "../../feeds/imports/service.ts";
 import { countApiProcesses } from "../../http/rate-limits/service.ts";
 import { utcMinute } from "../../iso-instant.ts";
 import type { Queryable } from "../../storage/db/database.ts";

@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { RateLimits } from "../../http/rate-limits/rate-limits.ts";
 import type { PoolUsage } from "../../storage/db/database.ts";
-import { READ_OUTCOMES, type ReadOutcome } from "../../storage/replica/replica-reads.ts";
-import type { ReplicaStatus } from "../../storage/replica/replica.ts";
+import { READ_OUTCOMES, type ReadOutcome, type ReplicaStatus } from "../../storage/replica/replica.ts";
 import { countBy } from "./counters.ts";
 
 /** Why a request was refused before an endpoint saw it. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { MetricSources, SystemBacklog } from "./metrics.ts";
+import type { CountedAttempt, CountedResult, MetricSources, SystemBacklog } from "./metrics.ts";
 import { createMetrics, type ReadableMetrics } from "./registry.ts";
-import type { CountedAttempt, CountedResult } from "./webhook-metrics.ts";
 
 /** The samples of our own metrics, without those of Node. */
 async function samples(metrics: ReadableMetrics): Promise<Map<string, number>> {

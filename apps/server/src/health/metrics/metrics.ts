@@ -1,6 +1,184 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { MailOutcome } from "../../outbound/mail/outbox.ts";
+import type { AttemptFailure, PauseCause, Warning } from "../../webhooks/rules/after-attempt.ts";
+import { countBy } from "./counters.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
-import type { MailMetrics, WebhookMetrics } from "./webhook-metrics.ts";
+
+/** The result of an attempt, as far as it is counted. */
+export interface CountedResult {
+  readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
+  /** The failure's code in the log. */
+  readonly failure: string | null;
+  readonly status: number | null;
+  readonly total_ms: number | null;
+}
+
+/** An attempt whose result was written, with what it meant for its endpoint. */
+export interface CountedAttempt {
+  readonly result: CountedResult;
+  /** The endpoint's new status: `active` again, or the reason of a pause. */
+  readonly statusChange: "active" | PauseCause | null;
+  readonly warning: Warning | null;
+}
+
+/** Counts what the dispatcher does. */
+interface WebhookMetrics {
+  /** A batch of deliveries was claimed. */
+  claimed(deliveries: number): void;
+  /**
+   * An attempt begins.
+   * @param waitedMs milliseconds since it was due
+   * @param queue `replay`: sent again on request, after everything else
+   */
+  attemptStarted(waitedMs: number, queue: "regular" | "replay"): void;
+  /** A batch of results was written. @param stale those that a later holder of the lane had written as unknown */
+  resultsWritten(attempts: readonly CountedAttempt[], stale: number): void;
+  /** Deliveries of a holder that had ended got the result `unknown`. */
+  orphansWritten(orphans: number): void;
+  /** Deliveries that ended one process after the other were given up. */
+  setAside(systemId: string, deliveryIds: readonly string[]): void;
+}
+
+/**
+ * Seconds. Dense where a healthy receiver answers. An attempt may take 15 s, and one that is cut off then ends a little
+ * later: hence 14 and 16, which separate slow responses from none.
+ */
+const DURATION_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 14, 16];
+/** Seconds. Dense below the promised 0.2 s, and up to an hour's backlog. */
+const WAIT_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800, 3_600];
+
+/** Each label value is a series, so there must be few: these, and `other`. */
+const FAILURES: ReadonlySet<string> = new Set(
+  Object.keys({
+    url_refused: true,
+    address_refused: true,
+    dns: true,
+    dns_timeout: true,
+    connect_refused: true,
+    connect_timeout: true,
+    connect: true,
+    tls: true,
+    timeout: true,
+    body_timeout: true,
+    reset: true,
+    stale_connection: true,
+    protocol: true,
+    headers_too_large: true,
+    too_many_informational: true,
+  } satisfies Record<AttemptFailure, true>),
+);
+const PAUSES = ["failing", "gone", "probe_failed"] as const satisfies readonly PauseCause[];
+const WARNINGS = [25, 50, 100] as const satisfies readonly Warning[];
+
+/** Adds the dispatcher's metrics to a registry. */
+export function createWebhookMetrics(registry: Registry): WebhookMetrics {
+  const metrics = registerWebhooks(registry);
+  beginAtZero(metrics);
+  const { attempts, durations, waits, ...counters } = metrics;
+  return {
+    claimed(deliveries) {
+      counters.claims.inc();
+      counters.claimedDeliveries.inc(deliveries);
+    },
+    attemptStarted: (waitedMs, queue) => waits.observe({ queue }, Math.max(0, waitedMs) / 1_000),
+    resultsWritten(written, stale) {
+      counters.resultBatches.inc();
+      counters.results.inc(written.length);
+      counters.staleResults.inc(stale);
+      for (const { result, statusChange, warning } of written) {
+        attempts.inc({ outcome: result.outcome, failure: failureClass(result) });
+        if (result.total_ms !== null) durations.observe({ outcome: result.outcome }, result.total_ms / 1_000);
+        if (statusChange === "active") counters.recoveries.inc();
+        else if (statusChange !== null) counters.pause(statusChange);
+        if (warning !== null) counters.warn(warning);
+      }
+    },
+    orphansWritten(orphans) {
+      counters.takeovers.inc();
+      attempts.inc({ outcome: "unknown", failure: "none" }, orphans);
+    },
+    setAside: (_systemId, { length }) => counters.setAside.inc(length),
+  };
+}
+
+/** Without a zero to begin at, a rate or an alert on growth would miss the first of each kind. */
+function beginAtZero({ attempts, durations, waits }: ReturnType<typeof registerWebhooks>): void {
+  attempts.inc({ outcome: "succeeded", failure: "none" }, 0);
+  attempts.inc({ outcome: "unknown", failure: "none" }, 0);
+  for (const failure of ["http_3xx", "http_4xx", "http_410", "http_5xx"])
+    attempts.inc({ outcome: "rejected", failure }, 0);
+  for (const failure of FAILURES) attempts.inc({ outcome: "failed", failure }, 0);
+  for (const outcome of ["succeeded", "rejected", "failed"]) durations.zero({ outcome });
+  for (const queue of ["regular", "replay"]) waits.zero({ queue });
+}
+
+/** What went wrong, coarsely enough for a label: the code in the log, or the class of the status. */
+function failureClass({ outcome, failure, status }: CountedResult): string {
+  if (outcome === "failed") return failure !== null && FAILURES.has(failure) ? failure : "other";
+  if (outcome !== "rejected") return "none";
+  return status === 410 ? "http_410" : `http_${Math.floor((status ?? 0) / 100)}xx`;
+}
+
+function registerWebhooks(registry: Registry) {
+  const registers = [registry];
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
+  return {
+    attempts: counter("attempts_total", "Attempts that have ended, by outcome and class of failure.", [
+      "outcome",
+      "failure",
+    ]),
+    durations: new Histogram({
+      name: "bikeshare_webhook_attempt_duration_seconds",
+      help: "How long attempts took, from the name look-up to the last byte of the response.",
+      labelNames: ["outcome"],
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+    waits: new Histogram({
+      name: "bikeshare_webhook_attempt_wait_seconds",
+      help: "Time from when an attempt was due until it began.",
+      labelNames: ["queue"],
+      buckets: WAIT_BUCKETS,
+      registers,
+    }),
+    claims: counter("claims_total", "Batches of deliveries claimed."),
+    claimedDeliveries: counter("claimed_deliveries_total", "Deliveries claimed, in all batches."),
+    resultBatches: counter("result_batches_total", "Batches of results written."),
+    results: counter("results_total", "Results written, in all batches."),
+    staleResults: counter("stale_results_total", "Results of attempts that another process had written as unknown."),
+    takeovers: counter("takeovers_total", "Times that the attempts of an ended process were written as unknown."),
+    setAside: counter("set_aside_total", "Deliveries given up because they ended one process after the other."),
+    pause: countBy(registry, "webhook_pauses_total", "Endpoints paused because of their responses.", "reason", PAUSES),
+    recoveries: counter("recoveries_total", "Endpoints active again after a probe."),
+    warn: countBy(
+      registry,
+      "webhook_warnings_total",
+      "Warnings due to partners, by percent of the way to a pause.",
+      "percent",
+      WARNINGS,
+    ),
+  };
+}
+
+const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "postponed", "refused", "expired", "unaddressed"];
+
+/** Counts mails by what became of them. */
+interface MailMetrics {
+  /** Those to partners. */
+  readonly mailed: (outcome: MailOutcome) => void;
+  readonly operatorMailed: (outcome: MailOutcome) => void;
+}
+
+/** Adds the metrics of mails to a registry. */
+export function createMailMetrics(registry: Registry): MailMetrics {
+  const help = "by what became of a try or of the mail.";
+  const count = (name: string, which: string) => countBy(registry, name, `${which}, ${help}`, "outcome", MAIL_OUTCOMES);
+  return {
+    mailed: count("webhook_mails_total", "Mails about failing endpoints"),
+    operatorMailed: count("operator_mails_total", "Mails to the operator"),
+  };
+}
 
 /** What the process counts. */
 export interface Metrics {

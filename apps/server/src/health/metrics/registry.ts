@@ -1,7 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createHttpMetrics } from "./http-metrics.ts";
-import { createBacklogMetrics, type Metrics } from "./metrics.ts";
-import { createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
+import { createBacklogMetrics, createMailMetrics, createWebhookMetrics, type Metrics } from "./metrics.ts";
 
 /** The metrics of this process, which can be read. */
 export interface ReadableMetrics extends Metrics {

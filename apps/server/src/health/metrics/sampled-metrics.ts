@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { CityFigure } from "../../city/history/figures.ts";
-import type { FeedAge } from "../../feeds/gbfs/feed-age.ts";
+import type { FeedAge } from "../../feeds/gbfs/source-state.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 
 /** How many bikes a partner holds. */

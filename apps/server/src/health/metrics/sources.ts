@@ -2,13 +2,12 @@ import { Counter, type Registry } from "prom-client";
 import { cityFigures } from "../../city/history/figures.ts";
 import { largestHolders } from "../../city/reservations/service.ts";
 import type { Config } from "../../config.ts";
-import { allFeedAges } from "../../feeds/gbfs/feed-age.ts";
-import { runningImports, type RunningImports } from "../../feeds/imports/progress.ts";
+import { allFeedAges } from "../../feeds/gbfs/source-state.ts";
+import { runningImports, type RunningImports } from "../../feeds/imports/service.ts";
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { machineFigures } from "../checks/machine-checks.ts";
-import { countResults } from "../checks/outlets.ts";
-import type { CurrentResult } from "../checks/runner.ts";
+import { countResults, type CurrentResult } from "../checks/runner.ts";
 import { databaseHealth } from "../database-health/service.ts";
 import {
   watchCity,

@@ -7,16 +7,22 @@ import { keyMinutesOf, usageByMinute, usageToday } from "../../partners/request-
 import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointOverview, type EndpointView, findShownEndpoint } from "../../webhooks/endpoints/endpoint-view.ts";
 import { type DeliverySummary, summarizeDeliveries } from "../../webhooks/log/deliveries.ts";
-import { type Acknowledgement, acknowledgementOf } from "../checks/acknowledgement.rules.ts";
 import { acknowledgements } from "../checks/acknowledgements.ts";
+import { type Acknowledgement, acknowledgementOf } from "../checks/check-state.rules.ts";
 import { type CheckResult, checkScopes, isCheckName } from "../checks/check.ts";
 import { feedState } from "../checks/feed-sources.rules.ts";
-import { checkKeys, checkRequests, type PartnerCheckResult } from "../checks/key-checks.rules.ts";
 import { runChecks, systemChecks } from "../checks/list.ts";
+import {
+  checkDeliveries,
+  checkEndpoint,
+  checkHeld,
+  checkKeys,
+  checkRequests,
+  type PartnerCheckResult,
+} from "../checks/partner-checks.rules.ts";
 import { factsOf, listedEndpoints, partnerFacts, partnerResults, refusedKeys } from "../checks/partner-checks.ts";
 import { activeChecks } from "../checks/stored-checks.ts";
 import { lacksWorker, type SystemCheckContext } from "../checks/system-checks.ts";
-import { checkDeliveries, checkEndpoint, checkHeld } from "../checks/webhook-checks.rules.ts";
 import { addCounts, byMinute, keyLoads, lastHour, totalsByKey } from "./usage.rules.ts";
 
 /** A result for an overview. */

@@ -1,6 +1,6 @@
 /** Requests of the last hour, by minute and by key. */
 import type { KeyLoad, RequestCounts } from "@bikeshare/contract/console";
-import type { KeyFacts, KeyHour } from "../checks/key-checks.rules.ts";
+import type { KeyFacts, KeyHour } from "../checks/partner-checks.rules.ts";
 
 /** What a key did in a minute. */
 export interface KeyMinute extends RequestCounts {

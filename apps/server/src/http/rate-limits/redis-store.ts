@@ -1,7 +1,13 @@
 import { hash } from "node:crypto";
 import { Redis } from "ioredis";
-import type { RateStore } from "./shared-windows.ts";
-import { type CountRequest, readReply, scriptArguments, type StoreWindow, windowScript } from "./window-script.ts";
+import {
+  type CountRequest,
+  type RateStore,
+  readReply,
+  scriptArguments,
+  type StoreWindow,
+  windowScript,
+} from "./shared-windows.ts";
 
 /** Too high: delays a start while Redis is unavailable. Too low: fails behind a slow TLS handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;

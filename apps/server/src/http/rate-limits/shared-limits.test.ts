@@ -10,8 +10,7 @@ import { createSignInLimits } from "../../console/people/context.ts";
 import type { RateLimits, SweptRateLimiter } from "./rate-limits.ts";
 import { openRedisStore } from "./redis-store.ts";
 import { createSharedRateLimits } from "./service.ts";
-import { type RateStore, SharedWindows } from "./shared-windows.ts";
-import { readReply, scriptArguments, windowScript } from "./window-script.ts";
+import { type RateStore, readReply, scriptArguments, SharedWindows, windowScript } from "./shared-windows.ts";
 
 const LIMIT = 60;
 const PROCESSES = 3;

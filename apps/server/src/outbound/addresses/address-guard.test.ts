@@ -2,8 +2,7 @@ import fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { describe, expect, it } from "vitest";
 import { formatIp as format, type IpNumber, ipRange } from "../../../test/ip-range.ts";
-import { judgeAddress, refusedIpv4, refusedIpv6 } from "./address-guard.ts";
-import { NetworkList } from "./network-list.ts";
+import { judgeAddress, NetworkList, refusedIpv4, refusedIpv6 } from "./address-guard.ts";
 
 const strict = new NetworkList([]);
 const allowing = (...networks: string[]) => new NetworkList(networks);

@@ -1,15 +1,180 @@
-import type { Socket } from "node:net";
-import type { SecureContext } from "node:tls";
+import { constants } from "node:crypto";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import {
   type ConnectFailure,
   describeFailure,
   isLoopbackName,
   literalAddress,
+  NetworkList,
   portOf,
   type Resolution,
 } from "./address-guard.ts";
-import { NetworkList } from "./network-list.ts";
-import { connectFirst, startTls } from "./sockets.ts";
+
+interface RaceLimits {
+  /** For all addresses together. */
+  readonly timeoutMs: number;
+  /** Head start of an address over the next. */
+  readonly attemptDelayMs: number;
+}
+
+type TcpResult = { readonly socket: Socket } | ConnectFailure;
+
+/**
+ * Connects to the first address that accepts: each gets a head start, then the next is tried beside it (RFC 8305). Node's
+ * own `autoSelectFamily` gives an attempt up when it begins the next one (nodejs/node#54359), so that a distant address
+ * is never reached where another follows it. Takes literal addresses only, so nothing is looked up here. Never throws.
+ */
+function connectFirst(addresses: readonly string[], port: number, limits: RaceLimits): Promise<TcpResult> {
+  return new Promise((resolve) => {
+    new Race(addresses, port, limits, resolve).begin();
+  });
+}
+
+class Race {
+  readonly #waiting: string[];
+  readonly #port: number;
+  readonly #limits: RaceLimits;
+  readonly #resolve: (result: TcpResult) => void;
+  readonly #running = new Set<Socket>();
+  #deadline: NodeJS.Timeout | undefined;
+  #stagger: NodeJS.Timeout | undefined;
+  #lastFailure: ConnectFailure = describeFailure("connect", "There is no address to connect to.");
+
+  constructor(addresses: readonly string[], port: number, limits: RaceLimits, resolve: (result: TcpResult) => void) {
+    this.#waiting = [...addresses];
+    this.#port = port;
+    this.#limits = limits;
+    this.#resolve = resolve;
+  }
+
+  begin(): void {
+    const { timeoutMs } = this.#limits;
+    this.#deadline = setTimeout(() => {
+      this.#end(describeFailure("connect_timeout", `No address accepted the connection within ${timeoutMs} ms.`));
+    }, timeoutMs);
+    this.#next();
+  }
+
+  #next(): void {
+    clearTimeout(this.#stagger);
+    const address = this.#waiting.shift();
+    if (address === undefined) {
+      if (this.#running.size === 0) this.#end(this.#lastFailure);
+      return;
+    }
+    this.#try(address);
+    if (this.#waiting.length > 0) this.#stagger = setTimeout(() => this.#next(), this.#limits.attemptDelayMs);
+  }
+
+  #try(address: string): void {
+    const socket = connectTcp({ host: address, port: this.#port, noDelay: true, autoSelectFamily: false });
+    this.#running.add(socket);
+    const onError = (error: Error): void => {
+      // An attempt that lost the race may still fail afterwards.
+      if (!this.#running.delete(socket)) return;
+      this.#lastFailure = connectFailure(error, address, this.#port);
+      this.#next();
+    };
+    socket.on("error", onError);
+    socket.once("connect", () => {
+      if (!this.#running.delete(socket)) return;
+      // Keeps the error listener: without one, an error between two users of the socket would end the process.
+      this.#end({ socket });
+    });
+  }
+
+  #end(result: TcpResult): void {
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#stagger);
+    this.#waiting.length = 0;
+    const losers = [...this.#running];
+    this.#running.clear();
+    for (const socket of losers) socket.destroy();
+    this.#resolve(result);
+  }
+}
+
+function connectFailure(error: Error, address: string, port: number): ConnectFailure {
+  const code = "code" in error ? String(error.code) : error.name;
+  const target = `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  if (code === "ECONNREFUSED") return describeFailure("connect_refused", `${target} refused the connection.`);
+  if (code === "ETIMEDOUT") return describeFailure("connect_timeout", `${target} did not respond.`);
+  return describeFailure("connect", `${target} cannot be reached (${code}).`);
+}
+
+/**
+ * Renegotiation costs us ten times as much as it costs the server to request, and its new certificate would not be checked.
+ */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+
+/**
+ * What TLS to others begins with. Made once, when first needed: it takes a while and memory to read all the authorities.
+ *
+ * @param ca certificate authorities (PEM) instead of those that Node trusts
+ */
+export function lazySecureContext(ca?: string): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => (context ??= createSecureContext({ ca, secureOptions }));
+}
+
+type TlsResult = { readonly socket: TLSSocket } | ConnectFailure;
+
+/**
+ * Begins TLS on an open connection and checks that the certificate is the host's: trusted, in force, in its name.
+ * NODE_TLS_REJECT_UNAUTHORIZED does not switch that off. Never throws.
+ *
+ * @param host a name or a literal address without brackets
+ * @param timeoutMs for the whole handshake
+ */
+function startTls(tcp: Socket, host: string, secureContext: SecureContext, timeoutMs: number): Promise<TlsResult> {
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      socket: tcp,
+      host,
+      // A literal address must not be sent as a name (RFC 6066); the certificate is checked against it all the same.
+      servername: isIP(host) === 0 ? host : "",
+      secureContext,
+      rejectUnauthorized: true,
+      ALPNProtocols: ["http/1.1"],
+    });
+    const end = (result: TlsResult): void => {
+      clearTimeout(timer);
+      socket.off("secureConnect", onSecure).off("close", onClose).off("error", onError);
+      // A later error is reported elsewhere or no longer matters, but must find a listener. Bytes that are not TLS do not
+      // end the socket by themselves: without this, only the timeout would.
+      socket.on("error", () => socket.destroy());
+      if (!("socket" in result)) socket.destroy();
+      resolve(result);
+    };
+    const onSecure = (): void => end({ socket });
+    const onError = (error: Error): void => end(describeFailure("tls", describeTlsError(error)));
+    const onClose = (): void =>
+      end(describeFailure("tls", "The server closed the connection during the TLS handshake."));
+    const timer = setTimeout(
+      () => end(describeFailure("connect_timeout", "The TLS handshake did not end in time.")),
+      timeoutMs,
+    );
+    socket.once("secureConnect", onSecure).once("close", onClose).once("error", onError);
+  });
+}
+
+/** Explanations of OpenSSL's codes, for the operator. */
+const knownAlerts: Readonly<Record<string, string>> = {
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "The server does not speak HTTP/1.1",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",
+};
+
+/** Node's advice is for the operator of a program, but the reader cannot change the receiver's certificate. */
+const ADVICE_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
+
+/** Returns an error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
+export function describeTlsError(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "ECONNRESET" || code === "EPIPE") return "The server closed the connection during the TLS handshake.";
+  const reason = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
+  return code === "" ? reason : `${knownAlerts[code] ?? reason.replace(ADVICE_OF_NODE, "")} (${code})`;
+}
 
 /** Limits of opening a connection. */
 export interface ConnectLimits {

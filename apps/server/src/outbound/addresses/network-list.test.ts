@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isLoopback, NetworkList, parseNetworks } from "./network-list.ts";
+import { isLoopback, NetworkList, parseNetworks } from "./address-guard.ts";
 
 it("reads addresses and networks of both families", () => {
   expect(parseNetworks(" 10.0.0.0/8, ::1 ,fd00::/8,192.0.2.1,").networks).toEqual([

@@ -1,7 +1,6 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { expect, it } from "vitest";
-import { createKeyCache } from "./key-cache.ts";
-import type { KeyRow } from "./service.ts";
+import { createKeyCache, type KeyRow } from "./service.ts";
 
 const row = (id: string) => ({ id }) as KeyRow;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lookUpTogether } from "./key-cache.ts";
+import { lookUpTogether } from "./service.ts";
 
 /** Look-ups whose statements end when the test says so. */
 function makeLookUp() {

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { createLastUses } from "./key-cache.ts";
-import type { KeyUse } from "./service.ts";
+import { createLastUses, type KeyUse } from "./service.ts";
 
 const use = (id: string, path: string): KeyUse => ({
   systemId: "main",

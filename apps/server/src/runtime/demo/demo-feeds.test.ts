@@ -14,8 +14,7 @@ import { checkFeed } from "../../feeds/gbfs-check/check.ts";
 import type { FeedFile } from "../../feeds/gbfs-check/feed-set.ts";
 import { readOwnFeed } from "../../feeds/gbfs-check/own-feed.ts";
 import { importSnapshot, openSource } from "../../feeds/gbfs/import.ts";
-import { demoCity } from "./demo-city.ts";
-import { describeDemo } from "./demo-facts.ts";
+import { demoCity, describeDemo } from "./demo-city.ts";
 
 // What planners show of whole systems. The planners of the tests and `gbfs check` say the same numbers.
 

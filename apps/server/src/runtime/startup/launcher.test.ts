@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { ancestorsOf, isBroken, type Processes } from "./launcher.ts";
-import { createHangStop, createSignals } from "./signals.ts";
+import { ancestorsOf, createHangStop, createSignals, isBroken, type Processes } from "./signals.ts";
 
 /** Processes by number: their parent, and what is known of them. */
 type Table = Record<number, { parent: number; launched?: boolean; leads?: boolean }>;

@@ -19,8 +19,7 @@ import { statement } from "../../storage/db/statement.ts";
 import { auditLogOwner } from "../../storage/partitions/service.ts";
 import type { ServeOptions } from "../running-service.ts";
 import { serve } from "../serve.ts";
-import { explainListenFailure } from "./checks.ts";
-import { explainDatabaseFailure, explainFullDisk } from "./database-failure.ts";
+import { explainDatabaseFailure, explainFullDisk, explainListenFailure } from "./checks.ts";
 import { isOneEditAway, warningsOfTypos } from "./values.ts";
 
 let directory: string;

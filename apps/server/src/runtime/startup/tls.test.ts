@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest"
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { openDatabase, ping } from "../../storage/db/database.ts";
 import { readCertificate, watchCertificate } from "./certificate.ts";
-import { explainDatabaseFailure } from "./database-failure.ts";
+import { explainDatabaseFailure } from "./checks.ts";
 
 const ours = await makeCertificate("127.0.0.1");
 const renewed = await makeCertificate("127.0.0.1");

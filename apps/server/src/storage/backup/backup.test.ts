@@ -19,9 +19,8 @@ import { columnTypes } from "../db/tables.generated.ts";
 import { eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
-import { readArchive } from "./archive.ts";
+import { entryNames, readArchive } from "./archive.ts";
 import { createBackup, readManifest, writeBackup } from "./backup.ts";
-import { entryNames } from "./manifest.ts";
 import { restoreBackup } from "./restore.ts";
 
 let directory: string;

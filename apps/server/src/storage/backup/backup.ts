@@ -9,22 +9,20 @@ import {
   type ArchiveReader,
   type ArchiveWriter,
   assertFree,
+  type BackedUpTable,
   BackupFileError,
   claimDraft,
-  draftOf,
-  readArchive,
-  RowCounter,
-  writeArchive,
-} from "./archive.ts";
-import {
-  type BackedUpTable,
   createManifest,
+  draftOf,
   entryNames,
   FORMAT,
   type Manifest,
   manifestShape,
+  readArchive,
   readSecretsOf,
-} from "./manifest.ts";
+  RowCounter,
+  writeArchive,
+} from "./archive.ts";
 import { type CopiedTable, copyOut, findInstant, listCopiedTables, lockForReading } from "./queries.ts";
 
 export interface BackupOptions {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { createManifest, FORMAT } from "./archive.ts";
 import { readManifest } from "./backup.ts";
-import { createManifest, FORMAT } from "./manifest.ts";
 
 const manifest = createManifest({ made_at: "2026-11-24T04:00:00.000Z", program: "1.0.0", migrations: [1], tables: [] });
 

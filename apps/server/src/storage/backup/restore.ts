@@ -11,9 +11,17 @@ import { knownMigrations, migrate } from "../db/migrate/migrate.ts";
 import { careForTables } from "../db/vacuum.ts";
 import { dailyTables } from "../partitions/partition.rules.ts";
 import { createPartitionsOf } from "../partitions/service.ts";
-import { type ArchiveReader, BackupFileError, readArchive, RowCounter } from "./archive.ts";
+import {
+  type ArchiveReader,
+  type BackedUpTable,
+  BackupFileError,
+  entryNames,
+  type Manifest,
+  readArchive,
+  readSecretsOf,
+  RowCounter,
+} from "./archive.ts";
 import { type BackupSummary, checkedSizeOf, readManifest, unlessAborted } from "./backup.ts";
-import { type BackedUpTable, entryNames, type Manifest, readSecretsOf } from "./manifest.ts";
 import { type CopiedTable, copyIn, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 
 interface RestoreOptions {

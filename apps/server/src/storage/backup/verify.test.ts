@@ -9,13 +9,12 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { openCliHarness } from "../../../test/cli/cli.harness.ts";
 import { type FleetHarness, openFleetHarness, stationItem } from "../../../test/fleet/fleet.harness.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "../../../test/server-commands.ts";
-import { registerBackup } from "../../cli/backup.ts";
+import { registerBackup } from "../../cli/maintenance.ts";
 import { recordServiceKey } from "../../webhooks/endpoints/endpoint-secrets.ts";
 import { createSecretCipher } from "../../webhooks/endpoints/secret.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
-import { BackupFileError, readArchive, writeArchive } from "./archive.ts";
+import { BackupFileError, entryNames, type Manifest, readArchive, writeArchive } from "./archive.ts";
 import { createBackup } from "./backup.ts";
-import { entryNames, type Manifest } from "./manifest.ts";
 import { restoreBackup, verifyBackup, verifyInto } from "./restore.ts";
 
 let directory: string;

@@ -9,9 +9,8 @@ import { type Database, openDatabase, type QueryRunner } from "../db/database.ts
 import type { StatementObserver } from "../db/statement.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS, type ReadContext } from "../lists/read-context.ts";
 import { findReplayedPosition, findWrittenPosition } from "./queries.ts";
-import { createReplicaReads } from "./replica-reads.ts";
 import { judge, type Verdict } from "./replica.rules.ts";
-import { openReplica, type ReplicaStatus } from "./replica.ts";
+import { createReplicaReads, openReplica, type ReplicaStatus } from "./replica.ts";
 
 /** Milliseconds between two queries to a replica that has not replayed everything yet. */
 const RETRY_INTERVAL_MS = 50;

@@ -8,7 +8,7 @@ import {
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 import { resumeEndpoint } from "../endpoints/endpoint-settings.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
-import { createReplay } from "../log/replays.ts";
+import { createReplay } from "../log/resend.ts";
 
 let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries, showDelivery } from "../log/deliveries.ts";
-import { createReplay, queueReplays } from "../log/replays.ts";
-import { redeliver } from "../log/resend.ts";
+import { createReplay, queueReplays, redeliver } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";

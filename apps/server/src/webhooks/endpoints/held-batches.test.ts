@@ -3,8 +3,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import type { Database } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { listDeliveries } from "../log/deliveries.ts";
-import { queueReplays, stopReplay } from "../log/replays.ts";
-import { redeliver } from "../log/resend.ts";
+import { queueReplays, redeliver, stopReplay } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";

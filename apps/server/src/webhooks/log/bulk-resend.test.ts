@@ -3,8 +3,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import type { Database } from "../../storage/db/database.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { listDeliveries } from "./deliveries.ts";
-import { queueReplays } from "./replays.ts";
-import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "./resend.ts";
+import { cancelResend, countResend, queueReplays, type ResendChoice, showResend, startResend } from "./resend.ts";
 
 let harness: EndpointsHarness;
 let endpointId: string;

@@ -6,20 +6,22 @@ import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
-import { type ChangeRow, listNewestDeliveries } from "./delivery-change-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
   type AttemptRow,
+  type ChangeRow,
   countRecentDeliveries,
   type DeliveryRow,
   type DeliverySummary,
   findDelivery,
+  findNextProblem,
   type FoundDelivery,
   type LatestAttempt,
   listAttempts,
+  listFoundDeliveries,
   listLatestAttempts,
+  listNewestDeliveries,
 } from "./delivery-queries.ts";
-import { findNextProblem, listFoundDeliveries } from "./delivery-search-queries.ts";
 import {
   type Circumstances,
   commandHints,

@@ -1,10 +1,272 @@
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
-import type { Queryable } from "../../storage/db/database.ts";
+import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
-import { statement } from "../../storage/db/statement.ts";
+import { IS_DISTRIBUTED } from "../../storage/db/sql-fragments.ts";
+import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { DROPPED } from "../queue/sql-fragments.ts";
-import { deliveryColumns } from "./search-sql-fragments.ts";
+import { DROPPED, isTest } from "../queue/sql-fragments.ts";
+import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
+import {
+  deliveryColumns,
+  type DeliveryPosition,
+  type DeliverySearch,
+  forEachIndex,
+  found,
+  matches,
+  MAX_QUEUED_ROWS,
+  MAX_SEARCHED_ROWS,
+  searchValues,
+} from "./search-sql-fragments.ts";
+
+/** A resend as it is stored. */
+export type BulkResendRow = Pick<
+  Tables["webhook_replays"],
+  "id" | "total" | "queued" | "skipped" | "is_stopped" | "created_at" | "finished_at"
+>;
+
+const columns = "id, total, queued, skipped, is_stopped, created_at, finished_at";
+
+/** Deliveries that one resend chooses at most, and rows that are looked at for them. */
+export const MAX_RESENDS = 100_000;
+const MAX_LOOKED_AT = 500_000;
+
+/* A delivery that waits for its first attempt is sent anyway; a test is sent once only. */
+const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
+
+/** SQL for the deliveries of a choice: `is_end` marks a row behind which more would have to be looked at. */
+const chosenBy = (index: SearchIndex) => `
+  select created_on, id, n = ${MAX_LOOKED_AT} as is_end
+  from (${found(index, MAX_LOOKED_AT, `or n = ${MAX_LOOKED_AT}`)}) as delivery
+  where ${isResendable} or n = ${MAX_LOOKED_AT} limit ${MAX_RESENDS + 1}`;
+const chosenByIds = `
+  select created_on, id, false as is_end from webhook_deliveries
+  where system_id = $1 and endpoint_id = $2 and created_on = any($3::date[]) and id = any($4::text[]) and ${isResendable}`;
+
+const countOf = (name: string, chosen: string): Statement =>
+  statement(
+    `bulkResends.count.${name}`,
+    `select count(*) as total, coalesce(bool_or(is_end), false) as is_cut from (${chosen}) as chosen`,
+  );
+
+// One statement counts and writes, in one snapshot: the count equals the number of deliveries that will be sent. Parameters
+// from $13 on.
+const insertOf = (name: string, chosen: string): Statement =>
+  statement(
+    `bulkResends.insert.${name}`,
+    `with items as (
+       insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
+       select $1, $13, created_on, id from (${chosen}) as chosen where not is_end
+       returning 1)
+     insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, created_at, finished_at)
+     select $1, $13, $2, $14, $15, total, true, $15, case when total = 0 then $15::timestamptz end
+     from (select count(*) as total from items) as counted
+     returning ${columns}`,
+  );
+
+const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
+const inserts = forEachIndex((index) => insertOf(index, chosenBy(index)));
+const countIds = countOf("ids", chosenByIds);
+/** Has as many parameters as a search, so that the later ones have the same numbers. */
+const insertIds = insertOf("ids", `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`);
+
+/** Deliveries by their ids, on the days on which they may have been created. */
+export interface NamedDeliveries {
+  readonly systemId: string;
+  readonly endpointId: string;
+  readonly ids: readonly string[];
+  readonly days: readonly string[];
+}
+
+export interface CountedChoice {
+  readonly total: number;
+  /** A resend of the whole choice would exceed the limit of rows to read. */
+  readonly is_cut: boolean;
+}
+
+/** Returns how many deliveries a resend would send. */
+export async function countChosen(db: Queryable, choice: DeliverySearch | NamedDeliveries): Promise<CountedChoice> {
+  if ("ids" in choice) return oneRow(await db.query<CountedChoice>(countIds, idValues(choice)));
+  return db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    const index = await findSearchIndex(tx, choice);
+    return oneRow(await tx.query<CountedChoice>(counts[index], searchValues(choice)));
+  });
+}
+
+/** Inserts a resend of the chosen deliveries. */
+export async function insertBulkResend(
+  tx: Transaction,
+  choice: DeliverySearch | NamedDeliveries,
+  { id, now }: { readonly id: string; readonly now: Date },
+): Promise<BulkResendRow> {
+  if ("ids" in choice) {
+    const unused = Array.from({ length: 8 }, () => null);
+    return oneRow(await tx.query<BulkResendRow>(insertIds, [...idValues(choice), ...unused, id, now, now]));
+  }
+  await updateSearchSettings(tx);
+  const index = await findSearchIndex(tx, choice);
+  return oneRow(await tx.query<BulkResendRow>(inserts[index], [...searchValues(choice), id, choice.since, now]));
+}
+
+function idValues({ systemId, endpointId, days, ids }: NamedDeliveries): unknown[] {
+  return [systemId, endpointId, days, ids];
+}
+
+const findToResend = statement(
+  "bulkResends.find",
+  `select ${columns}, exists (
+     select from webhook_replays earlier where earlier.system_id = $1 and earlier.endpoint_id = $2
+       and earlier.finished_at is null and earlier.id < webhook_replays.id) as is_behind
+   from webhook_replays where system_id = $1 and endpoint_id = $2 and id = $3 and is_choice`,
+);
+
+/** Returns a resend of an endpoint. `is_behind`: an earlier one is still being queued. */
+export async function findBulkResend(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  id: string,
+): Promise<(BulkResendRow & { readonly is_behind: boolean }) | undefined> {
+  return (await db.query<BulkResendRow & { is_behind: boolean }>(findToResend, [systemId, endpointId, id]))[0];
+}
+
+// The last of the rows that may be read is returned whether it matches or not: the next page begins behind it.
+const pageOf = (index: SearchIndex): Statement =>
+  statement(
+    `deliveries.search.${index}`,
+    `select ${deliveryColumns}, (${matches}) as is_match, delivery.n = ${MAX_SEARCHED_ROWS} as is_last_searched
+     from (${found(index, MAX_SEARCHED_ROWS, `or n = ${MAX_SEARCHED_ROWS}`)} limit $13) as delivery
+     left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id
+     order by delivery.created_at desc, delivery.id desc`,
+  );
+
+const pages = forEachIndex(pageOf);
+
+/**
+ * Returns the statement that finds a page by an index. Its parameters: those of `searchValues`, and the most rows to
+ * return.
+ */
+export function findPageStatement(index: SearchIndex): Statement {
+  return pages[index];
+}
+
+// A plan that sorts reads everything that an index gives before it returns the first row, and most often looks cheaper: to
+// PostgreSQL, which does not know how much that is for the values of one call. One plan for all values, because planning
+// takes longer than a search does.
+const settings = statement(
+  "deliveries.searchSettings",
+  `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),
+     ('enable_seqscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan')) as setting (name, value)
+   where name <> 'plan_cache_mode' or not ${IS_DISTRIBUTED}`,
+);
+
+/** Makes the searches of a transaction walk their indexes in order. */
+export async function updateSearchSettings(tx: Transaction): Promise<void> {
+  await tx.query(settings);
+}
+
+/** Rows that a search has found, and where it stopped. */
+export interface FoundRows {
+  readonly rows: readonly DeliveryRow[];
+  /** The position at which the search gave up before it found enough; null: it has read everything, or found enough. */
+  readonly stoppedAt: DeliveryPosition | null;
+}
+
+interface SearchedRow extends DeliveryRow {
+  readonly is_match: boolean;
+  readonly is_last_searched: boolean;
+}
+
+/** Deliveries that a filter lets through, newest first, `limit` at most. Reads no more than MAX_SEARCHED_ROWS rows. */
+export async function listFoundDeliveries(db: Queryable, search: DeliverySearch, limit: number): Promise<FoundRows> {
+  const searched = await db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    const index = await findSearchIndex(tx, search);
+    return tx.query<SearchedRow>(pages[index], [...searchValues(search), limit]);
+  });
+  const last = searched.at(-1);
+  const rows = searched.flatMap(({ is_match, is_last_searched: _, ...row }) => (is_match ? [row] : []));
+  return { rows, stoppedAt: rows.length < limit && last?.is_last_searched === true ? last : null };
+}
+
+const queued = statement(
+  "deliveries.queued",
+  `select count(*) as n from (
+     select from webhook_queue where system_id = $1 and endpoint_id = $2 limit ${MAX_QUEUED_ROWS + 1}) as first`,
+);
+
+/**
+ * Returns the index for a search. It uses the queue only while that is short: a long queue consists of the newest
+ * deliveries, which a search meets first.
+ */
+export async function findSearchIndex(
+  db: Queryable,
+  { systemId, endpointId, filter }: DeliverySearch,
+): Promise<SearchIndex> {
+  const index = searchIndexFor(filter);
+  if (index !== "queue") return index;
+  const { n } = oneRow(await db.query<{ n: number }>(queued, [systemId, endpointId]));
+  return n <= MAX_QUEUED_ROWS ? "queue" : "endpoint";
+}
+
+const nextTo = (direction: "older" | "newer") => {
+  const [compare, order] = direction === "older" ? ["<", "desc"] : [">", "asc"];
+  const bound = direction === "older" ? "created_on <= $3::timestamptz::date" : "created_on >= $3::timestamptz::date";
+  return statement(
+    `deliveries.problem.${direction}`,
+    `select near.id from unnest(array['failing', 'failed']) as kind (problem)
+     cross join lateral (
+       select created_at, id from webhook_deliveries
+       where system_id = $1 and endpoint_id = $2 and problem = kind.problem and ${bound}
+         and (created_at, id) ${compare} ($3, $4::text)
+       order by created_at ${order}, id ${order} limit 1) as near
+     order by near.created_at ${order}, near.id ${order} limit 1`,
+  );
+};
+const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
+
+/** Returns the nearest delivery that fails or was given up, in one direction. */
+export async function findNextProblem(
+  db: Queryable,
+  { systemId, endpointId }: Pick<DeliverySearch, "systemId" | "endpointId">,
+  from: DeliveryPosition,
+  direction: "older" | "newer",
+): Promise<string | null> {
+  const values = [systemId, endpointId, from.created_at, from.id];
+  const [nearest] = await db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    return tx.query<{ id: string }>(neighbours[direction], values);
+  });
+  return nearest?.id ?? null;
+}
+
+/** The properties of a delivery that change. */
+export type ChangeRow = Pick<
+  Tables["webhook_deliveries"],
+  "endpoint_id" | "id" | "status" | "attempts" | "latest_failure"
+>;
+
+const newest = statement(
+  "deliveries.newest",
+  `select delivery.* from unnest($2::text[]) as watched (endpoint_id)
+   cross join lateral (
+     select endpoint_id, id, status, attempts, latest_failure from webhook_deliveries
+     where system_id = $1 and endpoint_id = watched.endpoint_id
+     order by created_at desc, id desc limit $3) as delivery`,
+);
+
+/** Returns the newest deliveries of each endpoint, the newest first. */
+export function listNewestDeliveries(
+  db: Queryable,
+  systemId: string,
+  endpointIds: readonly string[],
+  limit: number,
+): Promise<ChangeRow[]> {
+  return db.transaction(async (tx) => {
+    await updateSearchSettings(tx);
+    return tx.query<ChangeRow>(newest, [systemId, endpointIds, limit]);
+  });
+}
 
 // Each endpoint's by the index of resources.
 const list = statement(

@@ -6,7 +6,7 @@ import { dailyTables, dayOf } from "../../storage/partitions/partition.rules.ts"
 import { createPartitions } from "../../storage/partitions/service.ts";
 import { listDeliveries, searchOf } from "./deliveries.ts";
 import { codeRange, type DeliveryFilter, readCodeFilter, type SearchIndex } from "./delivery-filter.rules.ts";
-import { findPageStatement, findSearchIndex, updateSearchSettings } from "./delivery-search-queries.ts";
+import { findPageStatement, findSearchIndex, updateSearchSettings } from "./delivery-queries.ts";
 import { MAX_SEARCHED_ROWS, searchValues } from "./search-sql-fragments.ts";
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@
 import type { Queryable } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
-import { updateSearchSettings } from "./delivery-search-queries.ts";
+import { updateSearchSettings } from "./delivery-queries.ts";
 import { adviceOn, type FailureAdvice } from "./failure-advice.rules.ts";
 import {
   type CauseRow,

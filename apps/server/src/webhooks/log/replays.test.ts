@@ -5,8 +5,7 @@ import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-settings.ts
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { insertReplay } from "../queue/replay-queries.ts";
 import { listDeliveries } from "./deliveries.ts";
-import { createReplay, queueReplays, type ReplayInput, stopReplay } from "./replays.ts";
-import { redeliver } from "./resend.ts";
+import { createReplay, queueReplays, redeliver, type ReplayInput, stopReplay } from "./resend.ts";
 
 let harness: EndpointsHarness;
 let endpointId: string;

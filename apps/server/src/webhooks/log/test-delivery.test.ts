@@ -4,8 +4,7 @@ import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../
 import { pauseEndpoint, removeEndpoint } from "../endpoints/endpoint-settings.ts";
 import { deleteWorker, updateHeartbeat } from "../queue/lane-queries.ts";
 import { listDeliveries, showDelivery } from "./deliveries.ts";
-import { createReplay } from "./replays.ts";
-import { redeliver, sendTestDelivery } from "./resend.ts";
+import { createReplay, redeliver, sendTestDelivery } from "./resend.ts";
 
 let harness: EndpointsHarness;
 let endpointId: string;

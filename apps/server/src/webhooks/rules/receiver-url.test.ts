@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ipRange } from "../../../test/ip-range.ts";
-import { refusedIpv4 } from "../../outbound/addresses/address-guard.ts";
-import { NetworkList } from "../../outbound/addresses/network-list.ts";
+import { NetworkList, refusedIpv4 } from "../../outbound/addresses/address-guard.ts";
 import { type AddressRules, judgeUrl, parsePorts } from "./receiver-url.ts";
 
 const strict: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };

@@ -3,9 +3,9 @@ import {
   judgeAddress,
   literalAddress,
   loopbackAddresses,
+  type NetworkList,
   portOf,
 } from "../../outbound/addresses/address-guard.ts";
-import type { NetworkList } from "../../outbound/addresses/network-list.ts";
 
 /** The addresses that the operator allows webhooks to reach in addition to public ones. */
 export interface AddressRules {

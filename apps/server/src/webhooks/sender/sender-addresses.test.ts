@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type DnsReply, type DnsServer, startDnsServer } from "../../../test/servers/dns-server.ts";
 import { answer } from "../../../test/servers/raw-receiver.ts";
 import { anyPort, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
-import { NetworkList } from "../../outbound/addresses/network-list.ts";
+import { NetworkList } from "../../outbound/addresses/address-guard.ts";
 import type { AttemptResult } from "../rules/after-attempt.ts";
 import type { SenderOptions } from "./sender.ts";
 

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { answer } from "../../../test/servers/raw-receiver.ts";
 import { anyPort, openReceiver, openSender, post, until } from "../../../test/webhooks/sender.harness.ts";
-import { NetworkList } from "../../outbound/addresses/network-list.ts";
+import { NetworkList } from "../../outbound/addresses/address-guard.ts";
 
 describe("what is sent", () => {
   it("logs exactly the headers that arrive, in names, values and order", async () => {

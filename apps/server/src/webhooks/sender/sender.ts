@@ -1,8 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { readRetryAfter } from "../../http/errors.ts";
 import { describeFailure, resolveName } from "../../outbound/addresses/address-guard.ts";
-import { type ConnectOptions, type ConnectTimings, connectTo } from "../../outbound/addresses/connect.ts";
-import { lazySecureContext } from "../../outbound/addresses/sockets.ts";
+import {
+  type ConnectOptions,
+  type ConnectTimings,
+  connectTo,
+  lazySecureContext,
+} from "../../outbound/addresses/connect.ts";
 import type {
   AttemptRecord,
   AttemptRequest,
@@ -12,8 +16,7 @@ import type {
   Header,
 } from "../rules/after-attempt.ts";
 import { type AddressRules, judgeUrl, refuseReceiverAddress } from "../rules/receiver-url.ts";
-import { Connection, type RoundTripResult } from "./connection.ts";
-import { type SenderLimits, senderLimits } from "./sender-limits.ts";
+import { Connection, type RoundTripResult, type SenderLimits, senderLimits } from "./connection.ts";
 
 export interface SenderOptions {
   readonly rules: AddressRules;

@@ -15,7 +15,7 @@ import {
   type PauseCause,
   SCHEDULE_HOURS,
 } from "../rules/after-attempt.ts";
-import { senderLimits } from "../sender/sender-limits.ts";
+import { senderLimits } from "../sender/connection.ts";
 import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failure-mail-queries.ts";
 
 export interface NoticeContext {

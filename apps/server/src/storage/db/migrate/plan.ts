@@ -2,15 +2,18 @@ import { assertCompatible, pendingMigrations } from "./compatibility.rules.ts";
 import { assertKnownSchema } from "./known-schema.ts";
 import { type Migration, type Program, readProgram } from "./program.ts";
 import { listRecordedMigrations, listTableSizes, type Runner, type TableSize } from "./queries.ts";
-import { changeBy, splitStatements, type SqlStatement, type Step } from "./schema-change.rules.ts";
 import {
   type Blocked,
   blockedBy,
+  changeBy,
   type LockMode,
   type SchemaChange,
+  splitStatements,
+  type SqlStatement,
+  type Step,
   type TableLock,
   type Work,
-} from "./table-locks.rules.ts";
+} from "./schema-change.rules.ts";
 
 /** The expected effect of a statement that has not been applied yet. */
 export interface PlannedStatement {

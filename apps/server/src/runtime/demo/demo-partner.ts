@@ -1,8 +1,55 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { scopeNames } from "@bikeshare/contract";
 import type { KeyKind } from "@bikeshare/rules";
+import type { Delivery } from "@bikeshare/webhooks";
+import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/express";
 import type { ActorContext } from "../../command-context.ts";
+import { invite } from "../../console/people/invitations.ts";
+import { invitationUrl } from "../../console/people/people.rules.ts";
 import { issueKey, keyFor, removeKey } from "../../partners/keys/service.ts";
 import { createPartner, type PartnerRow, partnersOf } from "../../partners/service.ts";
+
+/** A partner's receiver as one would write it, on this machine's loopback. */
+export interface SampleReceiver {
+  /** The address of the receiver; the port differs at each start. */
+  readonly url: string;
+  /** Starts accepting deliveries signed with these secrets; before that it answers 503. */
+  expect(secrets: readonly string[], options: Pick<ReceiverOptions, "onError">): void;
+  close(): Promise<void>;
+}
+
+const PATH = "/sample-receiver";
+
+/** Tells whether a URL is that of a sample receiver, perhaps of an earlier start. */
+export function isSampleReceiver(url: string): boolean {
+  const { hostname, pathname } = new URL(url);
+  return hostname === "127.0.0.1" && pathname === PATH;
+}
+
+/** @param onDelivery is called with each verified delivery */
+export async function startSampleReceiver(onDelivery: (delivery: Delivery) => void): Promise<SampleReceiver> {
+  let receive: ReturnType<typeof createReceiver> | undefined;
+  const server = createServer((request, response) => {
+    if (receive === undefined) response.writeHead(503).end();
+    else receive(request, response, () => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the sample receiver has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}${PATH}`,
+    expect(secrets, options) {
+      receive = createReceiver({ ...options, secrets, onDelivery });
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
 
 /** The owners and purposes of the demo's keys. */
 export interface DemoKeyContext extends ActorContext {
@@ -72,4 +119,26 @@ async function partnerNamed(context: DemoKeyContext, name: string): Promise<Part
   const partners = await partnersOf(context, context.systemId);
   const known = partners.find((partner) => partner.name === name && partner.removed_at === null);
   return known ?? createPartner(context, context.systemId, name);
+}
+
+/** Links that sign in to the dashboard, once. */
+export interface SignInLinks {
+  readonly operator: string;
+  readonly partner: string;
+}
+
+/** Invites the demo's two people, of the operator and of its partner, to the dashboard at a base address. */
+export async function inviteToDemo(
+  context: ActorContext & { readonly systemId: string; readonly partnerId: string },
+  baseUrl: string,
+): Promise<SignInLinks> {
+  const { systemId, partnerId } = context;
+  const link = async (of: string | null, email: string) => {
+    const { token } = await invite(context, { systemId, partnerId: of, email, role: "admin", proves: "operator" });
+    return invitationUrl(baseUrl, token);
+  };
+  return {
+    operator: await link(null, "operator@demo.example"),
+    partner: await link(partnerId, "partner@demo.example"),
+  };
 }

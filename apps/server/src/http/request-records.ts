@@ -1,8 +1,103 @@
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import type { CountedRoute, CountRequest, RequestMetrics } from "../health/metrics/http-metrics.ts";
+import type {
+  CountedRoute,
+  CountRequest,
+  HttpMetrics,
+  RejectionReason,
+  RequestMetrics,
+} from "../health/metrics/http-metrics.ts";
 import type { Activity, ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
+
+/** The place where a key was exposed. */
+export type CompromisedIn = "url" | "plain_http";
+
+/** Counts and logs the requests that are rejected before an endpoint sees them. */
+export interface RefusedRequests {
+  /** @param who the caller's key where it is known, else its address */
+  refused(reason: RejectionReason, who: Requester): void;
+  /** A key was seen, for the first time, where others may have read it. */
+  compromised(keyId: string, where: CompromisedIn, address: string): void;
+  /** Writes due lines. Called every few seconds. */
+  flush(): void;
+}
+
+interface Requester {
+  readonly address: string;
+  readonly keyId?: string;
+}
+
+export interface RefusedRequestsOptions {
+  readonly metrics: Pick<HttpMetrics, "refused" | "compromised">;
+  readonly log: {
+    info(detail: object, message: string): void;
+    warn(detail: object, message: string): void;
+  };
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Milliseconds between two lines about one address or key. */
+const REPEAT_MS = 60_000;
+/**
+ * Limits the addresses and keys with separate lines. Further ones are counted together: an attacker has any number of
+ * addresses.
+ */
+const MAX_TALLIES = 50;
+
+interface Tally {
+  readonly who: object;
+  /** Counts since the last line, by reason. */
+  counts: Map<RejectionReason, number>;
+  writtenAt: number;
+}
+
+/** Logs the first rejected request of an address or key at once, and later ones as one line a minute with their number. */
+export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOptions): RefusedRequests {
+  const tallies = new Map<string, Tally>();
+  const others: Tally = { who: { others: true }, counts: new Map(), writtenAt: 0 };
+
+  const write = (tally: Tally, now: number) => {
+    const refused = Object.fromEntries(tally.counts);
+    log.info({ ...tally.who, refused }, "requests refused");
+    tally.counts = new Map();
+    tally.writtenAt = now;
+  };
+  const isDue = (tally: Tally, now: number) => now - tally.writtenAt >= REPEAT_MS || now < tally.writtenAt;
+  const tallyOf = ({ address, keyId }: Requester): Tally => {
+    const name = keyId ?? address;
+    const known = tallies.get(name);
+    if (known !== undefined) return known;
+    if (tallies.size >= MAX_TALLIES) return others;
+    const who = keyId === undefined ? { address } : { keyId, address };
+    const tally: Tally = { who, counts: new Map(), writtenAt: -Infinity };
+    tallies.set(name, tally);
+    return tally;
+  };
+  return {
+    refused(reason, who) {
+      metrics.refused(reason);
+      const tally = tallyOf(who);
+      tally.counts.set(reason, (tally.counts.get(reason) ?? 0) + 1);
+      const now = clock();
+      if (isDue(tally, now)) write(tally, now);
+    },
+    compromised(keyId, where, address) {
+      metrics.compromised(where);
+      log.warn({ keyId, where, address }, "a key was sent where others may have read it: it is marked as compromised");
+    },
+    flush() {
+      const now = clock();
+      for (const [name, tally] of tallies) {
+        if (!isDue(tally, now)) continue;
+        if (tally.counts.size === 0) tallies.delete(name);
+        else write(tally, now);
+      }
+      if (others.counts.size > 0 && isDue(others, now)) write(others, now);
+    },
+  };
+}
 
 declare module "fastify" {
   interface FastifyRequest {
