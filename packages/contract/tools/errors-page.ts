@@ -43,18 +43,13 @@ function errorsTable(): string {
  * Codes whose messages tell apart causes that a program's author should know beforehand. Other messages name what is
  * wrong in the request at hand, so nobody needs a list of them.
  */
-const SHOWN = [
-  ...(["unauthorized", "forbidden", "bike_not_available", "hold_limit_reached", "ride_conflict"] as const),
-  ...(["checkpoint_lost", "rate_limited", "unavailable"] as const),
-] satisfies readonly (keyof typeof errorMessages)[];
+const SHOWN = ["unauthorized", "forbidden", "checkpoint_lost"] satisfies readonly (keyof typeof errorMessages)[];
 
-/** Messages of these codes that only people at the dashboard, or with a download, are told. */
+/** Messages of these codes that only people at the dashboard are told. */
 const OF_THE_DASHBOARD: readonly string[] = [
   ...errorNames("unauthorized", "noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"),
   ...errorNames("forbidden", "viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"),
   ...errorNames("forbidden", "signInMethod", "embedded", "otherInvitation"),
-  ...errorNames("rate_limited", "probes", "signIn", "invitations", "liveStreams", "session", "exports"),
-  ...errorNames("unavailable", "signIns"),
 ];
 
 function errorNames<Code extends (typeof SHOWN)[number]>(
