@@ -36,7 +36,7 @@ const [other = "", only = ""] = process.argv.slice(2);
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 40);
 const WARM_UP_TURNS = 4;
 const CITY = { stations: 1_800, bikes: 26_000, rides: 0 };
-const TRIPS = 100_000;
+const TRIPS = Number(process.env["BENCH_TRIPS"] ?? 100_000);
 const IMPORTS = Math.ceil(REPETITIONS / 5);
 /** How many rides a request starts or ends, how many requests run at once, and how often each of those starts and ends its rides. */
 const LOADS = [
