@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import { StatusMark, type Tone } from "./status.tsx";
 import "./toast.css";
@@ -35,12 +35,18 @@ export function showToast(tone: Tone, text: string): void {
 /** The container of all toasts, once per page. It always exists: screen readers announce only changes inside it. */
 export function Toasts() {
   const [toasts, setToasts] = useState(shown);
+  const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
     listeners.add(setToasts);
     return () => void listeners.delete(setToasts);
   }, []);
+  useEffect(() => {
+    // What is shown last is on top: a dialog that is open would lie above it.
+    ref.current?.hidePopover();
+    if (toasts.length > 0) ref.current?.showPopover();
+  }, [toasts]);
   return (
-    <div class="toasts" role="status" aria-live="polite">
+    <div ref={ref} class="toasts" role="status" aria-live="polite" popover="manual">
       {toasts.map(({ id, tone, text }) => (
         <div key={id} class="toast">
           <StatusMark tone={tone} />

@@ -33,13 +33,15 @@ it("the operator adds a partner, suspends it, resumes it, and removes it by typi
   await page.getByText(/for good. Its past reservations and the logs stay/).waitFor();
 });
 
-it("a name that another partner has is refused in words", async () => {
+it("a name that another partner has is refused in words, above the dialog", async () => {
   const { open } = await visitAs("operator admin");
   const page = await open("/operator/partners");
   await page.getByRole("button", { name: "Add a partner" }).click();
   await page.getByLabel("Name").fill("transit app");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText(/has the name "Transit App". Choose another./).waitFor();
+  await page.locator(".toasts:popover-open").waitFor();
+  expect(await page.locator("dialog[open]").count()).toBe(1);
   allow(/409/);
 });
 

@@ -13,6 +13,11 @@ const countOthers = statement(
      count(*) filter (where alive_until < now() - interval '1 hour') as dead
    from api_processes where process <> $1`,
 );
+// Half of the time for which a sign counts, and more than two of them: one that was killed right before is left out.
+const countSteady = statement(
+  "apiProcesses.countSteady",
+  "select count(*) as n from api_processes where alive_until > now() + interval '5 seconds'",
+);
 const deleteOne = statement("apiProcesses.delete", "delete from api_processes where process = $1");
 const deleteDead = statement(
   "apiProcesses.deleteDead",
@@ -27,9 +32,9 @@ export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs
   return n;
 }
 
-/** Returns how many processes answer requests now. */
+/** Returns how many processes have said in the last seconds that they answer requests. */
 export async function countApiProcesses(db: Queryable): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(countOthers, [""])).n;
+  return oneRow(await db.query<{ n: number }>(countSteady)).n;
 }
 
 /** Deletes a process that ends. */

@@ -130,6 +130,8 @@ interface ApiProcessesOptions {
   readonly onError: (error: unknown) => void;
   /** @param count another one than before */
   readonly onChange: (count: number) => void;
+  /** Milliseconds from the start without `onChange`: a process that was killed right before counts as well. */
+  readonly quietMs?: number;
   readonly heartbeatIntervalMs?: number;
   readonly watch?: WorkWatch | undefined;
 }
@@ -141,12 +143,15 @@ const ALIVE_MS = 10_000;
 
 /** Joins them. Resolves when the others are known, or cannot be. */
 export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
-  const { process, onError, onChange, watch, heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
+  const { process, onError, onChange, watch, quietMs = ALIVE_MS } = options;
+  const { heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
+  const quietUntil = monotonic() + quietMs;
   let count = 1;
+  let reported = 1;
   const work = async () => {
-    const others = await updateApiHeartbeat(db, process, ALIVE_MS);
-    if (others + 1 === count) return;
-    count = others + 1;
+    count = 1 + (await updateApiHeartbeat(db, process, ALIVE_MS));
+    if (count === reported || monotonic() < quietUntil) return;
+    reported = count;
     onChange(count);
   };
   const heartbeat = startPeriodic({ intervalMs, work, onError, watch });
