@@ -50,7 +50,7 @@ const WEEKEND_WEIGHTS = [6, 5, 3, 2, 1, 1, 3, 6, 11, 18, 25, 30, 32, 33, 33, 31,
 const WEEKEND_SHARE = 0.7;
 /** How much the weather moves a day. */
 const WEATHER = { least: 0.75, most: 1.15 };
-/** Nobody looks for a bike at more stations than this. */
+/** Maximum stations at which a rider looks for a bike. */
 const STATIONS_LOOKED_AT = 12;
 /** When vans have put the city in order, by its clocks. */
 const VANS_HOUR = 3;

@@ -6,7 +6,7 @@ export const JSON_TYPE = "application/json";
 
 /** The properties that decide the responses of an endpoint. */
 export interface EndpointTraits {
-  /** From the contract's metadata. */
+  /** The scope that the endpoint requires, from the contract's metadata. */
   readonly scope: string;
   /** Whether the endpoint answers with a list, page by page. */
   readonly isPaged: boolean;

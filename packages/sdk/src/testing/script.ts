@@ -26,7 +26,7 @@ export interface ScriptedStatus {
   /** Seconds, for `Retry-After`. Of 429 it is 1 if not said, of 503 it is 5. */
   readonly retryAfter?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** In place of an error's body. */
+  /** Replaces the body of the error. */
   readonly body?: unknown;
   /** Milliseconds of the machine's clock until it comes. */
   readonly delay?: number | undefined;

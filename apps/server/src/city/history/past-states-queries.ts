@@ -37,7 +37,7 @@ export async function insertPastStates(
   await tx.query(extend, [systemId, since]);
 }
 
-/** Deletes how a system's stations were created since an instant, except for the state that this led to: their past leads up to it. */
+/** Deletes the first states of stations that were created since an instant: their invented past replaces these. Keeps the latest state. */
 export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteCreationRows, [systemId, since]);
 }

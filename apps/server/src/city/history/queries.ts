@@ -7,6 +7,8 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FLAG_UNITS, STATUSES } from "./changes-state.rules.ts";
 import type { KnownHour } from "./typical.rules.ts";
 
+/* Reads sums: of one station, of pairs of stations, and of the whole system. */
+
 const hours = statement(
   "typical.hours",
   `select (extract(epoch from hour) * 1000)::float8 as at, to_char(hour at time zone $5, 'YYYY-MM-DD') as day,

@@ -450,7 +450,7 @@ const markDays = statement(
    on conflict (system_id, day) do nothing`,
 );
 
-/** Marks the days of hours, of which flows are to be summed again: those of past days now, those of today later. */
+/** Marks the days of these hours, so that their flows are summed again: past days at `now`, today at `todayAt`. */
 export async function insertFlowMarks(
   tx: Transaction,
   systemId: string,

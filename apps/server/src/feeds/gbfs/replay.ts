@@ -21,7 +21,7 @@ export interface ReplayOptions {
   readonly source: string;
   /** `station_status` documents, one a line; plain or gzip. */
   readonly file: string;
-  /** A `station_information` document. Without one, stations that are not known already wait for theirs. */
+  /** A `station_information` document. Without one, snapshots of unknown stations wait until one describes them. */
   readonly information?: string | undefined;
   /** Called after each snapshot with how many there were, and its `last_updated` in milliseconds since 1970. */
   readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;

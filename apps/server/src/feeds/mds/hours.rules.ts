@@ -5,8 +5,8 @@ import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 export const HOUR_MS = 3_600_000;
 
 /**
- * After the end of an hour, for so long it is not settled. Too low: agencies read hours that late reports still change. Too
- * high: they wait for longer.
+ * Milliseconds from the end of an hour until it is settled. Too low: agencies read hours that late reports still change.
+ * Too high: agencies wait for longer.
  */
 const SETTLE_MS = HOUR_MS;
 

@@ -94,7 +94,7 @@ export interface CheckResult {
   readonly subject?: string;
   /** The number of affected things, for checks that count. An acknowledged result is worse once the number doubles. */
   readonly count?: number;
-  /** The begin of the problem, or its deadline. */
+  /** When the problem began, or when it will. */
   readonly at?: Date | null;
   readonly link?: CheckLink;
 }

@@ -19,7 +19,7 @@ import {
 } from "../database-health/service.ts";
 import { type CheckResult, failure, ok, thresholds, warning } from "./check.ts";
 
-/** What is wrong with PostgreSQL, and with the processes that share it. */
+/* What is wrong with PostgreSQL, the processes that share it, a machine, and what it alone reaches. */
 
 const GB = 1e9;
 
@@ -109,8 +109,6 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
     "Start `serve --role worker`, which makes them.",
   );
 }
-
-/** What is wrong with a machine, and with what it alone reaches. */
 
 const GIB = 1024 ** 3;
 

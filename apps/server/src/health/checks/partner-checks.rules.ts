@@ -1,10 +1,9 @@
-/** What is wrong with keys, or soon will be, and with their requests. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import type { RequestCounts } from "@bikeshare/contract/console";
 import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint-context.ts";
 import { type CheckLink, type CheckName, type CheckResult, thresholds } from "./check.ts";
 
-/** Checks of a partner's webhooks. */
+/* What is wrong with a partner's webhooks and keys, or soon will be, and with their requests. */
 
 type PauseReason = keyof typeof pauseDescriptions;
 

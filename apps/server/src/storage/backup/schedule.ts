@@ -33,9 +33,9 @@ const CHECK_INTERVAL_MS = 60_000;
 const MAX_DRAFT_SILENCE_MS = 3_600_000;
 
 /**
- * Makes a backup whenever the newest in the directory is older than the interval, whatever was restarted meanwhile, and
- * then removes those beyond the newest few. Where another process makes one there, it leaves that to it. Other files of the
- * directory are left alone. Closing it ends the backup under way, which may need hours.
+ * Makes a backup whenever the newest in the directory is older than the interval, then removes those beyond the newest few.
+ * Leaves other files alone, and makes none while another process makes one there. Closing it ends a running backup, which
+ * may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
   const { directory, keep, clock, onBackup, watch } = options;

@@ -18,6 +18,8 @@ import {
 import type { Exchange, HeaderPair } from "./delivery-view.ts";
 import type { DeliveryPosition } from "./search-sql-fragments.ts";
 
+/* Deliveries as texts for other programs: a curl command, a CSV file. */
+
 export interface CurlInput extends PartnerScope {
   readonly deliveryId: string;
   /** `localhost`: a receiver that somebody develops on their own machine. */
