@@ -15,7 +15,7 @@ const FORMS = ["desktop-light", "desktop-dark", "phone-light", "phone-dark"] as 
 const SHEET = "contact-sheet.png";
 
 /** Pixels on the sheet. A page is cut where it is longer than its cell. */
-const CELL = { desktop: 360, phone: 98, height: 340 };
+const CELL = { desktop: 360, phone: 110, height: 240 };
 
 const words = process.argv.slice(2);
 const names = await screenshotNames();
@@ -24,7 +24,7 @@ if (names.length === 0) {
   process.exit(1);
 }
 const browser = await chromium.launch({ executablePath: await findChromium(), args: ["--no-sandbox"] });
-const page = await browser.newPage({ viewport: { width: 1_960, height: 800 } });
+const page = await browser.newPage({ viewport: { width: 2_040, height: 800 } });
 await page.goto(pathToFileURL(`${DIRECTORY}/`).href);
 await page.setContent(sheet(names), { waitUntil: "networkidle" });
 await page.screenshot({ path: join(DIRECTORY, SHEET), fullPage: true });
@@ -46,13 +46,14 @@ async function screenshotNames(): Promise<readonly string[]> {
 function sheet(pages: readonly string[]): string {
   const cells = pages.map(
     (name) =>
-      `<figure><figcaption>${name}</figcaption>${FORMS.map((form) => `<img class="${form}" src="${name}-${form}.png">`).join("")}</figure>`,
+      `<figure><figcaption>${name}</figcaption>${FORMS.map((form) => `<span class="${form}"><img src="${name}-${form}.png"></span>`).join("")}</figure>`,
   );
   return `<!doctype html><style>
     body { display: grid; grid-template-columns: repeat(2, auto); gap: 20px; margin: 20px; background: #8a8f98; font: 12px sans-serif }
     figure { display: flex; flex-wrap: wrap; gap: 6px; margin: 0 }
     figcaption { flex-basis: 100%; font-weight: 600 }
-    img { width: ${CELL.phone}px; height: ${CELL.height}px; object-fit: cover; object-position: top }
-    [class^="desktop"] { width: ${CELL.desktop}px }
+    span { width: ${CELL.phone}px; height: ${CELL.height}px; overflow: hidden }
+    span[class^="desktop"] { width: ${CELL.desktop}px }
+    img { display: block; width: 100% }
   </style>${cells.join("")}`;
 }

@@ -87,7 +87,8 @@ export async function runStatement(dataDir: string, statement: string): Promise<
   });
 }
 
-function environment(dataDir: string): NodeJS.ProcessEnv {
+/** The environment of a service for trying, on a free port. */
+export function environment(dataDir: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
     DATA_DIR: dataDir,

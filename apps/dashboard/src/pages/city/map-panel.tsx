@@ -1,6 +1,7 @@
 import type { StationMap } from "@bikeshare/contract/console";
 import type { ComponentChildren } from "preact";
 import { Icon } from "../../components/icon.tsx";
+import type { CityMapProps } from "../../components/map/city-map.tsx";
 import { Legend } from "../../components/map/legend.tsx";
 import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { useUrlState } from "../../layout/url-state.ts";
@@ -52,6 +53,34 @@ export function MapPanel(props: MapPanelProps) {
       {children}
       <Legend stations={map?.data ?? []} />
     </section>
+  );
+}
+
+interface FlowsMapProps {
+  readonly map: StationMap | undefined;
+  readonly stationId: string;
+  readonly flows: NonNullable<CityMapProps["flows"]>;
+  readonly onSelect: (id: string) => void;
+}
+
+/** The rides from and to one station, as arcs. The lists beside it name the same stations. */
+export function StationFlowsMap({ map, stationId, flows, onSelect }: FlowsMapProps) {
+  const Map = useLazy(cityMap);
+  return (
+    <div class="city-map-view station-flows-map">
+      {Map === undefined || map === undefined ? (
+        <div class="map" role="status" aria-label="The map is loading" aria-busy="true" />
+      ) : (
+        <Map
+          label="Map of the rides from and to this station"
+          stations={map.data}
+          tiles={map.tiles}
+          selectedId={stationId}
+          flows={flows}
+          onSelect={(id) => id !== undefined && id !== stationId && onSelect(id)}
+        />
+      )}
+    </div>
   );
 }
 

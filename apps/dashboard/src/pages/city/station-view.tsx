@@ -1,7 +1,7 @@
 import type { StationTypical } from "@bikeshare/contract";
 import type { MappedStation, StationFlows, StationWeek } from "@bikeshare/contract/console";
-import { useState } from "preact/hooks";
-import { Link } from "wouter-preact";
+import { useMemo, useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import type { ChartNote } from "../../components/chart.tsx";
@@ -10,7 +10,8 @@ import { SelectField } from "../../components/field.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { availabilityLabels, availabilityOf, capacityOf, closedReason } from "../../components/map/availability.ts";
 import { AvailabilityMark } from "../../components/map/legend.tsx";
-import type { Viewer } from "./city-data.ts";
+import { useStations, type Viewer } from "./city-data.ts";
+import { StationFlowsMap } from "./map-panel.tsx";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart, lastingText } from "./times.ts";
 import "./city.css";
 
@@ -254,9 +255,19 @@ export function StationFlowsView({ systemId, stationId, addressOf }: FlowsProps)
       api.systemSums.flows({ params: { system_id: systemId, id: stationId }, query: {}, signal }),
     staleTime: 600_000,
   });
+  const { data: map } = useStations({ systemId, partnerId: undefined });
+  const [, navigate] = useLocation();
+  const flows = useMemo(
+    () => [
+      ...(data?.out ?? []).map(({ station_id: to, rides }) => ({ from: stationId, to, rides })),
+      ...(data?.in ?? []).map(({ station_id: from, rides }) => ({ from, to: stationId, rides })),
+    ],
+    [data, stationId],
+  );
   if (data === undefined && error !== null) return <ErrorState error={error} onRetry={() => void refetch()} />;
   return (
     <section class="station-flows" aria-label="Rides from and to other stations">
+      <StationFlowsMap map={map} stationId={stationId} flows={flows} onSelect={(id) => navigate(addressOf(id))} />
       <Flows title="Rides go to" flows={data?.out} total={data?.rides_out ?? 0} addressOf={addressOf} />
       <Flows title="Rides come from" flows={data?.in} total={data?.rides_in ?? 0} addressOf={addressOf} />
     </section>

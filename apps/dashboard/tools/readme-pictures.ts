@@ -1,0 +1,144 @@
+/**
+ * Takes the pictures of the README from the sample city that `start` makes: the city's page and a failed delivery, in both
+ * themes. Their order of size is checked, because everybody who reads the README loads them.
+ *
+ * Usage: `readme-pictures.ts`, from the repository's own Node.js
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+import { findChromium } from "../test/browser/chromium.ts";
+import { callAs } from "../test/browser/console-client.ts";
+import { environment } from "../test/browser/service.ts";
+import { acceptInvitation } from "../test/browser/world.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const PICTURES = join(ROOT, "docs/pictures");
+const MAX_BYTES = 150_000;
+/** Less, and letters have shadows. */
+const QUALITY = 82;
+/** Wide enough for a list with a detail beside it. */
+const WINDOW = { width: 1360, height: 850 };
+const PATIENCE_MS = 180_000;
+/** Until charts and map are drawn, and nothing moves. */
+const SETTLED_MS = 3_000;
+
+/** What `start --json` prints when it is ready. */
+interface Started {
+  readonly url: string;
+  readonly sign_in: { readonly operator: string; readonly partner: string };
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-pictures-"));
+// As root PostgreSQL runs under another account, which must be able to enter.
+await chmod(dataDir, 0o711);
+const receiver = createServer((request, response) => {
+  request.resume();
+  response.writeHead(401, { "content-type": "application/json" });
+  response.end('{"error":"no signature matches"}');
+});
+receiver.listen(0, "127.0.0.1");
+await once(receiver, "listening");
+const service = spawn(
+  process.execPath,
+  ["--conditions=@bikeshare/source", "apps/server/bikeshare.mjs", "start", "--json"],
+  {
+    cwd: ROOT,
+    env: environment(dataDir),
+    stdio: ["ignore", "pipe", "inherit"],
+  },
+);
+const browser = await chromium.launch({ executablePath: await findChromium(), args: ["--no-sandbox"] });
+try {
+  await takePictures(await started());
+} finally {
+  await browser.close();
+  receiver.close();
+  service.kill();
+  await once(service, "exit");
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function started(): Promise<Started> {
+  for await (const line of createInterface(service.stdout)) {
+    const event = JSON.parse(line) as Partial<Started>;
+    if (event.url !== undefined && event.sign_in !== undefined) return event as Started;
+  }
+  throw new Error("`start` ended before it was ready");
+}
+
+async function takePictures({ url, sign_in: links }: Started): Promise<void> {
+  const [operator, partner] = [
+    await acceptInvitation(url, links.operator, "Ada Lovelace"),
+    await acceptInvitation(url, links.partner, "Grace Hopper"),
+  ];
+  const client = await callAs(partner, url);
+  const [membership] = (await client.session.get()).memberships;
+  const partnerId = membership?.partner_id ?? "";
+  const params = { system_id: membership?.system_id ?? "", partner_id: partnerId };
+  const { port } = receiver.address() as AddressInfo;
+  await client.webhook.set({
+    params,
+    body: { url: `http://127.0.0.1:${port}/hooks`, events: ["ride.started", "ride.completed"] },
+  });
+  const delivery = await failedDelivery(client, params);
+  await mkdir(PICTURES, { recursive: true });
+  for (const theme of ["light", "dark"] as const) {
+    await takePicture(`city-${theme}`, theme, operator, `${url}/dashboard/operator/overview`);
+    await takePicture(
+      `delivery-${theme}`,
+      theme,
+      partner,
+      `${url}/dashboard/partners/${partnerId}/deliveries/${delivery}`,
+    );
+  }
+}
+
+async function failedDelivery(
+  client: Awaited<ReturnType<typeof callAs>>,
+  params: { readonly system_id: string; readonly partner_id: string },
+): Promise<string> {
+  const end = performance.now() + PATIENCE_MS;
+  while (performance.now() < end) {
+    const { data } = await client.deliveries.list({ params, query: { status: "failing" } });
+    const [newest] = data;
+    if (newest !== undefined) return newest.id;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1_000);
+    });
+  }
+  throw new Error("the sample city has sent no webhook");
+}
+
+async function takePicture(name: string, theme: "light" | "dark", cookie: string, address: string): Promise<void> {
+  const context = await browser.newContext({
+    viewport: WINDOW,
+    colorScheme: theme,
+    locale: "en-GB",
+    reducedMotion: "reduce",
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const [cookieName = "", value = ""] = cookie.split("=");
+  await context.addCookies([
+    { name: cookieName, value, url: new URL(address).origin, httpOnly: true, sameSite: "Lax" },
+  ]);
+  const page = await context.newPage();
+  await page.goto(address);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
+  if (name.startsWith("city"))
+    await page.getByRole("region", { name: "Empty and full stations" }).getByRole("link").first().waitFor();
+  await page.waitForTimeout(SETTLED_MS);
+  const path = join(PICTURES, `${name}.jpg`);
+  await page.screenshot({ path, type: "jpeg", quality: QUALITY });
+  await context.close();
+  const { size } = await stat(path);
+  process.stdout.write(`${path}: ${size} bytes\n`);
+  if (size > MAX_BYTES) throw new Error(`${name} is larger than ${MAX_BYTES} bytes`);
+}
