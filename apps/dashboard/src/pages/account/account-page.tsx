@@ -1,7 +1,7 @@
 import type { Account } from "@bikeshare/contract/console";
 import { api, queries } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
-import { Button } from "../../components/button.tsx";
+import { Button, ButtonLink } from "../../components/button.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
@@ -35,7 +35,7 @@ export function AccountPage() {
         {person.name}, {person.email}
       </PageHeader>
       {hasNothing && (
-        <Notice tone="warning" title="Add a way to sign in">
+        <Notice tone="warning" title="Add a way to sign in" actions={<ButtonLink href="/">To the overview</ButtonLink>}>
           The link that brought you here works once. Add a passkey now, or set a password: within ten minutes of signing
           in you need no further proof.
         </Notice>

@@ -54,16 +54,18 @@ function Subject({ act: { subject, subject_name: name, partner_id }, url }: Subj
 
 /** The entries shown at once: more make a row too tall. */
 const SHOWN_ENTRIES = 3;
+const SHOWN_LENGTH = 160;
 
 function Detail({ detail }: Pick<ShownAct, "detail">) {
   const entries = Object.entries(detail).filter(([name, value]) => value !== null && name !== "partner_id");
   if (entries.length === 0) return null;
   const texts = entries.map(([name, value]) => `${name}: ${valueText(value)}`);
-  if (texts.length <= SHOWN_ENTRIES) return <span class="act-detail">{texts.join(", ")}</span>;
+  const all = texts.join(", ");
+  if (texts.length <= SHOWN_ENTRIES && all.length <= SHOWN_LENGTH) return <span class="act-detail">{all}</span>;
   return (
     <details class="act-detail">
-      <summary>{texts.slice(0, 2).join(", ")}, …</summary>
-      {texts.slice(2).map((text) => (
+      <summary>{texts.slice(0, 2).join(", ").slice(0, SHOWN_LENGTH)} …</summary>
+      {texts.map((text) => (
         <div key={text}>{text}</div>
       ))}
     </details>

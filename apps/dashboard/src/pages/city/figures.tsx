@@ -108,8 +108,13 @@ function longestText(longest: Glance["stations"]["empty"]["data"][number] | unde
   return `${lastingText(Date.parse(now) - Date.parse(longest.since))}: ${longest.name}`;
 }
 
+const WEEK_MS = 7 * 86_400_000;
+
 /** Compares until the same time of day: half a day with a whole one says nothing. */
-function usualText({ today, usual_until_now: usual }: Glance["rides"]): string {
+function usualText({ today, before, usual_until_now: usual }: Glance["rides"]): string {
   if (usual === null || usual === 0) return "nothing to compare with yet";
-  return `${comparedText(today.until_now, usual)}: usually ${count(usual)} by now`;
+  const [last] = before;
+  const isLastWeek = last !== undefined && Date.parse(today.day) - Date.parse(last.day) === WEEK_MS;
+  const lastWeek = isLastWeek ? `, ${count(last.until_now)} a week ago` : "";
+  return `${comparedText(today.until_now, usual)}: usually ${count(usual)} by now${lastWeek}`;
 }

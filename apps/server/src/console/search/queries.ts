@@ -98,14 +98,20 @@ const subjectNames = statement(
   "search.subjectNames",
   `select 'station' as kind, id, name from stations where system_id = $1 and id = any($2)
    union all select 'bike', id, number from bikes where system_id = $1 and id = any($2) and number is not null
+   union all select 'region', id, name from regions where system_id = $1 and id = any($2)
+   union all select 'system', system_id, name from systems where system_id = $1 and system_id = any($2)
    union all select 'partner', id, name from partners where system_id = $1 and id = any($2)
+   union all (
+     select 'webhook', e.id, 'Webhook of ' || p.name
+     from webhook_endpoints e join partners p on p.system_id = $1 and p.id = e.partner_id
+     where e.system_id = $1 and e.id = any($2))
    union all select 'key', id, name from keys where system_id = $1 and id = any($2) and name is not null
    union all select 'person', id, name from people where id = any($2)`,
 );
 
 /** A thing of any kind, and what people call it. */
 export interface NamedSubject {
-  readonly kind: "station" | "bike" | "partner" | "key" | "person";
+  readonly kind: "station" | "bike" | "region" | "system" | "partner" | "webhook" | "key" | "person";
   readonly id: string;
   readonly name: string;
 }

@@ -51,7 +51,7 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
 }
 
 /** The first words of actions whose subjects have ids that the operator gives, which other kinds may have too. */
-const GIVEN_IDS = ["station", "bike"];
+const GIVEN_IDS = ["station", "bike", "region"];
 
 /**
  * Returns what people call the subjects of acts, by the acts' places; undefined: it has no name, or is gone.
