@@ -69,7 +69,8 @@ it(
   // Many starts, each of which a busy machine makes many times longer.
   { timeout: 600_000 },
   async () => {
-    const random = seededRandom(18);
+    // Its first six draws have each victim twice.
+    const random = seededRandom(19);
     let user: User = await harness.startUser();
     await query(user.connectionString, "create table acknowledged_row (id integer primary key, filling text)");
     const writers = startWriters(() => user.connectionString);
