@@ -132,7 +132,7 @@ export const errorMessages = {
     device: "There is no vehicle with this device_id.",
     hourAhead: "The hour is not over yet. Ask again after {at}.",
     hourBefore: "The hour lies before the service began, at {since}.",
-    hourPast: "The hour is no longer kept: events are kept for {days} days.",
+    hourPast: "The hour lies more than {days} days back, and is no longer read.",
     alert: "There is no alert with this id, or it ended long ago.",
     bike: "There is no bike with this id.",
     description: "You have set nothing of {id} that could be removed.",

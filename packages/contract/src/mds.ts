@@ -1,7 +1,15 @@
 import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import { type EndpointMetadata, noQuery } from "./endpoint.ts";
-import { mdsError, mdsEvents, mdsToken, mdsTokenError, mdsVehicles, mdsVehiclesStatus } from "./mds/resources.ts";
+import {
+  mdsError,
+  mdsEvents,
+  mdsToken,
+  mdsTokenError,
+  mdsTrips,
+  mdsVehicles,
+  mdsVehiclesStatus,
+} from "./mds/resources.ts";
 import { MDS_SCOPE } from "./mds/words.ts";
 import { issueText } from "./messages.ts";
 import { givenOnce } from "./values.ts";
@@ -102,6 +110,15 @@ export const mdsContract = c.router(
       pathParams: deviceParams,
       query: noQuery,
       responses: { 200: mdsVehiclesStatus, 404: mdsError, ...errors },
+    },
+    trips: {
+      method: "GET",
+      path: "/mds/trips",
+      summary: "The trips of an hour",
+      description: "Those that ended in it. 202 until an hour after its end; a late or corrected ride changes it.",
+      metadata,
+      query: z.object({ end_time: hourParam }).strict(),
+      responses: { 200: mdsTrips, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },
     },
     historicalEvents: {
       method: "GET",

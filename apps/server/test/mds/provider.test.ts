@@ -7,6 +7,7 @@ import {
   type MdsEvent,
   mdsEvents,
   mdsToken,
+  mdsTrips,
   mdsVehicles,
   mdsVehiclesStatus,
 } from "@bikeshare/contract/mds";
@@ -15,6 +16,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
+import { correctRides } from "../../src/city/fleet/past-rides.ts";
 import { cancelReservation } from "../../src/city/fleet/reservation-commands.ts";
 import { startRides } from "../../src/city/fleet/start-rides.ts";
 import { upsertStations } from "../../src/city/fleet/station-commands.ts";
@@ -156,6 +158,30 @@ describe("a day of vehicles", () => {
     expect(events.at(-1)).toMatchObject({ event_types: ["located"], timestamp: Date.parse(at) });
   });
 
+  it("lists the trips that ended in the hour, with where they began and ended, and a correction of one", async () => {
+    const trips = async () => {
+      const body = await read(`/mds/trips?end_time=${hour}`);
+      expectOfficial("get-trips-end_time", body);
+      return mdsTrips.parse(body).trips;
+    };
+    const before = await trips();
+    // The cancelled ride is no trip, and one is under way.
+    expect(before).toHaveLength(1);
+    expect(before[0]).toMatchObject({
+      duration: 300,
+      start_location: { lat: 59.9, lng: 10.7 },
+      end_location: { lat: 59.91, lng: 10.71 },
+      distance: 1244,
+      parking_category: "rack",
+    });
+    const [end] = (await eventsIn(hour)).filter(({ event_types: [type] }) => type === "trip_end");
+    expect(end?.trip_ids).toEqual([before[0]?.trip_id]);
+    await correctRides(mds.app, mds.app.systemId, [{ item: { id: "r1", end_station_id: "A", distance_meters: 700 } }]);
+    const [after] = await trips();
+    expect(after).toMatchObject({ distance: 700, end_location: { lat: 59.9 }, trip_id: before[0]?.trip_id });
+    expect(after?.publication_time).toBeGreaterThan(before[0]?.publication_time ?? 0);
+  });
+
   it("lists vehicles, and each by its id", async () => {
     const body = await read("/mds/vehicles");
     expectOfficial("get-vehicles", body);
@@ -237,7 +263,12 @@ it("pages vehicles by links that lead to each once", async () => {
 });
 
 describe("who may read", () => {
-  const paths = ["/mds/vehicles", "/mds/vehicles/status", "/mds/events/historical?event_time=2026-01-01T00"];
+  const paths = [
+    "/mds/vehicles",
+    "/mds/vehicles/status",
+    "/mds/events/historical?event_time=2026-01-01T00",
+    "/mds/trips?end_time=2026-01-01T00",
+  ];
 
   it("answers 401 without credentials, 403 to partners' and the operator's keys, 406 without the version", async () => {
     const partner = await mds.app.issue({ scopes: [...scopeNames] });
@@ -365,6 +396,7 @@ it("names no endpoint that it does not serve", () => {
     "vehicle",
     "vehiclesStatus",
     "vehicleStatus",
+    "trips",
     "historicalEvents",
   ]);
 });

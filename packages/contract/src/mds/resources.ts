@@ -84,6 +84,29 @@ export type MdsVehiclesStatus = z.infer<typeof mdsVehiclesStatus>;
 
 export const mdsEvents = namedObject("MdsEvents", "The events of an hour.", { version, events: z.array(mdsEvent) });
 
+export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled rides are none.", {
+  trip_id: tripId,
+  device_id: deviceId,
+  provider_id: providerId,
+  start_time: milliseconds,
+  end_time: milliseconds,
+  duration: z.number().int().min(0).describe("Seconds"),
+  start_location: location,
+  end_location: location,
+  distance: z.number().int().min(0).describe("Metres; where the operator tells none, of the straight line"),
+  publication_time: milliseconds.describe("When it was last reported or corrected"),
+  parking_category: z
+    .enum(["rack", "corral"])
+    .optional()
+    .describe("Where it ended at a station: virtual ones are corrals"),
+});
+export type MdsTrip = z.infer<typeof mdsTrip>;
+
+export const mdsTrips = namedObject("MdsTrips", "The trips that ended in an hour.", {
+  version,
+  trips: z.array(mdsTrip),
+});
+
 export const mdsError = namedObject("MdsError", "An error, as MDS has it.", {
   error: z.string().describe("A code of the catalogue; `hour_not_settled` with 202"),
   error_description: z.string(),

@@ -124,19 +124,21 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
   if (isIssue(end)) return results.failed(index, item.id, "invalid_parameter", ...end);
   if (!hasKnownStations(entry, batch)) return undefined;
   const stationId = item.end_station_id ?? null;
+  const location = endLocation(item, stations);
   const ended: EndedRide = {
     ...ride,
     status: "completed",
     ended_at: end.at,
     updated_at: command.now,
     end_station_id: stationId,
+    end_lat: location.reported_lat,
+    end_lon: location.reported_lon,
     distance_meters: item.distance_meters ?? ride.distance_meters,
     end_reason: item.end_reason ?? endReasonAt(stationId),
     ...rideLength(ride.started_at.getTime(), end.at.getTime()),
   };
   const bike = bikeOn(ride, batch);
   if (bike === undefined) return { ride: ended, warning: end.warning, bike, facts: {} };
-  const location = endLocation(item, stations);
   const facts = backFromRide(bike, end.at, location);
   return { ride: ended, warning: availableAgain(bike, facts) ?? end.warning, bike, facts, location };
 }
@@ -154,6 +156,8 @@ function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finis
     ended_at: endedAt,
     updated_at: now,
     end_station_id: isSeen ? bike.reported_station_id : null,
+    end_lat: isSeen ? bike.reported_lat : null,
+    end_lon: isSeen ? bike.reported_lon : null,
     end_reason: entry.item.end_reason,
     ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
   };

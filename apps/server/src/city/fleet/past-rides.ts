@@ -177,6 +177,8 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
     rider_category: item.rider_category ?? null,
     end_reason: item.end_reason ?? (endStation === null ? null : "returned"),
     reservation_id: null,
+    // Its stations have positions.
+    ...{ start_lat: null, start_lon: null, end_lat: null, end_lon: null },
     ...rideLength(startedAt.getTime(), endedAt.getTime()),
   };
 }
@@ -325,7 +327,12 @@ function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): En
     ...ride,
     ended_at: endedAt,
     start_station_id: item.start_station_id === undefined ? ride.start_station_id : item.start_station_id,
+    ...(item.start_station_id !== undefined &&
+      item.start_station_id !== ride.start_station_id && { start_lat: null, start_lon: null }),
     end_station_id: endStation,
+    ...(item.lat !== undefined || endStation !== ride.end_station_id
+      ? { end_lat: item.lat ?? null, end_lon: item.lon ?? null }
+      : {}),
     distance_meters: item.distance_meters === undefined ? ride.distance_meters : item.distance_meters,
     rider_category: item.rider_category === undefined ? ride.rider_category : item.rider_category,
     end_reason: item.end_reason ?? correctedEndReason(ride, endStation),

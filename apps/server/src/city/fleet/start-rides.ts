@@ -62,6 +62,12 @@ async function start(
   command.countRides(started.map((ride) => ride.started_at));
 }
 
+/** Returns where a bike was when its ride began; null where the operator names another station, which has its own. */
+function startPosition({ start_station_id: stationId }: RideStart, bike: BikeState) {
+  const isThere = stationId === undefined || stationId === bike.reported_station_id;
+  return { start_lat: isThere ? bike.reported_lat : null, start_lon: isThere ? bike.reported_lon : null };
+}
+
 /** Returns where a ride started: where its bike was, unless the operator names another station. */
 function startLocation({ start_station_id: stationId }: RideState, bike: BikeState): ReportedLocation | undefined {
   if (stationId === bike.reported_station_id) return undefined;
@@ -187,5 +193,8 @@ function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservat
     end_reason: null,
     is_countable: null,
     reservation_id: reservationId,
+    ...startPosition(item, bike),
+    end_lat: null,
+    end_lon: null,
   };
 }

@@ -196,3 +196,56 @@ export async function findStateOfHour(
 ): Promise<{ readonly n: number; readonly recorded_at: Date | null }> {
   return oneRow(await db.query<{ n: number; recorded_at: Date | null }>(stateOfHour, [systemId, day, start, to]));
 }
+
+/** A ride that has ended, with the positions of its ends: its own, or those of its stations. */
+export interface TripRow extends Pick<Tables["rides"], "id" | "bike_id" | "started_at" | "updated_at"> {
+  readonly ended_at: Date;
+  readonly duration_seconds: number;
+  readonly distance_meters: number | null;
+  readonly start_lat: number | null;
+  readonly start_lon: number | null;
+  readonly end_lat: number | null;
+  readonly end_lon: number | null;
+  /** Null: it ended outside a station. */
+  readonly is_virtual_end: boolean | null;
+}
+
+// Bikes of feeds change their ids, and a trip file without bikes has a new one for each ride: MDS can name neither.
+const endedIn = `from rides r left join bikes b on b.system_id = $1 and b.id = r.bike_id
+  where r.system_id = $1 and r.ended_at >= $2::timestamptz and r.ended_at < $3::timestamptz and r.status = 'completed'
+    and coalesce(b.source, 'operator') = 'operator' and r.bike_id <> r.source || ':ride:' || r.id`;
+const listTripRows = statement(
+  "mds.listTrips",
+  `select r.id, r.bike_id, r.started_at, r.ended_at, r.updated_at, r.duration_seconds, r.distance_meters,
+     coalesce(r.start_lat, origin.lat) as start_lat, coalesce(r.start_lon, origin.lon) as start_lon,
+     coalesce(r.end_lat, target.lat) as end_lat, coalesce(r.end_lon, target.lon) as end_lon,
+     target.is_virtual_station as is_virtual_end
+   from (select r.* ${endedIn} and (r.ended_at, r.id) > ($4::timestamptz, $5) order by r.ended_at, r.id limit $6) as r
+   left join stations origin on origin.system_id = $1 and origin.id = r.start_station_id
+   left join stations target on target.system_id = $1 and target.id = r.end_station_id
+   order by r.ended_at, r.id`,
+);
+const stateOfTripHour = statement(
+  "mds.stateOfTrips",
+  `select count(*) as n, max(r.updated_at) as recorded_at ${endedIn}`,
+);
+
+/** Returns rides that ended in an hour and follow a position, in the order of their ends. */
+export function listTrips(
+  db: QueryRunner,
+  systemId: string,
+  { from: start, to }: LogHour,
+  after: Pick<TripRow, "ended_at" | "id">,
+  limit: number,
+): Promise<TripRow[]> {
+  return db.query<TripRow>(listTripRows, [systemId, start, to, after.ended_at, after.id, limit]);
+}
+
+/** Returns how many rides ended in an hour, and when one of them was last written. */
+export async function findStateOfTrips(
+  db: QueryRunner,
+  systemId: string,
+  { from: start, to }: LogHour,
+): Promise<{ readonly n: number; readonly recorded_at: Date | null }> {
+  return oneRow(await db.query<{ n: number; recorded_at: Date | null }>(stateOfTripHour, [systemId, start, to]));
+}

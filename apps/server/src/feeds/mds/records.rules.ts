@@ -1,13 +1,14 @@
 import {
   type MdsEvent,
   type MdsTelemetry,
+  type MdsTrip,
   type MdsVehicle,
   mdsVehicle,
   type MdsVehicleStatus,
 } from "@bikeshare/contract/mds";
 import type { VehicleEvent } from "../../city/fleet/vehicle-events.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
-import type { EventRow, VehicleRow } from "./queries.ts";
+import type { EventRow, TripRow, VehicleRow } from "./queries.ts";
 
 const formFactors = mdsVehicle.shape.vehicle_type.options;
 const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
@@ -75,4 +76,36 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordConte
     trip_ids: event.vehicle_state === "on_trip" ? (event.trip_ids ?? null) : null,
     journey_id: null,
   };
+}
+
+/** Returns a ride as agencies see it; undefined of one that began or ended nowhere known. */
+export function tripRecord(row: TripRow, { providerId, uuid }: RecordContext): MdsTrip | undefined {
+  const { start_lat, start_lon, end_lat, end_lon } = row;
+  if (start_lat === null || start_lon === null || end_lat === null || end_lon === null) return undefined;
+  const from = { lat: start_lat, lng: start_lon };
+  const to = { lat: end_lat, lng: end_lon };
+  return {
+    trip_id: uuid("trip", row.id),
+    device_id: uuid("device", row.bike_id),
+    provider_id: providerId,
+    start_time: row.started_at.getTime(),
+    end_time: row.ended_at.getTime(),
+    duration: row.duration_seconds,
+    start_location: from,
+    end_location: to,
+    distance: row.distance_meters ?? Math.round(metersBetween(from, to)),
+    publication_time: row.updated_at.getTime(),
+    ...(row.is_virtual_end !== null && { parking_category: row.is_virtual_end ? "corral" : "rack" }),
+  };
+}
+
+const EARTH_RADIUS_METERS = 6_371_008;
+
+/** Returns the length of the shortest way over a sphere (haversine). */
+function metersBetween(a: MdsTrip["start_location"], b: MdsTrip["start_location"]): number {
+  const radians = (degrees: number) => (degrees * Math.PI) / 180;
+  const halfSquared = (degrees: number) => Math.sin(radians(degrees) / 2) ** 2;
+  const cosines = Math.cos(radians(a.lat)) * Math.cos(radians(b.lat));
+  const angle = halfSquared(b.lat - a.lat) + cosines * halfSquared(b.lng - a.lng);
+  return 2 * EARTH_RADIUS_METERS * Math.asin(Math.min(1, Math.sqrt(angle)));
 }

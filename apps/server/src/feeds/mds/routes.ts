@@ -5,8 +5,16 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { endpointOf, partnerOf } from "../../http/authenticate.ts";
 import type { CursorCipher } from "../../http/cursor.ts";
 import { answerHour, type HeaderWriter, type HourContext } from "./hour-routes.ts";
-import { eventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
-import { type Agency, agencyOf, eventsOfHour, vehicleOfDevice, vehiclePage, type VehicleRow } from "./service.ts";
+import { eventRecord, statusRecord, tripRecord, vehicleRecord } from "./records.rules.ts";
+import {
+  type Agency,
+  agencyOf,
+  eventsOfHour,
+  tripsOfHour,
+  vehicleOfDevice,
+  vehiclePage,
+  type VehicleRow,
+} from "./service.ts";
 import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
 
 export interface MdsContext extends HourContext {
@@ -57,6 +65,13 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
       return tokenAnswer(await judgeCredentials(body, request.headers.authorization, context.tokens));
     },
     ...vehicleRoutes(context),
+    trips: async ({ query: { end_time: hour }, request, reply }) =>
+      answerHour(context, { request, reply }, hour, {
+        path: "/mds/trips",
+        list: "trips",
+        open: (agency) => tripsOfHour(context, agency, hour),
+        record: tripRecord,
+      }),
     historicalEvents: async ({ query: { event_time: hour }, request, reply }) =>
       answerHour(context, { request, reply }, hour, {
         path: "/mds/events/historical",

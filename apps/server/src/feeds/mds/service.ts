@@ -1,6 +1,7 @@
 import { serviceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
+import type { QueryRunner } from "../../storage/db/database.ts";
 import type { FilteredReads, ListReader } from "../../storage/lists/read-context.ts";
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { HOUR_MS, isSettled } from "./hours.rules.ts";
@@ -9,11 +10,14 @@ import {
   type EventRow,
   findAgency,
   findStateOfHour,
+  findStateOfTrips,
   findVehicle,
   type LogHour,
   listEvents,
+  listTrips,
   listVehicleIds,
   listVehicles,
+  type TripRow,
   type VehicleRow,
 } from "./queries.ts";
 import type { RecordContext } from "./records.rules.ts";
@@ -124,26 +128,62 @@ const BATCH_SIZE = 1_000;
  * @param hour its start, milliseconds since 1970
  * @throws ServiceError `not_found` for an hour that never has events
  */
-export async function eventsOfHour(
+export function eventsOfHour(
+  reads: AgencyReads,
+  agency: Agency,
+  hour: number,
+): Promise<SettledHour<EventRow> | undefined> {
+  return settledHour(reads, agency, hour, {
+    state: findStateOfHour,
+    list: (db, systemId, span, last: EventRow | undefined) =>
+      listEvents(db, systemId, span, last ?? { at: span.from, id: "00000000-0000-0000-0000-000000000000" }, BATCH_SIZE),
+  });
+}
+
+/** Like `eventsOfHour`, of the rides that ended in the hour. */
+export function tripsOfHour(
+  reads: AgencyReads,
+  agency: Agency,
+  hour: number,
+): Promise<SettledHour<TripRow> | undefined> {
+  return settledHour(reads, agency, hour, {
+    state: findStateOfTrips,
+    list: (db, systemId, span, last: TripRow | undefined) =>
+      listTrips(db, systemId, span, last ?? { ended_at: span.from, id: "" }, BATCH_SIZE),
+  });
+}
+
+/** The statements that read an hour of a list. */
+interface HourReads<Row> {
+  readonly state: (
+    db: QueryRunner,
+    systemId: string,
+    span: LogHour,
+  ) => Promise<{ readonly n: number; readonly recorded_at: Date | null }>;
+  /** @param last the last row of the batch before */
+  readonly list: (db: QueryRunner, systemId: string, span: LogHour, last: Row | undefined) => Promise<readonly Row[]>;
+}
+
+async function settledHour<Row>(
   { filtered, clock }: AgencyReads,
   { whose, loggedSince }: Agency,
   hour: number,
-): Promise<SettledHour<EventRow> | undefined> {
+  { state, list }: HourReads<Row>,
+): Promise<SettledHour<Row> | undefined> {
   if (!isSettled(hour, { now: clock(), since: loggedSince })) return undefined;
   const span: LogHour = { day: dayOf(hour), from: new Date(hour), to: new Date(hour + HOUR_MS) };
-  const state = await filtered.read(whose, (db) => findStateOfHour(db, whose.systemId, span));
+  const { n, recorded_at: recordedAt } = await filtered.read(whose, (db) => state(db, whose.systemId, span));
   async function* batches() {
-    let after: Pick<EventRow, "at" | "id"> | undefined = { at: span.from, id: "00000000-0000-0000-0000-000000000000" };
-    while (after !== undefined) {
-      const from: Pick<EventRow, "at" | "id"> = after;
-      const rows: EventRow[] = await filtered.read(whose, (db) =>
-        listEvents(db, whose.systemId, span, from, BATCH_SIZE),
-      );
+    let last: Row | undefined;
+    for (;;) {
+      const from = last;
+      const rows = await filtered.read(whose, (db) => list(db, whose.systemId, span, from));
       if (rows.length > 0) yield rows;
-      after = rows.length === BATCH_SIZE ? rows.at(-1) : undefined;
+      if (rows.length < BATCH_SIZE) return;
+      last = rows.at(-1);
     }
   }
-  return { version: `${state.n} ${state.recorded_at?.getTime() ?? 0}`, batches };
+  return { version: `${n} ${recordedAt?.getTime() ?? 0}`, batches };
 }
 
 /** Writes into the audit log which hour an agency reads of where vehicles and their riders went. */
