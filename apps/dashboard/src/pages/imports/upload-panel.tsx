@@ -135,6 +135,16 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
   return <UnderWay upload={upload} sending={sending} actions={actions} />;
 }
 
+/** Beyond it a file was read and its import is recorded. */
+const BEGUN_SHARE = 0.25;
+
+/** Leads to the page of an import; null: nothing was written. */
+function ImportLink({ id }: { readonly id: string | null }) {
+  const url = useUrlState();
+  if (id === null) return null;
+  return <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>Report and undo</ButtonLink>;
+}
+
 function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
   const isSent = state === "receiving";
@@ -153,18 +163,19 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
       tone="progress"
       title={`${verb} ${name}`}
       actions={
-        actions &&
-        !(isImport && state === "running") && (
-          <Button pending={actions.isPending && !isSent} onClick={actions.discard}>
-            Cancel
-          </Button>
-        )
+        isImport && state === "running"
+          ? share > BEGUN_SHARE && <ImportLink id={upload.import_id} />
+          : actions && (
+              <Button pending={actions.isPending && !isSent} onClick={actions.discard}>
+                Cancel
+              </Button>
+            )
       }
     >
       <p>
         {texts[state as keyof typeof texts]} {sending === undefined && by !== null && `By ${by}.`}{" "}
         {isSent && sending !== undefined && "Keep this tab open."}
-        {isImport && state === "running" && "To take it back, undo the import in the list below."}
+        {isImport && state === "running" && "It can be undone at any time."}
       </p>
       <progress value={done} max={1} aria-label={`${verb} ${name}`} />
     </Notice>
@@ -172,17 +183,12 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
 }
 
 function Done({ upload: { result, import_id: id, file_name: name } }: Pick<StepProps, "upload">) {
-  const url = useUrlState();
   const number = (n: number) => n.toLocaleString("en");
   return (
     <Notice
       tone="success"
       title={result === null ? `${name} is imported` : `${number(result.created)} rides of ${name} are imported`}
-      actions={
-        id !== null && (
-          <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>Report and undo</ButtonLink>
-        )
-      }
+      actions={<ImportLink id={id} />}
     >
       {result === null
         ? "The report says more."
