@@ -38,6 +38,8 @@ const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "apps/dashboard/test/browser/service.ts": ["apps/server/src", "apps/server/migrations", "apps/server/bikeshare.mjs"],
   // The service's sources are inputs of whoever runs it: the server's tests, and the dashboard's by the line above.
   "packages/test-kit/src/service-program.ts": [],
+  // It is run by hand.
+  "apps/dashboard/tools/readme-pictures.ts": [],
   "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
 };
 

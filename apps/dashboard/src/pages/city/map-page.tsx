@@ -15,9 +15,9 @@ import { useUrlState } from "../../layout/url-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope } from "../scope.ts";
 import { useGlance, useStations } from "./city-data.ts";
-import { MapPanel, stationPanel } from "./map-panel.tsx";
+import { MapPanel } from "./map-panel.tsx";
 import { Rewind, useInstant } from "./rewind.tsx";
-import { useSelectedStation } from "./selected-station.ts";
+import { stationPanel, useSelectedStation } from "./selected-station.ts";
 import { CLOCK, cityText, DATE } from "./times.ts";
 
 /** The map of the city, as it is and as it was. */

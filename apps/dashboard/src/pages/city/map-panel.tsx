@@ -24,9 +24,6 @@ interface MapPanelProps {
 
 const cityMap = lazyPart(async () => (await import("../../components/map/city-map.tsx")).CityMap);
 
-/** A station beside the map: loaded when the first one is opened, or shortly before. */
-export const stationPanel = lazyPart(async () => (await import("./station-panel.tsx")).StationPanel);
-
 /** The city's map with its layers and its legend. */
 export function MapPanel(props: MapPanelProps) {
   const { systemId, map, matching, selectedId, onSelect, hasLayers, isWholePage = false, children } = props;

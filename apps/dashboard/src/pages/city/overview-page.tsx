@@ -11,8 +11,8 @@ import { type Scope, useOperatorScope } from "../scope.ts";
 import { TroubledStations } from "./attention.tsx";
 import { useGlance, useStations } from "./city-data.ts";
 import { CityFigures } from "./figures.tsx";
-import { MapPanel, stationPanel } from "./map-panel.tsx";
-import { useSelectedStation } from "./selected-station.ts";
+import { MapPanel } from "./map-panel.tsx";
+import { stationPanel, useSelectedStation } from "./selected-station.ts";
 import "../overview/overview.css";
 
 const trends = lazyPart(async () => (await import("./trends.tsx")).Trends);

@@ -1,5 +1,9 @@
 import { useSearchParams } from "wouter-preact";
+import { lazyPart } from "../../components/use-lazy.ts";
 import { withParameter } from "../scope.ts";
+
+/** A station beside the map: loaded when the first one is opened, or shortly before. */
+export const stationPanel = lazyPart(async () => (await import("./station-panel.tsx")).StationPanel);
 
 /** The station that is open beside the map. It is in the address, and the back button closes it. */
 export function useSelectedStation(): readonly [string | undefined, (id: string | undefined) => void] {

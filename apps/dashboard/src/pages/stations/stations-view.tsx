@@ -8,8 +8,8 @@ import { AVAILABILITIES, availabilityLabels } from "../../components/map/availab
 import { useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useStations, type Viewer } from "../city/city-data.ts";
-import { MapPanel, stationPanel } from "../city/map-panel.tsx";
-import { useSelectedStation } from "../city/selected-station.ts";
+import { MapPanel } from "../city/map-panel.tsx";
+import { stationPanel, useSelectedStation } from "../city/selected-station.ts";
 import { readFilters, selectStations, type StationFilters, withFilters } from "./filters.ts";
 import { StationTable } from "./station-table.tsx";
 
