@@ -11,9 +11,9 @@ const BASE_PATH = "/dashboard/";
 const CHUNKS = [
   {
     name: "base",
-    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|^\0/,
+    test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|@tanstack|^\0/,
   },
-  { name: "account", test: /\/pages\/account\// },
+  { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
   { name: "lists", test: /\/components\/(bytes|filters|instant|lazy-chart|pager)|\/operator\/item-page/ },
   { name: "chart", test: /\/components\/chart/ },
   {
@@ -24,8 +24,14 @@ const CHUNKS = [
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
   { name: "station", test: /\/pages\/city\/station/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
-  { name: "imports", test: /\/pages\/operator\/import/ },
+  { name: "data", test: /\/pages\/(imports|exports)\// },
   { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
+  { name: "range", test: /\/pages\/city\/range/ },
+  { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },
+  { name: "deliveries", test: /\/pages\/deliveries\// },
+  { name: "audit", test: /\/pages\/audit\// },
+  { name: "key-table", test: /\/pages\/keys\/key-table/ },
+  { name: "keys", test: /\/pages\/keys\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
   { name: "partners", test: /\/pages\/operator\/(partners-page|partner-dialogs|partner-status)/ },
   { name: "overview", test: /pages\/overview\// },

@@ -1,6 +1,7 @@
+import { QueryClientProvider } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { Route, Router, Switch } from "wouter-preact";
-import { connection } from "./api/api.ts";
+import { connection, queries } from "./api/api.ts";
 import { Toasts } from "./components/toast.tsx";
 import { pagesBase } from "./embedding.ts";
 import { BareLayout } from "./layout/bare-layout.tsx";
@@ -19,7 +20,7 @@ import { SessionGate } from "./session/session-gate.tsx";
 /** All pages, each in the layout for its audience. */
 export function App() {
   return (
-    <>
+    <QueryClientProvider client={queries}>
       <ConnectionNotice connection={connection} />
       <Router base={pagesBase}>
         <Switch>
@@ -42,7 +43,7 @@ export function App() {
         </Switch>
       </Router>
       <Toasts />
-    </>
+    </QueryClientProvider>
   );
 }
 

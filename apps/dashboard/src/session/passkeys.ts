@@ -1,22 +1,35 @@
 /** Passkeys, as the browser makes and uses them. */
 import type { Account } from "@bikeshare/contract/console";
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/browser";
 import { api } from "../api/api.ts";
-import { createCredential, proveCredential } from "./credentials.ts";
+
+/** Loaded with the first passkey. */
+const load = () => import("@simplewebauthn/browser");
 
 /** Lets the browser prove its user's identity. @returns the proof for signing in, or for a confirmation */
 export async function provePasskey() {
-  const { options, challenge_token } = await api.signIn.passkeyOptions({ body: {} });
-  const response = await proveCredential(options as unknown as PublicKeyCredentialRequestOptionsJSON).catch(refuse);
-  return { challenge_token, response: { ...response, clientExtensionResults: {} } };
+  const [{ startAuthentication }, task] = await Promise.all([load(), api.signIn.passkeyOptions({ body: {} })]);
+  const { options, challenge_token } = task;
+  const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
+  const response = await startAuthentication({ optionsJSON }).catch(refuse);
+  return { challenge_token, response: { ...response, response: { ...response.response }, clientExtensionResults: {} } };
 }
 
 /** Lets the browser make a passkey, and adds it to the account. */
 export async function addPasskey(name: string): Promise<Account> {
-  const { options, challenge_token } = await api.account.passkeyOptions({ body: {} });
-  const response = await createCredential(options as unknown as PublicKeyCredentialCreationOptionsJSON).catch(refuse);
-  return api.account.addPasskey({
-    body: { name, challenge_token, response: { ...response, clientExtensionResults: {} } },
-  });
+  const [{ startRegistration }, task] = await Promise.all([load(), api.account.passkeyOptions({ body: {} })]);
+  const { options, challenge_token } = task;
+  const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
+  const response = await startRegistration({ optionsJSON }).catch(refuse);
+  const body = {
+    name,
+    challenge_token,
+    response: { ...response, response: { ...response.response }, clientExtensionResults: {} },
+  };
+  return api.account.addPasskey({ body });
 }
 
 /** Explains a failure. Browsers hide its reason, so that pages learn nothing about their users. */
