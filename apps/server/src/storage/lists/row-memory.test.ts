@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
 import { type BikeFilters, listBikes } from "../../city/bikes/service.ts";
 import { createChangeWatch } from "../../city/changes/service.ts";
 import { listReservations } from "../../city/reservations/service.ts";
@@ -229,7 +230,8 @@ it("takes no more memory than it may, however many lists are asked for, and leav
   // Those of the first partners, of 2,000 rows with some 60 bytes each.
   expect(remembered).toBeGreaterThan(5);
   expect(remembered).toBeLessThan(12);
-  expect(taken() - before).toBeLessThan(maxBytes);
+  // V8 gives back what it has collected on threads of its own, some time later.
+  await until(() => taken() - before < maxBytes);
   const ofReservations = remembered;
   const [page, expected] = await bothPages({ vehicle_state: "missing" }, { kind: "page", page: 1, limit: 50 });
   expect(page).toEqual(expected);
