@@ -51,11 +51,13 @@ export function timedText(text: string): string {
     .join("");
 }
 
-/** A sentence of the server's, in which instants are shown as other times are. */
+/** A sentence of the server's, in which instants are shown as other times are: "due in 2 hours", without "at". */
 export function TimedText({ text }: { readonly text: string }) {
   return (
     <span class="timed-text">
-      {text.split(INSTANT).map((part, index) => (index % 2 === 1 ? <Time at={part} /> : visibleControls(part)))}
+      {text
+        .split(INSTANT)
+        .map((part, index) => (index % 2 === 1 ? <Time at={part} /> : visibleControls(part.replace(/\bat $/, ""))))}
     </span>
   );
 }
