@@ -1,11 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import {
   cpuMicroseconds,
   createHttpClient,
@@ -20,7 +19,7 @@ import {
 import { type Database, openDatabase } from "../src/storage/db/database.ts";
 import { copyDatabase, dropDatabase, withDatabaseName } from "../test/server-commands.ts";
 import { postgresMicroseconds } from "./postgres-time.ts";
-import { describeMachine, inDirectory, MAIN, say, startServer, type ServerProcess } from "./processes.ts";
+import { describeMachine, MAIN, onPostgres, say, serve, type ServerProcess } from "./processes.ts";
 import { tripLines } from "./workload/trip-file.ts";
 
 /*
@@ -61,38 +60,33 @@ interface Cost {
   commands: number;
 }
 
-await inDirectory(async (directory) => {
-  if (other === "") throw new Error("name the other checkout: pnpm bench against ../before");
-  const postgres = [];
-  const sides: Side[] = [];
-  try {
-    for (const [name, main] of [
-      ["this", MAIN],
-      ["other", join(process.cwd(), other, "apps/server/src/main.ts")],
-    ] as const) {
-      const own = join(directory, name);
-      const opened = await openEmbeddedPostgres({ dataDir: own, log: () => undefined });
-      postgres.push(opened);
-      const { connectionString } = opened;
-      // Not connected to the service's database, which imports copy.
-      const db = openDatabase({ connectionString: withDatabaseName(connectionString, "postgres") });
-      sides.push({ name, main, directory: own, connectionString, db });
+if (other === "") throw new Error("name the other checkout: pnpm bench against ../before");
+await onPostgres((ours) =>
+  onPostgres(async (theirs) => {
+    const sides = [
+      openSide("this", MAIN, ours),
+      openSide("other", resolve(other, "apps/server/src/main.ts"), theirs),
+    ] as const;
+    try {
+      say(`${describeMachine()}; ${REPETITIONS} turns`);
+      // The first start makes schema and system.
+      for (const side of sides) await (await serveSide(side)).stop();
+      if (only !== "rides") await compareImports(sides, join(ours.directory, "trips.csv"));
+      if (only !== "import") await compareRides(sides);
+    } finally {
+      for (const { db } of sides) await db.close();
     }
-    say(`${describeMachine()}; ${REPETITIONS} turns`);
-    // The first start makes schema and system.
-    for (const side of sides) await (await serve(side)).stop();
-    if (only !== "rides") await compareImports(sides, directory);
-    if (only !== "import") await compareRides(sides);
-  } finally {
-    for (const { db } of sides) await db.close();
-    for (const each of postgres) await each.close();
-  }
-});
+  }),
+);
 
-async function serve({ main, directory, connectionString }: Side): Promise<ServerProcess & { readonly url: string }> {
-  const env = { ...environment(directory, connectionString), PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
-  const server = await startServer(main, ["serve", "--json"], env);
-  return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
+function openSide(name: Side["name"], main: string, stage: Pick<Side, "directory" | "connectionString">): Side {
+  // Not connected to the service's database, which imports copy.
+  const db = openDatabase({ connectionString: withDatabaseName(stage.connectionString, "postgres") });
+  return { name, main, ...stage, db };
+}
+
+function serveSide({ main, directory, connectionString }: Side): Promise<ServerProcess & { readonly url: string }> {
+  return serve(environment(directory, connectionString), [], main);
 }
 
 function environment(directory: string, connectionString: string): Record<string, string> {
@@ -122,7 +116,7 @@ async function openCity(side: Side): Promise<ServedCity> {
   const operatorKey = await issue("--operator");
   const made = JSON.parse(await run(side, side.connectionString, ["partners", "create", "Bench"])) as { id: string };
   const key = await issue("--partner", made.id, "--scopes", "stations:read,rides:read,bikes:read");
-  const server = await serve(side);
+  const server = await serveSide(side);
   await fillCity(server.url, operatorKey, CITY, 1);
   const client = createHttpClient(server.url, { connections: 64 });
   return { side, server, client, operatorKey, world: await discoverWorld(server.url, key, true) };
@@ -213,8 +207,7 @@ function printRides(name: string, [ours, theirs]: readonly Cost[]): void {
   );
 }
 
-async function compareImports(sides: readonly Side[], directory: string): Promise<void> {
-  const file = join(directory, "trips.csv");
+async function compareImports(sides: readonly Side[], file: string): Promise<void> {
   await pipeline(Readable.from(tripLines(TRIPS)), createWriteStream(file));
   const ratios: { readonly processor: number; readonly passed: number }[] = [];
   for (let round = 1; round <= IMPORTS; round++) {

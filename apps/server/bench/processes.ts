@@ -45,14 +45,15 @@ export async function startServer(
 
 export const MAIN = join(import.meta.dirname, "../src/main.ts");
 
-/** Starts the service. @param args options of `serve` */
+/** Starts the service. @param args options of `serve` @param main the program, which another checkout may have */
 export async function serve(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
+  main = MAIN,
 ): Promise<ServerProcess & { readonly url: string }> {
   // No load balancer is waited for.
   const defaults = { PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
-  const server = await startServer(MAIN, ["serve", "--json", ...args], { ...defaults, ...env });
+  const server = await startServer(main, ["serve", "--json", ...args], { ...defaults, ...env });
   return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../../src/storage/db/database.ts";
 import { dailyTables } from "../../src/storage/partitions/partition.rules.ts";
 import { createPartitionsOf } from "../../src/storage/partitions/service.ts";
-import { fillWith } from "../lists/rows.ts";
+import { fillWith, random } from "../lists/rows.ts";
 
 /*
  * A system with the history of the largest western one: as many changes a day as its stations have. The rows are those that
@@ -58,7 +58,7 @@ async function insertStations(tx: Transaction, changesPerDay: number, begins: nu
     create table bench_stations as
     select i, 'station-' || lpad(i::text, 4, '0') as id, 15 + i % 25 as capacity,
       case when i <= 20 then 0 else greatest(1, round(${changesPerDay / STATIONS}
-        * (0.3 + 4.9 * power(('x' || substr(md5(i::text), 1, 6))::bit(24)::int / 16777216.0, 6))))::int end as per_day,
+        * (0.3 + 4.9 * power(${random(1)}, 6))))::int end as per_day,
       case when i > 20 and i % 4 = 0 then i / 4 % 20 end as still_days,
       case when i % 7 < 4 then 0 else 15 + i % 25 end as still_bikes,
       case when i <= 20 then 7 + 8 * 3 + 64 * 2 else 7 + 8 * 2 end as flags

@@ -22,8 +22,8 @@ export async function fillWith(db: Database, list: Exclude<ListName, "rides">, r
 
 const EVENT_DAYS = ["2026-01-01", "2026-01-02", "2026-01-03"];
 
-/** A number from 0 up to 1 that looks random and is the same in every run. */
-const random = (digits: number) => `('x' || substr(md5(i::text), ${digits}, 6))::bit(24)::int / 16777216.0`;
+/** SQL of a number from 0 up to 1 that looks random and is the same in every run. @param digits where in the digest of `i` it begins */
+export const random = (digits: number) => `('x' || substr(md5(i::text), ${digits}, 6))::bit(24)::int / 16777216.0`;
 
 const counted = (list: string, rows: number) =>
   `insert into list_counts (system_id, list, slot, n) values ('main', '${list}', 0, ${rows})`;
