@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { createTestClock } from "@bikeshare/test-kit";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestClock, serviceProgram } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { startReservationSweeper } from "../../src/city/fleet/reservation-commands.ts";
 import { upsertStations } from "../../src/city/fleet/station-commands.ts";
@@ -98,11 +98,11 @@ it("two processes whose clocks are an hour apart agree on what is stored: cursor
 });
 
 it("a command on a machine whose clock is an hour ahead goes by the database's: what it revokes is revoked at once", async () => {
-  const main = join(import.meta.dirname, "../../src/main.ts");
   const ahead = `const now = Date.now; Date.now = () => now() + ${HOUR};`;
   const issued = await app.issue();
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-clock-"));
-  const args = ["--conditions=@bikeshare/source", "--import", `data:text/javascript,${ahead}`, main];
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const args = ["--conditions=@bikeshare/source", "--import", `data:text/javascript,${ahead}`, await serviceProgram()];
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
     [...args, "keys", "revoke", issued.id, "--json"],
@@ -116,7 +116,6 @@ it("a command on a machine whose clock is an hour ahead goes by the database's: 
   );
   const { revoked_at: at } = JSON.parse(stdout) as { revoked_at: string };
   expect(Date.parse(at)).toBeLessThan(Date.now() + HOUR / 2);
-  await rm(directory, { recursive: true });
   expect(stderr).toMatch(/clock of this machine differs from the database's by 3600 s/);
 });
 
