@@ -101,6 +101,8 @@ export interface FollowOptions {
   /** Of each writer. */
   readonly changes: number;
   readonly ask?: () => Ask;
+  /** Waited for when the lists are filled and nothing has changed yet. */
+  readonly ready?: () => Promise<unknown>;
 }
 
 /**
@@ -112,6 +114,7 @@ export async function followUnderLoad(options: FollowOptions) {
   const { db, systemId, partnerId, get, changes, ask = () => byCheckpoint } = options;
   for (const text of fills)
     await db.query(statement("", text), text.includes("$2") ? [systemId, partnerId] : [systemId]);
+  await options.ready?.();
   const mirrors = lists.map((list) => ({ list, mirror: createMirror(get, `/v1/${list}`, { ask: ask(), limit: 40 }) }));
   let walked = Promise.withResolvers<void>();
   let isWriting = true;
