@@ -39,11 +39,7 @@ export function gbfsRoutes(
   systems: SystemList,
   pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
-  const zones = keptByZones(context, (document) => makePage(context, document));
-  const hasZones = keptByZones(
-    context,
-    async (document) => !((await makePage(context, document)) instanceof ServiceError),
-  );
+  const zones = createZonePages(context);
 
   async function answer(address: FeedAddress, { request, reply }: Call) {
     const version = gbfsVersionPaths.get(address.version);
@@ -79,8 +75,9 @@ export function gbfsRoutes(
     const { systemId, version, feed, language = "" } = document;
     const make = async () => {
       if (feed === "geofencing_zones") return zones(document);
-      const named = feed === "gbfs" ? await hasZones({ systemId, version, feed: "geofencing_zones" }) : undefined;
-      return makePage(context, document, named);
+      if (feed !== "gbfs") return makePage(context, document);
+      const ofZones = await zones({ systemId, version, feed: "geofencing_zones" });
+      return makePage(context, document, !(ofZones instanceof ServiceError));
     };
     const page = await pages.get(systemId, `${version}/${language}/${feed}`, make);
     if (page instanceof ServiceError) throw page;
@@ -144,23 +141,21 @@ async function makePage(context: GbfsContext, name: DocumentName, hasZones?: boo
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns a function that keeps what is made of the zones until they may differ: a source's zones take up to megabytes, and
- * the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a system end.
+ * Returns the function that makes the page of zones, which keeps the page until its content may differ: a source's zones
+ * take up to megabytes, and the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a
+ * system end.
  */
-function keptByZones<Made>(
-  context: GbfsContext,
-  make: (document: DocumentName) => Promise<Made>,
-): (document: DocumentName) => Promise<Made> {
-  const kept = new Map<string, { readonly state: string; readonly made: Made }>();
+function createZonePages(context: GbfsContext): (document: DocumentName) => Promise<KeptPage> {
+  const kept = new Map<string, { readonly state: string; readonly page: KeptPage }>();
   return async (document) => {
     const { systemId, version, language = "" } = document;
     const key = `${systemId} ${version} ${language}`;
     const state = `${await zonesState(context, systemId)} ${Math.floor(context.clock() / HOUR_MS)}`;
     const held = kept.get(key);
-    if (held?.state === state) return held.made;
-    const made = await make(document);
-    kept.set(key, { state, made });
-    return made;
+    if (held?.state === state) return held.page;
+    const page = await makePage(context, document);
+    kept.set(key, { state, page });
+    return page;
   };
 }
 
