@@ -83,6 +83,10 @@ describe("the settings", () => {
     expect(await set({ ...later, seen })).toEqual([409, conflict]);
     expect(await answer(operator, "PATCH", endpointPath("").slice(0, -1), { ...later, seen })).toEqual([409, conflict]);
     expect(await show()).toMatchObject(moved);
+    // Who still sees a webhook that was removed since does not create it anew; who sees that it is removed does.
+    await answer(admin, "POST", pathOf("remove"), {});
+    expect(await set({ ...moved, email: null, seen: { ...none, ...moved } })).toEqual([409, conflict]);
+    expect((await set({ ...moved, seen: none }))[1]).toMatchObject({ outcome: "created" });
   });
 
   it.each([

@@ -84,11 +84,9 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
     // Locks the partner before the endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockEndpoint(tx, systemId, partnerId);
-    if (before !== undefined && !isRemoved(before)) {
-      if (input.seen !== undefined && !isAsBefore(before, input.seen))
-        throw commandError("conflict", "settingsChanged");
-      return change(context, tx, systemId, before, given);
-    }
+    if (before !== undefined && input.seen !== undefined && !isAsSeen(before, input.seen))
+      throw commandError("conflict", "settingsChanged");
+    if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
     if (partner?.suspended_at !== null) throw suspended(partnerId);
     const made = await create(context, tx, input, given, before);
     if (made !== undefined) return made;
@@ -205,6 +203,10 @@ function originOf(url: string | null): string | undefined {
 
 /** Milliseconds for which old secrets sign beside one of another form: the default of a rotation. */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
+
+function isAsSeen(before: EndpointRow, seen: SeenSettings): boolean {
+  return isRemoved(before) ? seen.url === null : isAsBefore(before, seen);
+}
 
 function isAsBefore(before: EndpointRow, { url, events, email, signature }: SeenSettings): boolean {
   const isSameEvents = String(events) === String(before.events);
