@@ -281,6 +281,20 @@ describe("over time", () => {
     expect((await list("?failure=http_4xx")).data).toHaveLength(5);
   });
 
+  it("says since when causes are counted where thousands were dropped, which are no cause", async () => {
+    await sent(1, answered(500));
+    await harness.rows(
+      `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status,
+         attempts, latest_failure, finished_at)
+       select $1, ($3::timestamptz)::date, 'dropped_' || n, $2, 'event_' || n, 'ride.started', $3, 'failed', 0, 'dropped', $3
+       from generate_series(1, 10_001) as n`,
+      endpointId,
+      new Date(harness.clock()),
+    );
+    const { causes, causes_counted_from } = await overTime("?step=PT15M");
+    expect([causes, causes_counted_from]).toEqual([[], new Date(harness.clock()).toISOString()]);
+  });
+
   it("takes the days of the city, and refuses more steps than a chart can show", async () => {
     await sent(1, answered(204));
     const { data, time_zone } = await overTime("?step=P1D");

@@ -8,7 +8,7 @@ import { DROPPED } from "../queue/sql-fragments.ts";
  */
 export const MAX_CHARTED_ROWS = 50_000;
 /** Failed deliveries whose causes are counted at most. They lie apart from one another, and cost more to read. */
-export const MAX_CAUSE_ROWS = 10_000;
+const MAX_CAUSE_ROWS = 10_000;
 const MAX_CAUSES = 12;
 /** Bytes of an answer that are read for a few words of it. */
 const MAX_ANSWER_BYTES = 400;
@@ -73,8 +73,7 @@ const causes = statement(
      select id, created_at, coalesce(latest_failure, 'unknown') as failure, failed_code as code from webhook_deliveries
      where ${inRange} and problem in ('failing', 'failed')
      order by created_at desc, id desc limit ${MAX_CAUSE_ROWS + 1}) as newest
-   where failure <> '${DROPPED}'
-   group by failure, code order by deliveries desc, failure, code limit ${MAX_CAUSES}`,
+   group by failure, code order by failure = '${DROPPED}' desc, deliveries desc, failure, code limit ${MAX_CAUSES + 1}`,
 );
 
 /** Deliveries that fail for the same reason. */
@@ -85,14 +84,26 @@ export interface CauseRow {
   readonly first_at: Date;
   readonly last_at: Date;
   readonly newest_id: string;
-  /** Of all causes. */
-  readonly n: number;
-  readonly oldest_at: Date;
 }
 
-/** Counts the newest deliveries of a range that fail or were given up, by cause, the most frequent first. */
-export function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CauseRow[]> {
-  return tx.query<CauseRow>(causes, valuesOf(range));
+/** Why deliveries fail, the most frequent cause first. */
+interface CountedCauses {
+  readonly causes: readonly CauseRow[];
+  /** Older deliveries were not read; null: all were. */
+  readonly countedFrom: Date | null;
+}
+
+/**
+ * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped ones are read with them, because
+ * leaving them out would read more than MAX_CAUSE_ROWS, but are no cause.
+ */
+export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
+  const rows = await tx.query<CauseRow & { readonly n: number; readonly oldest_at: Date }>(causes, valuesOf(range));
+  const [first] = rows;
+  return {
+    causes: rows.filter(({ failure }) => failure !== DROPPED).slice(0, MAX_CAUSES),
+    countedFrom: first !== undefined && first.n > MAX_CAUSE_ROWS ? first.oldest_at : null,
+  };
 }
 
 const answers = statement(

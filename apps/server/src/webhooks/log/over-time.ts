@@ -10,7 +10,6 @@ import {
   countDeliveryCauses,
   countDeliverySteps,
   listAnswers,
-  MAX_CAUSE_ROWS,
   MAX_CHARTED_ROWS,
   type StepRow,
 } from "./over-time-queries.ts";
@@ -54,15 +53,14 @@ export async function deliveriesOverTime(
   return db.transaction(async (tx) => {
     await updateSearchSettings(tx);
     const steps = await countDeliverySteps(tx, range);
-    const causes = await countDeliveryCauses(tx, range);
+    const { causes, countedFrom: causesFrom } = await countDeliveryCauses(tx, range);
     const said = await answersOf(tx, range, causes, clock());
     const { steps: counted, countedFrom } = countedSteps(bounds, steps, MAX_CHARTED_ROWS);
-    const [first] = causes;
     return {
       data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),
       counted_from: countedFrom,
       causes: causes.map((cause) => causeOf(cause, said.get(cause.newest_id) ?? null)),
-      causes_counted_from: first !== undefined && first.n > MAX_CAUSE_ROWS ? first.oldest_at.toISOString() : null,
+      causes_counted_from: causesFrom?.toISOString() ?? null,
     };
   });
 }
