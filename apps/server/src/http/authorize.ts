@@ -17,9 +17,9 @@ import {
   type AuthenticateOptions,
   type CompromisedKeysOptions,
   endpointOf,
+  findKeyOfToken,
   keysIn,
   keysInUrl,
-  findKeyOfToken,
   markCompromisedKeys,
 } from "./authenticate.ts";
 import type { PublicLimit } from "./public-limit.ts";
@@ -34,9 +34,9 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   readonly lastUses: LastUses;
   /** The treatment of keys that were exposed. */
   readonly compromisedKeys: CompromisedKeysOptions;
-  /** Decides on requests to the console, which bring a session instead of a key. */
   /** The access tokens of agencies; undefined: none are served. */
   readonly tokens?: AccessTokens | undefined;
+  /** Decides on requests to the console, which bring a session instead of a key. */
   readonly authorizeConsole: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
