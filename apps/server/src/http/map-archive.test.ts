@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import Fastify from "fastify";
+import { zxyToTileId as tileId } from "pmtiles";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openMapTiles } from "../runtime/startup/map-tiles.ts";
 import { archiveUrl, serveDashboard } from "./dashboard.ts";
-import { openMapArchive, tileId } from "./map-archive.ts";
+import { openMapArchive } from "./map-archive.ts";
 
 let directory: string;
 beforeAll(async () => {

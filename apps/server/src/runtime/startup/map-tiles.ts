@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Config, ConfigError } from "../../config.ts";
 import { archiveUrl, type MapTiles } from "../../http/dashboard.ts";
-import { MapArchiveError, openMapArchive } from "../../http/map-archive.ts";
 
 /** The archive of streets in the data directory. */
 const ARCHIVE = "map.pmtiles";
@@ -20,6 +19,8 @@ export async function openMapTiles({
     return { url: mapTiles.url, attribution: mapTiles.attribution };
   const file = join(dataDir, ARCHIVE);
   if (!existsSync(file)) return undefined;
+  // Only now: most services have no archive, and would start later.
+  const { MapArchiveError, openMapArchive } = await import("../../http/map-archive.ts");
   const archive = await openMapArchive(file).catch((error: unknown) => {
     const why =
       error instanceof MapArchiveError ? error.message : "cannot be read. Check that this account may read it.";
