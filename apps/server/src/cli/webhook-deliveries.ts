@@ -140,9 +140,9 @@ function registerList(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(limitOption(MAX_DELIVERIES, 50))
     .option("--after <delivery id>", "only deliveries after this one, the last of the previous page")
     .action(({ partner: partnerId, status, event, after, limit, ...range }) => {
-      const filters = { status, event, ...readRange(cli(), range), after };
       return runOnSystem(cli(), async (context) => {
         const { systemId } = context;
+        const filters = { status, event, ...readRange(context, range), after };
         const page = await listDeliveries(context, { systemId, partnerId, ...filters, limit });
         const { deliveries, searchedTo } = page;
         const next = page.next?.id ?? null;
@@ -161,6 +161,7 @@ interface Range {
   readonly until?: string | undefined;
 }
 
+/** Reads a range by the clock that goes by the database's once the database is open. */
 function readRange({ clock }: CliContext, { since, until }: Range): { since?: Date; until?: Date } {
   return {
     ...(since === undefined ? {} : { since: readValue("--since", since, pastInstant(clock())) }),
@@ -188,10 +189,10 @@ function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(option("--status <a,b>", states, listOf(oneOf(replayableStates))))
     .option("--dry-run", "only count them")
     .action(({ partner: partnerId, status: statuses, dryRun = false, ...given }) => {
-      const since = readValue("--since", given.since, pastInstant(cli().clock()));
-      const range = { ...readRange(cli(), given), since, statuses };
       return runOnSystem(cli(), async (context) => {
         const { systemId } = context;
+        const since = readValue("--since", given.since, pastInstant(context.clock()));
+        const range = { ...readRange(context, given), since, statuses };
         const made = await createReplay(context, { systemId, partnerId, ...range, dryRun });
         const isWaiting = made.id !== null && made.endpoint_status !== "active";
         return { object: { ...made, dry_run: dryRun }, notes: isWaiting ? [WAITS] : [] };
@@ -225,8 +226,8 @@ function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
     .option("--until <time>", UNTIL)
     .option("--dry-run", "only count them")
     .action(({ partner: partnerId, since, until, resource: resourceId, dryRun = false, ...given }) => {
-      const choice = { filter: { ...given, ...readRange(cli(), { since, until }), resourceId } };
       return runOnSystem(cli(), async (context) => {
+        const choice = { filter: { ...given, ...readRange(context, { since, until }), resourceId } };
         const scope = { systemId: context.systemId, partnerId };
         if (dryRun) return { object: { id: null, total: await countResend(context, scope, choice), dry_run: true } };
         const { id, total, status } = await startResend(context, scope, choice);
