@@ -5,7 +5,7 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *
  *   with written as (
  *     update stations s set …, ${stateSince("s", "$2")} … returning s.id, ${stateOf("s")}),
- *   ${recordChanged("written")}
+ *   ${recordUpdated("written")}
  *   select id from written
  *
  * tools/statement-rules.ts refuses one that does not. See docs/decisions/history.md.
@@ -14,10 +14,10 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
 /** The columns of `station_changes` that are a station's state. */
 export const STATE_COLUMNS = ["bikes", "reserved", "disabled", "docks", "docks_disabled", "flags", "by_type"] as const;
 
-const columnsOf = (row: string, prefix = "") => STATE_COLUMNS.map((name) => `${row}.${prefix}${name}`).join(", ");
+const columnsOf = (row: string) => STATE_COLUMNS.map((name) => `${row}.${name}`).join(", ");
 
-/** Of two changes at the same instant the later one stays. */
 const INSERT = `insert into station_changes (system_id, station_id, at, changed_on, ${STATE_COLUMNS.join(", ")})`;
+/** Of two changes at the same instant the later one stays. */
 const REPLACE = `on conflict (system_id, station_id, at, changed_on)
       do update set ${STATE_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")}`;
 

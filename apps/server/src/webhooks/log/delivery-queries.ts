@@ -24,7 +24,7 @@ export type BulkResendRow = Pick<
   "id" | "total" | "queued" | "skipped" | "is_stopped" | "created_at" | "finished_at"
 >;
 
-const columns = "id, total, queued, skipped, is_stopped, created_at, finished_at";
+const resendColumns = "id, total, queued, skipped, is_stopped, created_at, finished_at";
 
 /** Deliveries that one resend chooses at most, and rows that are looked at for them. */
 export const MAX_RESENDS = 100_000;
@@ -60,7 +60,7 @@ const insertOf = (name: string, chosen: string): Statement =>
      insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, created_at, finished_at)
      select $1, $13, $2, $14, $15, total, true, $15, case when total = 0 then $15::timestamptz end
      from (select count(*) as total from items) as counted
-     returning ${columns}`,
+     returning ${resendColumns}`,
   );
 
 const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
@@ -114,7 +114,7 @@ function idValues({ systemId, endpointId, days, ids }: NamedDeliveries): unknown
 
 const findToResend = statement(
   "bulkResends.find",
-  `select ${columns}, exists (
+  `select ${resendColumns}, exists (
      select from webhook_replays earlier where earlier.system_id = $1 and earlier.endpoint_id = $2
        and earlier.finished_at is null and earlier.id < webhook_replays.id) as is_behind
    from webhook_replays where system_id = $1 and endpoint_id = $2 and id = $3 and is_choice`,
