@@ -16,7 +16,7 @@ interface CountedSteps<Row> {
 
 /**
  * Puts what was counted into steps. The statement has read the newest rows alone, one more than `limit` where there are
- * more: the step of the oldest of them lacks those before.
+ * more: the step of the oldest of them lacks those before, and rows of the same instant.
  * @param bounds where each step begins, and where the last one ends
  */
 export function countedSteps<Row extends CountedRow>(
@@ -30,7 +30,7 @@ export function countedSteps<Row extends CountedRow>(
   const steps = bounds.slice(0, -1).map((from, index) => ({
     from: from.toISOString(),
     to: (bounds[index + 1] ?? from).toISOString(),
-    row: from.getTime() < oldest ? null : byStep.get(index + 1),
+    row: from.getTime() <= oldest ? null : byStep.get(index + 1),
   }));
   return { steps, countedFrom: isCut ? new Date(oldest).toISOString() : null };
 }
