@@ -1,4 +1,4 @@
-import { MDS_SCOPE } from "@bikeshare/contract/mds";
+import { MDS_SCOPE } from "@bikeshare/contract";
 import {
   missingScope,
   type RateDecision,

@@ -1,5 +1,4 @@
-import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
-import { MDS_MEDIA_TYPE } from "@bikeshare/contract/mds";
+import { type ErrorBody, errorCatalogue, type ErrorCode, MDS_MEDIA_TYPE } from "@bikeshare/contract";
 import { bodyTooLarge, methodNotAllowed, ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../storage/db/errors.ts";

@@ -1,4 +1,4 @@
-import { type MdsEventType, type MdsVehicleState, mdsTransitions, mdsTripEventTypes } from "@bikeshare/contract/mds";
+import { type MdsEventType, type MdsVehicleState, mdsTransitions, mdsTripEventTypes } from "@bikeshare/contract";
 import { uuidOfTime } from "../../uuids.ts";
 import type { BikeState, ReportedLocation } from "./bike.rules.ts";
 

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
-import type { Scope } from "@bikeshare/contract";
-import { MDS_SCOPE } from "@bikeshare/contract/mds";
+import { MDS_SCOPE, type Scope } from "@bikeshare/contract";
 import { type KeyKind, keyStatus, RATE_WINDOW_MS } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
