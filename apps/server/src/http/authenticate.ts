@@ -253,6 +253,12 @@ export async function markCompromisedKeys(
   }
 }
 
+/** Returns what HTTP Basic credentials say, `<id>:<secret>`; undefined when a header has none. */
+export function basicText(header: string): string | undefined {
+  const [, encoded] = /^basic ([\w+/=-]+)$/i.exec(header) ?? [];
+  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();
+}
+
 /** Returns the keys in a text, each once, up to a limit. */
 export function keysIn(text: string): string[] {
   if (!text.includes("bss_")) return [];

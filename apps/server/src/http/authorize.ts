@@ -16,9 +16,9 @@ import {
   authenticate,
   type AuthenticateOptions,
   type CompromisedKeysOptions,
+  basicText,
   endpointOf,
   findKeyOfToken,
-  keysIn,
   keysInUrl,
   markCompromisedKeys,
 } from "./authenticate.ts";
@@ -86,10 +86,13 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   const transport = options.transport(request.raw);
   request.transport = transport;
   const inUrl = keysInUrl(request.originalUrl);
-  const inPlain = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
+  const inPlain = transport.secure ? [] : keysInCredentials(request.headers.authorization);
   if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
   const { scope, parameterScopes, plainHttp, path } = endpointOf(request);
-  if (!transport.secure && !plainHttp) throw httpsRequired(transport, options);
+  if (!transport.secure && !plainHttp) {
+    if (options.tokens !== undefined && isForm(request)) return refusePlainForm(request, transport, options);
+    throw httpsRequired(transport, options);
+  }
   if (scope === "none") {
     // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
     return plainHttp ? undefined : options.publicLimit.count(transport.address);
@@ -169,6 +172,42 @@ async function refuseCompromisedKeys(
   await markCompromisedKeys(inUrl, "url", transport.address, options.compromisedKeys);
   options.refusedRequests.refused("key_in_url", { address: countedAddress(transport.address) });
   throw serviceError("invalid_parameter", "keyInUrl");
+}
+
+function keysInCredentials(header = ""): string[] {
+  return keysInUrl(basicText(header) ?? header);
+}
+
+/** Whether the body is a form. An agency may send its key in one, to get an access token. */
+function isForm({ headers }: FastifyRequest): boolean {
+  return headers["content-type"]?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true;
+}
+
+/** Refuses a form that others may have read, and marks the keys in it as compromised. */
+async function refusePlainForm(
+  { raw }: FastifyRequest,
+  transport: Transport,
+  options: AuthorizeOptions,
+): Promise<never> {
+  const keys = keysInUrl(await readBeginning(raw));
+  if (keys.length > 0) return refuseCompromisedKeys([], keys, transport, options);
+  throw httpsRequired(transport, options);
+}
+
+/** Characters of a form that are looked through for keys. */
+const SEARCHED_CHARACTERS = 8 * 1024;
+
+async function readBeginning(raw: FastifyRequest["raw"]): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of raw.iterator({ destroyOnReturn: false })) {
+      text += String(chunk);
+      if (text.length >= SEARCHED_CHARACTERS) break;
+    }
+  } catch {
+    // The caller has disconnected; what has come was sent all the same.
+  }
+  return text;
 }
 
 function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOptions): ServiceError {

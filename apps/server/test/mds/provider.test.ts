@@ -21,7 +21,7 @@ import { cancelReservation } from "../../src/city/fleet/reservation-commands.ts"
 import { startRides } from "../../src/city/fleet/start-rides.ts";
 import { upsertStations } from "../../src/city/fleet/station-commands.ts";
 import { listActs } from "../../src/partners/audit/queries.ts";
-import { issueKey, revokeKey } from "../../src/partners/keys/service.ts";
+import { issueKey, keysOf, revokeKey } from "../../src/partners/keys/service.ts";
 import { keyContext } from "../built-app.ts";
 import { endpoints } from "../endpoints.ts";
 import { type MdsHarness, startMds } from "./mds.harness.ts";
@@ -360,6 +360,24 @@ describe("tokens", () => {
     expect(answer.status).toBe(status);
     expect(await answer.json()).toMatchObject({ error });
   });
+
+  it.each(["by HTTP Basic", "in the form"])(
+    "are refused over plain HTTP, where a key that is sent %s counts as compromised",
+    async (way) => {
+      const { partnerId, key } = await mds.agency();
+      const plain = { "x-forwarded-proto": "http", "x-forwarded-for": "203.0.113.9" };
+      const basic = `Basic ${Buffer.from(`${partnerId}:${key.key}`).toString("base64")}`;
+      const answer =
+        way === "in the form"
+          ? await ask({ ...grant, client_id: partnerId, client_secret: key.key }, plain)
+          : await ask(grant, { ...plain, authorization: basic });
+      expect([answer.status, mdsError.parse(await answer.json()).error]).toEqual([403, "https_required"]);
+      const stored = (await keysOf(mds.app, mds.app.systemId)).find(({ id }) => id === key.id);
+      expect(stored?.compromised_at).toEqual(new Date(mds.app.clock()));
+      const without = await ask(grant, plain);
+      expect(mdsError.parse(await without.json()).error).toBe("https_required");
+    },
+  );
 
   it("are refused to another agency's id, and to keys that are no agency's", async () => {
     const other = await mds.agency();

@@ -2,7 +2,7 @@ import { MDS_MEDIA_TYPE, MDS_SCOPE, MDS_VERSION, type mdsContract } from "@bikes
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { endpointOf, partnerOf } from "../../http/authenticate.ts";
+import { basicText, endpointOf, partnerOf } from "../../http/authenticate.ts";
 import type { CursorCipher } from "../../http/cursor.ts";
 import { answerHour, type HeaderWriter, type HourContext } from "./hour-routes.ts";
 import { eventRecord, statusRecord, tripRecord, vehicleRecord } from "./records.rules.ts";
@@ -167,8 +167,7 @@ async function judgeCredentials(
 }
 
 function basicCredentials(authorization: string): readonly string[] {
-  const [, encoded] = /^basic ([\w+/=-]+)$/i.exec(authorization) ?? [];
-  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? "", "base64").toString()) ?? [];
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(basicText(authorization) ?? "") ?? [];
   return [decoded(id ?? ""), decoded(secret ?? "")];
 }
 
