@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { examples, openTripImportHarness, type TripImportHarness } from "../../test/trips/trip-import.harness.ts";
+import { beginImport } from "../feeds/imports/service.ts";
 import { undoImport } from "../feeds/imports/undo.ts";
 import { startUploadWork, type UploadWorkOptions } from "../feeds/uploads/work.ts";
 import type { PeriodicWork } from "../storage/background/periodic.ts";
@@ -258,6 +259,25 @@ it("an import that is undone while its process is away does not come back", asyn
   await worker().runOnce();
   expect(await newest()).toMatchObject({ state: "failed", problem: expect.stringContaining("undone") as string });
   expect(await storedRides()).toEqual([]);
+});
+
+it("what was written before an import failed can be found, and an import that was cut off cannot be discarded", async () => {
+  const upload = await tried(CSV);
+  const id = upload?.id ?? "";
+  await post(`/${id}/start`, {});
+  const start = { systemId: app.systemId, id: "import_begun", kind: "trips", source: "trips", detail: {} } as const;
+  await beginImport(app.db, { ...app, actor: "test" }, { ...start, at: new Date(app.clock()) });
+  const cutOff = statement("test.uploads.begun", "update trip_uploads set import_id = 'import_begun'");
+  await app.db.query(cutOff);
+  expect((await post(`/${id}/discard`, {}))[0]).toBe(409);
+  const unbegun = statement("test.uploads.unbegun", "update trip_uploads set import_id = null");
+  await app.db.query(unbegun);
+  // The attempt fails once its import has begun.
+  const ids = { ...app.ids, next: (kind: string) => (kind === "import" ? "import_begun" : app.ids.next(kind)) };
+  await worker({ ids }).runOnce();
+  expect(errors.splice(0)).toHaveLength(1);
+  expect(await newest()).toMatchObject({ state: "failed", import_id: "import_begun" });
+  await undoImport({ ...app, actor: "test", onProgress: () => undefined }, app.systemId, "import_begun");
 });
 
 it("a full disk, a service that stops and a file that is discarded end a step at once", async () => {

@@ -128,7 +128,7 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
   if (state === "done") return <Done upload={upload} />;
   if (state === "failed")
     return (
-      <Notice tone="danger" title={`${name} was not imported`}>
+      <Notice tone="danger" title={`${name} was not imported`} actions={<ImportLink id={upload.import_id} />}>
         {upload.problem}
       </Notice>
     );
@@ -149,6 +149,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
   const isSent = state === "receiving";
   const isImport = step === "import";
+  const isBegun = isImport && (state === "running" || upload.import_id !== null);
   const done = isSent ? (sending?.share ?? 0) : share;
   const percent = `${Math.floor(done * 100)} %`;
   const stepVerb = isImport ? "Importing" : "Trying";
@@ -163,7 +164,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
       tone="progress"
       title={`${verb} ${name}`}
       actions={
-        isImport && state === "running"
+        isBegun
           ? share > BEGUN_SHARE && <ImportLink id={upload.import_id} />
           : actions && (
               <Button pending={actions.isPending && !isSent} onClick={actions.discard}>

@@ -134,8 +134,10 @@ const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()
 /** Discards a file and its result. @throws ServiceError when it is being imported */
 export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
   const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
-  await change(context, systemId, id, all, async (tx, { file_name: file, state, step }) => {
-    if (step === "import" && state === "running") throw commandError("conflict", "uploadImporting", { file });
+  await change(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
+    // One that waits with an import was cut off: the next process undoes what it has written.
+    const isBegun = state === "running" || (state === "waiting" && importId !== null);
+    if (step === "import" && isBegun) throw commandError("conflict", "uploadImporting", { file });
     await deleteUpload(tx, systemId, id);
     if (state === "done" || state === "failed") return;
     await insertActOf(context, tx, { systemId, action: "upload.discarded", subject: id, detail: { file } });

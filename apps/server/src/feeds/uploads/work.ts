@@ -118,7 +118,8 @@ async function doNext(options: UploadWorkOptions, systemId: string, closed: Abor
   const upload = id === undefined ? undefined : await findUpload(db, systemId, id);
   if (upload === undefined) return false;
   const attempt: UploadAttempt = { systemId, id: upload.id, attempts: upload.attempts };
-  const fail = (problem: string) => updateEnded(db, attempt, { importId: upload.import_id, problem });
+  const fail = async (problem: string) =>
+    updateEnded(db, attempt, { importId: await begunImport(db, attempt), problem });
   try {
     if (upload.attempts > MAX_ATTEMPTS)
       throw new UploadProblem(`${MAX_ATTEMPTS} processes ended while they read it. Look into their logs.`);
@@ -136,6 +137,12 @@ async function doNext(options: UploadWorkOptions, systemId: string, closed: Abor
     }
   }
   return true;
+}
+
+/** Returns the import that an attempt began; null: nothing was written. */
+async function begunImport(db: Database, { systemId, id }: UploadAttempt): Promise<string | null> {
+  const importId = (await findUpload(db, systemId, id))?.import_id ?? null;
+  return importId !== null && (await findImport(db, systemId, importId)) !== undefined ? importId : null;
 }
 
 async function doStep(
