@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { exportFacts, type ExportManifest } from "@bikeshare/contract";
 import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { Ids } from "../../ids.ts";
-import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
+import { type PeriodicWork, startSystemSteps } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { isUnavailable } from "../../storage/db/errors.ts";
@@ -71,39 +71,16 @@ const DELETE_BATCH_SIZE = 100;
  * it: each export is made by one. Closing it ends the export under way; another process begins it anew.
  */
 export function startExportWork(options: ExportWorkOptions): PeriodicWork {
-  const { systems, clock, onError, watch } = options;
-  const closed = new AbortController();
-  let caredAt = Number.NEGATIVE_INFINITY;
-  const eachSystem = async (work: (systemId: string) => Promise<boolean>) => {
-    let isMore = false;
-    for (const systemId of await systems()) {
-      if (closed.signal.aborted) return false;
-      try {
-        isMore = (await work(systemId)) || isMore;
-      } catch (error) {
-        onError(error, systemId);
-      }
-      watch?.gotOn();
-    }
-    return isMore;
-  };
-  const work = async () => {
-    if (clock() - caredAt >= CARE_INTERVAL_MS) {
-      caredAt = clock();
+  return startSystemSteps({
+    ...options,
+    intervalMs: INTERVAL_MS,
+    next: (systemId, closed) => makeNext(options, systemId, closed),
+    care: async (eachSystem) => {
       await eachSystem((systemId) => takeCare(options, systemId));
       await removeStrayFiles(options);
-    }
-    // One of each system in turn: a system with many does not hold up the others.
-    while (await eachSystem((systemId) => makeNext(options, systemId, closed.signal)));
-  };
-  const runs = startPeriodic({ intervalMs: INTERVAL_MS, work, onError: (error) => onError(error), watch });
-  return {
-    runOnce: () => runs.runOnce(),
-    close() {
-      closed.abort(new Error("The service is stopped."));
-      return runs.close();
     },
-  };
+    careIntervalMs: CARE_INTERVAL_MS,
+  });
 }
 
 /** Asks for what schedules want, and deletes what is old. @returns false: nothing is left to do */

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { UploadResult } from "@bikeshare/contract/console";
 import { ServiceError } from "@bikeshare/rules";
 import type { Ids } from "../../ids.ts";
-import { type PeriodicWork, startPeriodic } from "../../storage/background/periodic.ts";
+import { type PeriodicWork, startSystemSteps } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import { type Database, openDatabase } from "../../storage/db/database.ts";
 import { DatabaseUnavailable, isUnavailable } from "../../storage/db/errors.ts";
@@ -68,41 +68,14 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
  * each step is done by one. Closing it cuts the step under way off; another process undoes what it wrote and begins it anew.
  */
 export function startUploadWork(options: UploadWorkOptions): PeriodicWork {
-  const { systems, onError, watch } = options;
-  const closed = new AbortController();
-  let caredAt = Number.NEGATIVE_INFINITY;
-  const eachSystem = async (work: (systemId: string) => Promise<boolean>) => {
-    let isMore = false;
-    for (const systemId of await systems()) {
-      if (closed.signal.aborted) return false;
-      try {
-        isMore = (await work(systemId)) || isMore;
-      } catch (error) {
-        onError(error, systemId);
-      }
-      watch?.gotOn();
-    }
-    return isMore;
-  };
-  const work = async () => {
-    if (options.clock() - caredAt >= CARE_INTERVAL_MS) {
-      caredAt = options.clock();
-      await eachSystem(async (systemId) => {
-        await deletePastUploads(options.db, systemId, { silentMs: UNSENT_MS, untouchedMs: UNDECIDED_MS });
-        return false;
-      });
-    }
-    // One of each system in turn.
-    while (await eachSystem((systemId) => doNext(options, systemId, closed.signal)));
-  };
-  const runs = startPeriodic({ intervalMs: INTERVAL_MS, work, onError: (error) => onError(error), watch });
-  return {
-    runOnce: () => runs.runOnce(),
-    close() {
-      closed.abort(new Error("The service is stopped."));
-      return runs.close();
-    },
-  };
+  const ages = { silentMs: UNSENT_MS, untouchedMs: UNDECIDED_MS };
+  return startSystemSteps({
+    ...options,
+    intervalMs: INTERVAL_MS,
+    next: (systemId, closed) => doNext(options, systemId, closed),
+    care: (eachSystem) => eachSystem((systemId) => deletePastUploads(options.db, systemId, ages).then(() => false)),
+    careIntervalMs: CARE_INTERVAL_MS,
+  });
 }
 
 /** The attempt ended for a reason that people can do something about. */

@@ -102,6 +102,55 @@ export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
   };
 }
 
+/** Calls work for each system in turn. @returns whether one of them gave true; a failure in one does not stop the others */
+type EachSystem = (work: (systemId: string) => Promise<boolean>) => Promise<boolean>;
+
+interface SystemStepsOptions extends SweeperSurroundings {
+  readonly intervalMs: number;
+  readonly clock: () => number;
+  /** Does the step that a system waits for. @returns whether there was one */
+  readonly next: (systemId: string, closed: AbortSignal) => Promise<boolean>;
+  /** Removes what is old, and the like. */
+  readonly care: (eachSystem: EachSystem) => Promise<unknown>;
+  /** Milliseconds between two runs of `care`. */
+  readonly careIntervalMs: number;
+}
+
+/**
+ * Does the steps that systems wait for, one at a time, until none is left: one of each system in turn, so that a system with
+ * many does not hold up the others. Closing it aborts the step under way.
+ */
+export function startSystemSteps(options: SystemStepsOptions): PeriodicWork {
+  const { intervalMs, clock, next, care, careIntervalMs, systems, onError, watch } = options;
+  const closed = new AbortController();
+  const eachSystem: EachSystem = async (work) => {
+    let isMore = false;
+    for (const systemId of await systems()) {
+      if (closed.signal.aborted) return false;
+      try {
+        isMore = (await work(systemId)) || isMore;
+      } catch (error) {
+        onError(error, systemId);
+      }
+      watch?.gotOn();
+    }
+    return isMore;
+  };
+  const careTask = new IntervalTask(careIntervalMs, async () => void (await care(eachSystem)), clock);
+  const work = async () => {
+    await careTask.runIfDue();
+    while (await eachSystem((systemId) => next(systemId, closed.signal)));
+  };
+  const periodic = startPeriodic({ intervalMs, work, onError: (error) => onError(error), watch });
+  return {
+    runOnce: () => periodic.runOnce(),
+    close() {
+      closed.abort(new Error("The service is stopped."));
+      return periodic.close();
+    },
+  };
+}
+
 /** Work that is done when its owner comes by, but not more often than its interval allows. */
 export class IntervalTask {
   readonly #intervalMs: number;
