@@ -1,17 +1,9 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
 import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
-import {
-  consoleBodyErrors,
-  consoleErrors,
-  consoleNeeds,
-  consolePage,
-  consolePageQuery,
-  partnerPath,
-} from "./endpoint.ts";
+import { changeErrors, consoleErrors, consoleNeeds, consolePage, consolePageQuery, partnerPath } from "./endpoint.ts";
 
 const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
@@ -184,7 +176,6 @@ export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
 /** Metadata of endpoints that change something. */
 export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
-export const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 /** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */
 const EXPORT_COST = 20;
 const attemptNumber = z.number().int().min(1);

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { type FactKind, factKinds } from "../gbfs/facts.ts";
 import { textOf } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
+import { changeErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
 
 /** Facts as forms give them: the service reads them strictly, by their kind. */
 const facts = z.record(z.unknown());
@@ -25,7 +24,6 @@ const kind = z.enum(kinds);
 
 const base = "/console/v1/systems/:system_id";
 const view = { metadata: consoleNeeds("operator"), query: noQuery };
-const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 /** Forms are filled in for minutes: two people who have one open must not undo each other's changes. */
 const seen = z
   .object({ seen: z.string().max(100).optional().describe("The `version` that is changed: another one is 409") })

@@ -46,8 +46,14 @@ export const consoleErrors = {
 /** The further errors of a console endpoint that takes a body. */
 export const consoleBodyErrors = { 413: errorBody, 415: errorBody };
 
+/** The errors of a console endpoint that takes a body and may find that something has changed. */
+export const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+
 /** The path parameter of the operator's pages. */
 export const systemPath = z.object({ system_id: identifierParam });
+
+/** The path parameters of an item on the operator's pages. */
+export const systemItemPath = systemPath.extend({ id: identifierParam });
 
 /** The path parameters of a partner's pages. */
 export const partnerPath = systemPath.extend({ partner_id: identifierParam });

@@ -1,9 +1,16 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { exportFacts, exportFormat, exportKind, exportMonth, exportPrivacy, givenMonth } from "../exports.ts";
-import { identifier, identifierParam, timestamp } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, consolePageQuery, done, systemPath } from "./endpoint.ts";
+import { identifier, timestamp } from "../values.ts";
+import {
+  changeErrors,
+  consoleErrors,
+  consoleNeeds,
+  consolePageQuery,
+  done,
+  systemItemPath,
+  systemPath,
+} from "./endpoint.ts";
 
 /** What a file is to have, as people choose it. */
 const choice = {
@@ -45,8 +52,6 @@ export type ShownExportSchedule = z.infer<typeof shownSchedule>;
 const base = "/console/v1/systems/:system_id/exports";
 const schedules = "/console/v1/systems/:system_id/export-schedules";
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
-const onePath = systemPath.extend({ id: identifierParam });
 
 /** Requests of a session that the download of a file counts for. */
 const DOWNLOAD_COST = 20;
@@ -88,7 +93,7 @@ export const exportEndpoints = {
     path: `${base}/:id/share`,
     summary: "Let partners have a file, or no more",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({ is_shared: z.boolean() }).strict(),
     responses: { 200: shownExport, ...changeErrors },
@@ -98,7 +103,7 @@ export const exportEndpoints = {
     path: `${base}/:id/remove`,
     summary: "Delete a file, or give up one that is being made",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({}).strict(),
     responses: { 200: done, ...changeErrors },
@@ -108,7 +113,7 @@ export const exportEndpoints = {
     path: `${base}/:id/file`,
     summary: "The file",
     metadata: consoleNeeds("operator", "viewer", { cost: DOWNLOAD_COST }),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: { 200: z.string(), ...consoleErrors },
   },
@@ -127,7 +132,7 @@ export const exportEndpoints = {
     path: `${schedules}/:id/remove`,
     summary: "Stop a schedule; its files stay",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({}).strict(),
     responses: { 200: done, ...changeErrors },

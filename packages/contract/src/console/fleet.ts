@@ -8,7 +8,14 @@ import { reservation } from "../reservations.ts";
 import { ride, rideFilters } from "../rides.ts";
 import { offlineReason, station } from "../stations.ts";
 import { givenIdentifier, identifier, identifierParam, timestamp } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, consolePageQuery, systemPath } from "./endpoint.ts";
+import {
+  consoleBodyErrors,
+  consoleErrors,
+  consoleNeeds,
+  consolePageQuery,
+  systemItemPath,
+  systemPath,
+} from "./endpoint.ts";
 
 /** What people call the stations and bikes whose ids an answer has. */
 const fleetNames = z
@@ -137,7 +144,6 @@ const historyQuery = z.object({ of: z.enum(["station", "bike", "ride", "reservat
 export type HistoryQuery = z.infer<typeof historyQuery>;
 
 const of = "/console/v1/systems/:system_id";
-const onePath = systemPath.extend({ id: identifierParam });
 
 /** Stations, bikes and rides, for the operator. */
 export const fleetEndpoints = {
@@ -146,7 +152,7 @@ export const fleetEndpoints = {
     path: `${of}/stations/:id`,
     summary: "A station, and when it was offline",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: { 200: stationHistory, ...consoleErrors },
   },
@@ -155,7 +161,7 @@ export const fleetEndpoints = {
     path: `${of}/stations/:id/state`,
     summary: "Take a station offline, or bring it back",
     metadata: consoleNeeds("operator", "admin"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({ state: z.enum(["online", "offline"]) }).strict(),
     responses: { 200: batchResults, ...consoleErrors, ...consoleBodyErrors },
@@ -183,7 +189,7 @@ export const fleetEndpoints = {
     path: `${of}/bikes/:id`,
     summary: "A bike",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: { 200: z.object({ bike, names: fleetNames }).strict(), ...consoleErrors },
   },
@@ -193,7 +199,7 @@ export const fleetEndpoints = {
     summary: "Record that a bike is broken, missing, or fit to ride",
     description: "As if the bike had reported it now. On a ride it shows once the ride has ended.",
     metadata: consoleNeeds("operator", "admin"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({ state: z.enum(["available", "non_operational", "missing"]) }).strict(),
     responses: { 200: batchResults, ...consoleErrors, ...consoleBodyErrors },
@@ -212,7 +218,7 @@ export const fleetEndpoints = {
     path: `${of}/rides/:id`,
     summary: "A ride",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: { 200: z.object({ ride, names: fleetNames }).strict(), ...consoleErrors },
   },
@@ -243,7 +249,7 @@ export const fleetEndpoints = {
     path: `${of}/reservations/:id`,
     summary: "A reservation, whichever partner's",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: {
       200: z.object({ reservation: fleetReservation, names: fleetNames }).strict(),

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { givenInstant } from "../values.ts";
-import { changeErrors, changes, partner } from "./deliveries.ts";
-import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+import { changes, partner } from "./deliveries.ts";
+import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 const heldDeliveries = z
   .object({

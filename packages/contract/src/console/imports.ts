@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
-import { givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
+import { givenOnce, identifier, timestamp } from "../values.ts";
 import { auditEntry } from "./audit.ts";
 import {
   consoleBodyErrors,
@@ -9,6 +9,7 @@ import {
   consoleNeeds,
   consolePage,
   consolePageQuery,
+  systemItemPath,
   systemPath,
 } from "./endpoint.ts";
 
@@ -72,7 +73,6 @@ const reportEntry = z
 export type ImportReportEntry = z.infer<typeof reportEntry>;
 
 const base = "/console/v1/systems/:system_id/imports";
-const onePath = systemPath.extend({ id: identifierParam });
 
 /** The imports into a system, for the operator. */
 export const importEndpoints = {
@@ -90,7 +90,7 @@ export const importEndpoints = {
     path: `${base}/:id`,
     summary: "An import, who made it, and what was wrong with its files",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     responses: { 200: importDetail, ...consoleErrors },
   },
@@ -99,7 +99,7 @@ export const importEndpoints = {
     path: `${base}/:id/report`,
     summary: "What an import left out or repaired, in the order of its files",
     metadata: consoleNeeds("operator"),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: z.object({ ...consolePageQuery, reason: z.string(givenOnce()).max(200).optional() }).strict(),
     responses: { 200: consolePage(reportEntry), ...consoleErrors },
   },
@@ -108,7 +108,7 @@ export const importEndpoints = {
     path: `${base}/:id/undo`,
     summary: "Remove what an import created; an undo that was interrupted goes on",
     metadata: consoleNeeds("operator", "admin", { conflicts: ["conflict"] }),
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({}).strict(),
     responses: {

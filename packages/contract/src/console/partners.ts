@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
 import { isPlainName } from "../text-rules.ts";
 import { identifier, timestamp } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
+import { changeErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 import { keyAllowance } from "./keys.ts";
 
 /** A partner as the operator's pages show it. */
@@ -63,7 +62,6 @@ const removed = z
 const ofSystem = "/console/v1/systems/:system_id/partners";
 const ofPartner = `${ofSystem}/:partner_id` as const;
 const admin = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const nothing = z.object({}).strict();
 
 /** The partners of a system, for the operator. */

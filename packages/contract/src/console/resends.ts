@@ -2,8 +2,8 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
-import { changeErrors, changes, filterFields, partner } from "./deliveries.ts";
-import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+import { changes, filterFields, partner } from "./deliveries.ts";
+import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** The deliveries to send again: by ids, or by a filter. */
 const resendSelection = z

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { errorBody } from "../errors.ts";
 import { MAX_BODY_BYTES } from "../limits.ts";
-import { givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
-import { consoleBodyErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
+import { givenOnce, identifier, timestamp } from "../values.ts";
+import { changeErrors, consoleErrors, consoleNeeds, done, systemItemPath, systemPath } from "./endpoint.ts";
 
 /** Bytes of an upload at most, as they are sent: a file that is not packed yet is packed by the browser. */
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
@@ -78,9 +77,7 @@ const shownUpload = z
 export type ShownUpload = z.infer<typeof shownUpload>;
 
 const base = "/console/v1/systems/:system_id/uploads";
-const onePath = systemPath.extend({ id: identifierParam });
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
-const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const zone = z.string().min(1).max(64);
 const place = z
   .string(givenOnce())
@@ -124,7 +121,7 @@ export const uploadEndpoints = {
     summary: `Send the next bytes of a file, at most ${MAX_BODY_BYTES}; the same once more changes nothing`,
     // One of some hundred: it counts as a look.
     metadata: { ...consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: 1 }), takesBytes: true as const },
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: z.object({ start: place, is_last: z.enum(["true", "false"], givenOnce()) }).strict(),
     body: z.instanceof(Uint8Array),
     responses: { 200: shownUpload, ...changeErrors },
@@ -134,7 +131,7 @@ export const uploadEndpoints = {
     path: `${base}/:id/try`,
     summary: "Try the file again, with another time zone",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({ time_zone: zone }).strict(),
     responses: { 200: shownUpload, ...changeErrors },
@@ -144,7 +141,7 @@ export const uploadEndpoints = {
     path: `${base}/:id/start`,
     summary: "Import the file that was tried",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({}).strict(),
     responses: { 200: shownUpload, ...changeErrors },
@@ -154,7 +151,7 @@ export const uploadEndpoints = {
     path: `${base}/:id/discard`,
     summary: "Discard a file, unless it is being imported",
     metadata: changes,
-    pathParams: onePath,
+    pathParams: systemItemPath,
     query: noQuery,
     body: z.object({}).strict(),
     responses: { 200: done, ...changeErrors },

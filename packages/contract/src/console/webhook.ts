@@ -3,8 +3,8 @@ import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
 import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
 import { identifier, timestamp } from "../values.ts";
-import { changeErrors, changes, deliveryAttempt, partner } from "./deliveries.ts";
-import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+import { changes, deliveryAttempt, partner } from "./deliveries.ts";
+import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 import { heldEndpoints } from "./held.ts";
 
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
