@@ -28,7 +28,11 @@ export function registerMds(program: ParentCommand, cli: OpenCli): void {
           },
           notes: [
             "Copy the key now: the service stores only its hash and cannot show it again. It is the agency's bearer token, and its client secret at /mds/token.",
-            ...(isServed ? [] : ["Set MDS=on and restart the service: until then it answers nothing below /mds."]),
+            ...(isServed
+              ? []
+              : [
+                  "MDS is off here. If it is off in the service too, set MDS=on and restart it: until then it answers nothing below /mds.",
+                ]),
           ],
         };
       });

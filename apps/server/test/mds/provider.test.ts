@@ -314,6 +314,13 @@ describe("who may read", () => {
     await expect(issue(agency.partnerId, ["stations:read"])).rejects.toThrow(/is an agency/);
   });
 
+  it("is told one id of the operator, whichever agency it is", async () => {
+    const other = { name: "Bergen", providerId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8" };
+    await expect(mds.agency(other)).rejects.toThrow(`know you by the id ${agency.providerId}`);
+    const same = await mds.agency({ ...other, providerId: agency.providerId });
+    expect(same.providerId).toBe(agency.providerId);
+  });
+
   it("serves nothing where MDS is off", async () => {
     const response = await fetch(`${mds.app.url}/mds/vehicles`, { headers: { accept: MDS_MEDIA_TYPE } });
     expect(response.status).toBe(404);

@@ -1,6 +1,7 @@
 import { MDS_SCOPE } from "@bikeshare/contract/mds";
 import { beginVehicleLogs } from "../../city/fleet/vehicle-log.ts";
 import type { ActorContext } from "../../command-context.ts";
+import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import { type IssuedKey, issueKey } from "../../partners/keys/service.ts";
 import { createPartner } from "../../partners/service.ts";
@@ -11,7 +12,7 @@ export interface NewAgency {
   readonly name: string;
   /** As MDS names the agency; a random one when left out. */
   readonly agencyId?: string | undefined;
-  /** As MDS names the operator; a random one when left out. */
+  /** As MDS names the operator. When left out: that of the earlier agencies, or a random one. */
   readonly providerId?: string | undefined;
   readonly rateLimit?: number | null | undefined;
   readonly keyKind: "live" | "test";
@@ -29,7 +30,7 @@ interface MadeAgency {
 
 /**
  * Makes an agency with its key. With the first agency of a system the log of its vehicles begins.
- * @throws ServiceError when another partner has the name
+ * @throws ServiceError when another partner has the name, or earlier agencies know the operator by another id
  */
 export async function createAgency(
   context: ActorContext,
@@ -47,6 +48,8 @@ export async function createAgency(
     });
     const provider = await findProvider(tx, systemId);
     if (provider === undefined) throw new Error("the provider was not written");
+    if (providerId !== undefined && providerId !== provider.provider_id)
+      throw commandError("conflict", "otherProvider", { providerId: provider.provider_id });
     const detail = { agency_id: agency.agency_id, provider_id: provider.provider_id };
     await insertActOf(context, tx, { systemId, action: "agency.created", subject: partnerId, detail });
     const key = await issueKey(inTransaction, {
