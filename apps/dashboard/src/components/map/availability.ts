@@ -47,6 +47,6 @@ export function closedReason({
   status,
   offline_reason: reason,
 }: Pick<MappedStation, "status" | "offline_reason">): string | undefined {
-  if (status === "planned") return "planned";
+  if (status === "planned" || status === "removed") return status;
   return reason === null ? undefined : closedReasons[reason];
 }

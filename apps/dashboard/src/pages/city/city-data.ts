@@ -1,5 +1,6 @@
-import { api } from "../../api/api.ts";
 /** What the pages of the city read, and how long it holds. */
+import type { Glance } from "@bikeshare/contract/console";
+import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import type { CityMapProps } from "../../components/map/city-map.tsx";
 
@@ -22,6 +23,12 @@ export function useGlance(systemId: string) {
     queryFn: ({ signal }) => api.systemSums.glance({ params: { system_id: systemId }, signal }),
     refetchInterval: LIVE_MS,
   });
+}
+
+/** Returns since when a station is empty or full; null: longer than is known; undefined: it is neither, as far as is known. */
+export function lastingSince(glance: Glance | undefined, stationId: string): string | null | undefined {
+  const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];
+  return lasting?.find(({ id }) => id === stationId)?.since;
 }
 
 /** Every station: now, or as it was at an instant. */

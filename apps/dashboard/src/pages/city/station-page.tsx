@@ -16,7 +16,7 @@ import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, usePartnerScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
-import { useGlance, useStations } from "./city-data.ts";
+import { lastingSince, useGlance, useStations } from "./city-data.ts";
 import { StationDay, StationFill, StationFlowsView, StationWeekView } from "./station-view.tsx";
 
 const stationPast = lazyPart(async () => (await import("../operator/fleet-item-pages.tsx")).StationPast);
@@ -42,10 +42,12 @@ export function StationPage() {
       <PageHeader
         title={station.name}
         actions={
-          <>
-            <ButtonLink href={url.link("/operator/map", { station: station.id })}>On the map</ButtonLink>
-            {access.canChange && station.status !== "removed" && <StateButton access={access} station={station} />}
-          </>
+          station.status !== "removed" && (
+            <>
+              <ButtonLink href={url.link("/operator/map", { station: station.id })}>On the map</ButtonLink>
+              {access.canChange && <StateButton access={access} station={station} />}
+            </>
+          )
         }
       >
         <span class="mono">{station.id}</span>
@@ -68,13 +70,12 @@ export function StationPage() {
 function Now({ station, access }: { readonly station: Station; readonly access: Access }) {
   const glance = useGlance(access.systemId).data;
   const viewer = { systemId: access.systemId, partnerId: undefined };
-  const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];
   const shown = { ...station, bikes: station.num_bikes_available, docks: station.num_docks_available };
   return (
     <div class="station-now">
       <h2 class="visually-hidden">Now and today</h2>
       <div class="card station-panel">
-        <StationFill station={shown} since={lasting?.find(({ id }) => id === station.id)?.since} now={glance?.at} />
+        <StationFill station={shown} since={lastingSince(glance, station.id)} now={glance?.at} />
         <Facts
           facts={[
             ["Reserved", station.num_bikes_reserved],

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { Icon } from "../../components/icon.tsx";
-import type { Viewer } from "./city-data.ts";
+import { lastingSince, type Viewer } from "./city-data.ts";
 import { StationDay, StationFill } from "./station-view.tsx";
 
 interface StationPanelProps {
@@ -24,7 +24,6 @@ export function StationPanel({ viewer, station, glance, timeZone, at, href, onCl
   const heading = useRef<HTMLHeadingElement>(null);
   // Whoever opened it by the keyboard goes on here, and returns to the map by closing it.
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
-  const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];
   return (
     <aside class="card station-panel" aria-label="Station" onKeyDown={(event) => event.key === "Escape" && onClose()}>
       <header>
@@ -44,7 +43,7 @@ export function StationPanel({ viewer, station, glance, timeZone, at, href, onCl
         <>
           <StationFill
             station={station}
-            since={at === undefined ? lasting?.find(({ id }) => id === station.id)?.since : undefined}
+            since={at === undefined ? lastingSince(glance, station.id) : undefined}
             now={glance?.at}
           />
           {timeZone !== undefined && <StationDay {...{ viewer, timeZone, at }} stationId={station.id} />}
