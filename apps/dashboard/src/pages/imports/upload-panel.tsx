@@ -36,7 +36,15 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     await queries.invalidateQueries({ queryKey: key });
     await queries.invalidateQueries({ queryKey: ["fleet", "Imports"] });
   };
-  const act = (work: () => Promise<unknown>) => void run(() => work().then(reload));
+  const act = (work: () => Promise<unknown>) =>
+    void run(async () => {
+      try {
+        await work();
+      } finally {
+        // After a failure too: somebody else may have sent a file, or discarded this one.
+        await reload();
+      }
+    });
   const send = (file: File) => act(() => sendFile(systemId, file, zone).catch(stopped));
   const discard = () => {
     stopSending();
