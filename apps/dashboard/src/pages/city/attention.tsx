@@ -77,7 +77,7 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
               </span>
               {riders !== undefined && (
                 <span class="troubled-riders">
-                  {riders === 0 ? "rarely used" : `${riders} ${riders === 1 ? "ride" : "rides"} usually`}
+                  {riders === 0 ? "less than 1 ride usually" : `${riders} ${riders === 1 ? "ride" : "rides"} usually`}
                 </span>
               )}
             </li>
@@ -86,7 +86,9 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
       )}
       {rest > 0 && (
         <p>
-          <Link href={addressIn(scope, "stations", { availability: "empty" })}>{rest} more</Link>
+          {rest.toLocaleString("en")} more:{" "}
+          <Link href={addressIn(scope, "stations", { availability: "empty" })}>all empty stations</Link>,{" "}
+          <Link href={addressIn(scope, "stations", { availability: "full" })}>all full stations</Link>
         </p>
       )}
     </section>
