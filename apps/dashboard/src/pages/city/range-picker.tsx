@@ -32,7 +32,7 @@ export function useRange(timeZone: string, now: number) {
 
 const periodLabels: Readonly<Record<Period, string>> = { day: "Day", week: "Week", month: "Month", year: "Year" };
 
-interface RangePickerProps {
+export interface RangePickerProps {
   readonly range: TimeRange;
   readonly timeZone: string;
   readonly now: number;

@@ -44,6 +44,19 @@ export function readRange({ range, to, since, until }: RangeParameters, timeZone
 
 const iso = (at: number) => new Date(at).toISOString();
 
+type Values = readonly (number | null)[];
+
+/** Returns the values of a range's steps; null: not known, as of steps that lie ahead. */
+export function valuesUntilNow<Step extends { readonly from: string }>(
+  steps: readonly Step[],
+  of: (step: Step) => number | null | undefined,
+): Values {
+  const now = new Date().toISOString();
+  return steps.map((step) => (step.from > now ? null : (of(step) ?? null)));
+}
+
+export const sumOf = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+
 /** Few enough steps to be told apart, and as many as there are. */
 function stepOf(lengthMs: number): TimeRange["step"] {
   if (lengthMs <= 2 * DAY_MS) return "PT15M";

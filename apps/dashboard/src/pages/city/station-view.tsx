@@ -12,6 +12,7 @@ import { availabilityLabels, availabilityOf, capacityOf, closedReason } from "..
 import { AvailabilityMark } from "../../components/map/legend.tsx";
 import { useStations, type Viewer } from "./city-data.ts";
 import { StationFlowsMap } from "./map-panel.tsx";
+import { valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart, lastingText } from "./times.ts";
 import "./city.css";
 
@@ -105,15 +106,14 @@ export function StationDay(props: DayProps) {
   const steps = history.data?.data ?? [];
   if (history.data === undefined && history.error !== null)
     return <ErrorState error={history.error} onRetry={() => void history.refetch()} />;
-  const now = new Date().toISOString();
-  const bikes = steps.map((step) => (step.from > now ? null : (step.bikes?.mean ?? null)));
+  const bikes = valuesUntilNow(steps, (step) => step.bikes?.mean);
   const usual = usualOf(
     typical.data,
     day,
     steps.map((step) => step.from),
     timeZone,
   );
-  const isToday = day === dayOf(now, timeZone);
+  const isToday = day === dayOf(new Date().getTime(), timeZone);
   const notes: readonly ChartNote[] = at === undefined ? [] : [{ at, text: cityText(at, timeZone, CLOCK) }];
   return (
     <LazyChart

@@ -6,7 +6,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import type { Scope } from "../scope.ts";
 import { RangePicker, useRange } from "./range-picker.tsx";
-import type { TimeRange } from "./range.ts";
+import { sumOf, type TimeRange, valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, comparedText, DATE } from "./times.ts";
 
 interface TrendsProps {
@@ -58,20 +58,14 @@ interface TrendProps {
 
 type Step = ConsoleSummary["data"][number];
 
-/** Steps that lie ahead have nothing yet: not nothing at all. */
-function valuesOf(steps: readonly Step[], of: (step: Step) => number | null | undefined): readonly (number | null)[] {
-  const now = new Date().toISOString();
-  return steps.map((step) => (step.from > now ? null : (of(step) ?? null)));
-}
-
 function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
   const steps = data?.data ?? [];
-  const rides = valuesOf(steps, (step) => step.rides_started);
+  const rides = valuesUntilNow(steps, (step) => step.rides_started);
   const before = steps.map((_, index) => data?.before[index]?.rides_started ?? null);
   return (
     <div class="card">
       <LazyChart
-        title={steps.length === 0 ? "Rides" : `${sum(rides).toLocaleString("en")} rides`}
+        title={steps.length === 0 ? "Rides" : `${sumOf(rides).toLocaleString("en")} rides`}
         times={steps.map(({ from }) => from)}
         series={[
           { label: "Rides", values: rides },
@@ -88,17 +82,15 @@ function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
   );
 }
 
-const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
 /** Compares until now: the steps that lie ahead are left out of the period before too. */
 function comparedSentence(
   rides: readonly (number | null)[],
   before: readonly (number | null)[],
   range: TimeRange,
 ): string {
-  const earlier = sum(before.filter((_, index) => rides[index] !== null));
+  const earlier = sumOf(before.filter((_, index) => rides[index] !== null));
   if (earlier === 0) return `Started in each ${stepWord(range)}.`;
-  const compared = comparedText(sum(rides), earlier);
+  const compared = comparedText(sumOf(rides), earlier);
   const joined = `${compared.charAt(0).toUpperCase()}${compared.slice(1)} ${compared.endsWith("many") ? "as" : "than"}`;
   return `${joined} ${beforePhrase(range)}. Started in each ${stepWord(range)}.`;
 }
@@ -134,7 +126,7 @@ function peakNote(
 
 function FleetChart({ data, timeZone, narrow }: TrendProps) {
   const steps = data?.data ?? [];
-  const fleet = (state: keyof NonNullable<Step["fleet"]>) => valuesOf(steps, (step) => step.fleet?.[state]);
+  const fleet = (state: keyof NonNullable<Step["fleet"]>) => valuesUntilNow(steps, (step) => step.fleet?.[state]);
   const available = fleet("available").filter((value) => value !== null);
   const title =
     available.length === 0
@@ -164,8 +156,8 @@ function FleetChart({ data, timeZone, narrow }: TrendProps) {
 
 function StationsChart({ data, range, timeZone, narrow }: TrendProps) {
   const steps = data?.data ?? [];
-  const empty = valuesOf(steps, (step) => step.stations?.empty);
-  const full = valuesOf(steps, (step) => step.stations?.full);
+  const empty = valuesUntilNow(steps, (step) => step.stations?.empty);
+  const full = valuesUntilNow(steps, (step) => step.stations?.full);
   const most = Math.max(0, ...empty.map((value) => value ?? 0));
   const worst = steps[empty.indexOf(most)];
   const when = worst && cityText(worst.from, timeZone, range.step === "P1D" ? DATE : { ...DATE, ...CLOCK });

@@ -6,9 +6,10 @@ import type { Series } from "../../components/chart-scale.ts";
 import { visibleControls } from "../../components/code.tsx";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { shownTimeZone } from "../../components/time-zone.ts";
-import { Time } from "../../components/time.tsx";
 import { SplitSide } from "../../layout/split-side.ts";
-import { RangePicker, useRange } from "../city/range-picker.tsx";
+import { CountedNote, RangeCard } from "../city/range-card.tsx";
+import { useRange } from "../city/range-picker.tsx";
+import { sumOf, valuesUntilNow } from "../city/range.ts";
 import "../city/city.css";
 import type { FilterTexts } from "./filters.ts";
 import { countDeliveries, failureWords } from "./words.ts";
@@ -29,24 +30,26 @@ export function DeliveriesOverTime({ params, filters, onFilter }: OverTimeProps)
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
-  const { data } = useQuery({
+  const query = useQuery({
     queryKey: ["deliveries", "over-time", params, range.from, range.to],
     queryFn: ({ signal }) =>
       api.deliveries.overTime({ params, query: { from: range.from, to: range.to, step: range.step }, signal }),
     refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });
+  const { data } = query;
   if (useContext(SplitSide) === "list") return null;
   const part = range.period === undefined ? {} : { since: range.from, until: range.to };
   return (
     <div class="over-time-pair">
-      <section class="card over-time" aria-labelledby="over-time">
-        <h2 id="over-time" class="visually-hidden">
-          Deliveries over time
-        </h2>
-        <RangePicker {...{ range, timeZone, now }} offered={["day", "week", "month"]} onChange={set} />
+      <RangeCard
+        title="Deliveries over time"
+        {...{ query, range, timeZone, now }}
+        offered={["day", "week", "month"]}
+        onChange={set}
+      >
         <OutcomeChart {...{ data, timeZone }} onRange={narrow} />
-      </section>
+      </RangeCard>
       <section class="card causes" aria-labelledby="causes">
         <h2 id="causes">Why they fail</h2>
         {data !== undefined && (
@@ -68,9 +71,8 @@ interface OutcomeChartProps {
 
 function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
   const steps = data?.data ?? [];
-  const now = new Date().toISOString();
   const values = (of: (counts: Counts) => number) =>
-    steps.map(({ from, deliveries }) => (deliveries === null || from > now ? null : of(deliveries)));
+    valuesUntilNow(steps, ({ deliveries }) => deliveries && of(deliveries));
   const series: readonly Series[] = [
     { label: "Arrived", values: values(({ succeeded }) => succeeded) },
     { label: "Held or dropped", values: values(({ held, dropped }) => held + dropped), tone: "off" },
@@ -78,9 +80,9 @@ function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
     { label: "Failing", values: values(({ failing }) => failing), tone: "attention" },
     { label: "Given up", values: values(({ failed }) => failed), tone: "bad" },
   ];
-  const sum = (each: Series | undefined) => each?.values.reduce<number>((total, n) => total + (n ?? 0), 0) ?? 0;
-  const failing = sum(series[3]) + sum(series[4]);
-  const all = series.reduce((total, each) => total + sum(each), 0);
+  const sums = series.map((each) => sumOf(each.values));
+  const all = sumOf(sums);
+  const failing = sumOf(sums.slice(-2));
   return (
     <LazyChart
       title={data === undefined ? "Deliveries" : titleOf(all, failing)}
@@ -90,13 +92,7 @@ function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
       timeZone={timeZone}
       onRange={onRange}
     >
-      {data?.counted_from ? (
-        <>
-          Counted back to <Time at={data.counted_from} />: there are too many before.
-        </>
-      ) : (
-        "By when they were created, as they are now."
-      )}
+      <CountedNote from={data?.counted_from}>By when they were created, as they are now.</CountedNote>
     </LazyChart>
   );
 }

@@ -5,10 +5,10 @@ import { useQuery } from "../../api/queries.ts";
 import type { Series } from "../../components/chart-scale.ts";
 import { LazyChart } from "../../components/lazy-chart.tsx";
 import { shownTimeZone } from "../../components/time-zone.ts";
-import { Time } from "../../components/time.tsx";
 import { SplitSide } from "../../layout/split-side.ts";
-import { RangePicker, useRange } from "../city/range-picker.tsx";
-import { readRange, type TimeRange } from "../city/range.ts";
+import { CountedNote, RangeCard } from "../city/range-card.tsx";
+import { useRange } from "../city/range-picker.tsx";
+import { readRange, sumOf, type TimeRange, valuesUntilNow } from "../city/range.ts";
 import "../city/city.css";
 import type { Scope } from "../scope.ts";
 
@@ -19,16 +19,12 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; read
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
-  const answer = useUsage(scope, range, keyId);
+  const query = useUsage(scope, range, keyId);
   if (useContext(SplitSide) === "list") return null;
   return (
-    <section class="card over-time" aria-labelledby="over-time">
-      <h2 id="over-time" class="visually-hidden">
-        Requests over time
-      </h2>
-      <RangePicker {...{ range, timeZone, now }} offered={["day", "week"]} onChange={set} />
-      <UsageChart {...{ answer, timeZone }} onRange={narrow} />
-    </section>
+    <RangeCard title="Requests over time" {...{ query, range, timeZone, now }} offered={["day", "week"]} onChange={set}>
+      <UsageChart answer={query.data} timeZone={timeZone} onRange={narrow} />
+    </RangeCard>
   );
 }
 
@@ -36,14 +32,14 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; read
 export function WeekOfRequests(partner: { readonly systemId: string; readonly partnerId: string }) {
   const timeZone = shownTimeZone();
   const week = { range: "week", to: "", since: "", until: "" };
-  const answer = useUsage(partner, readRange(week, timeZone, new Date().getTime()), undefined);
-  return <UsageChart {...{ answer, timeZone }} />;
+  const { data } = useUsage(partner, readRange(week, timeZone, new Date().getTime()), undefined);
+  return <UsageChart answer={data} timeZone={timeZone} />;
 }
 
 type Whose = Pick<Scope, "systemId" | "partnerId">;
 
 function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange, keyId: string | undefined) {
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["usage-over-time", systemId, partnerId, from, to, keyId],
     queryFn: ({ signal }) => {
       const query = { from, to, step, ...(keyId !== undefined && { key_id: keyId }) };
@@ -54,7 +50,6 @@ function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange,
     refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });
-  return data;
 }
 
 interface UsageChartProps {
@@ -66,9 +61,8 @@ interface UsageChartProps {
 
 function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
   const steps = answer?.data ?? [];
-  const now = new Date().toISOString();
   const values = (of: (counts: NonNullable<(typeof steps)[number]["counts"]>) => number) =>
-    steps.map(({ from, counts }) => (counts === null || from > now ? null : of(counts)));
+    valuesUntilNow(steps, ({ counts }) => counts && of(counts));
   const series: readonly Series[] = [
     {
       label: "Succeeded",
@@ -78,9 +72,9 @@ function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
     { label: "Over the limit (429)", values: values((each) => each.rate_limited), tone: "off" },
     { label: "Failed (5xx)", values: values((each) => each.server_errors), tone: "bad" },
   ];
-  const [succeeded = 0, ...others] = series.map((each) => each.values.reduce<number>((sum, n) => sum + (n ?? 0), 0));
-  const unsuccessful = others.reduce((sum, n) => sum + n, 0);
-  const all = succeeded + unsuccessful;
+  const sums = series.map((each) => sumOf(each.values));
+  const all = sumOf(sums);
+  const unsuccessful = sumOf(sums.slice(1));
   return (
     <LazyChart
       title={answer === undefined ? "Requests" : titleOf(all, unsuccessful)}
@@ -90,13 +84,7 @@ function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
       timeZone={timeZone}
       {...(onRange && { onRange })}
     >
-      {answer?.counted_from ? (
-        <>
-          Counted back to <Time at={answer.counted_from} />: there are too many before.
-        </>
-      ) : (
-        "By status."
-      )}
+      <CountedNote from={answer?.counted_from}>By status.</CountedNote>
     </LazyChart>
   );
 }

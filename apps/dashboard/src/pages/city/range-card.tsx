@@ -1,0 +1,44 @@
+import type { ComponentChildren } from "preact";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Time } from "../../components/time.tsx";
+import { RangePicker, type RangePickerProps } from "./range-picker.tsx";
+
+interface RangeCardProps extends RangePickerProps {
+  /** What is shown over time: "Deliveries over time". */
+  readonly title: string;
+  readonly query: {
+    readonly data: unknown;
+    readonly error: Error | null;
+    readonly refetch: () => Promise<unknown>;
+  };
+  readonly children: ComponentChildren;
+}
+
+/** A chart of a range that the reader chooses. A range that cannot be read, such as one of twenty years, can be left. */
+export function RangeCard({ title, query: { data, error, refetch }, children, ...picker }: RangeCardProps) {
+  return (
+    <section class="card over-time" aria-labelledby="over-time">
+      <h2 id="over-time" class="visually-hidden">
+        {title}
+      </h2>
+      <RangePicker {...picker} />
+      {data === undefined && error !== null ? <ErrorState error={error} onRetry={() => void refetch()} /> : children}
+    </section>
+  );
+}
+
+interface CountedNoteProps {
+  /** Undefined or null: everything is counted. */
+  readonly from: string | null | undefined;
+  readonly children: string;
+}
+
+/** Says what a chart counts, or from when on where there is too much to count. */
+export function CountedNote({ from, children }: CountedNoteProps) {
+  if (!from) return children;
+  return (
+    <>
+      Counted back to <Time at={from} />: there are too many before.
+    </>
+  );
+}
