@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { FLOOR, HEIGHT, type Layout, layoutOf, LEFT, TOP } from "./chart-layout.ts";
+import { useReading } from "./chart-reading.ts";
 import {
   highest,
   niceMaximum,
@@ -10,6 +12,7 @@ import {
   valueText,
   zonedTexts,
 } from "./chart-scale.ts";
+import { colourOf, Shape } from "./chart-shape.tsx";
 import "./chart.css";
 
 interface ChartProps {
@@ -39,25 +42,6 @@ export interface ChartNote {
 
 /** The width before the page is laid out. */
 const USUAL_WIDTH = 640;
-const HEIGHT = 176;
-/** Room for the labels of the axes. */
-const LEFT = 44;
-const TOP = 8;
-const BOTTOM = 20;
-const FLOOR = HEIGHT - BOTTOM;
-/** More bars are drawn as steps, without room between them. */
-const MAX_SEPARATE_BARS = 200;
-/** Pixels that a pointer trembles in a press. */
-const DRAG_SLOP_PX = 6;
-
-/** What is drawn where. */
-interface Layout {
-  readonly width: number;
-  readonly count: number;
-  readonly maximum: number;
-  readonly x: (index: number) => number;
-  readonly y: (value: number) => number;
-}
 
 /** Series over time. Values are read with the pointer or the arrow keys, and the same numbers stand in a table. */
 export function Chart(props: ChartProps) {
@@ -66,13 +50,7 @@ export function Chart(props: ChartProps) {
   const figure = useRef<HTMLElement>(null);
   const width = useWidth(figure);
   const maximum = niceMaximum(Math.max(highest(series, times.length), limit?.value ?? 0, 1));
-  const layout: Layout = {
-    width,
-    count: times.length,
-    maximum,
-    x: (index) => LEFT + (index * Math.max(width - LEFT, 0)) / Math.max(times.length, 1),
-    y: (value) => TOP + (FLOOR - TOP) * (1 - value / maximum),
-  };
+  const layout = layoutOf(width, times.length, maximum);
   const texts = useMemo(() => textsOf(times, timeZone, width - LEFT), [times, timeZone, width]);
   return (
     <figure ref={figure} class="chart">
@@ -182,119 +160,6 @@ function useWidth(ref: { readonly current: HTMLElement | null }): number {
   return width;
 }
 
-interface ReadingOptions {
-  readonly layout: Layout;
-  readonly times: readonly string[];
-  readonly onRange: ChartProps["onRange"];
-}
-
-/** Where in the chart the reader is, and which part they are choosing. */
-function useReading({ layout, times, onRange }: ReadingOptions) {
-  const [read, setAt] = useState<number>();
-  const [anchor, setAnchor] = useState<number>();
-  const last = layout.count - 1;
-  // Other times may be shown since the reader was there.
-  const at = read === undefined || read > last ? undefined : read;
-  const isChosen = at !== undefined && anchor !== undefined && anchor !== at;
-  const range = isChosen ? { from: Math.min(at, anchor), to: Math.max(at, anchor) } : undefined;
-  const reading: Reading = {
-    ...{ at, last, layout, canChoose: onRange !== undefined, setAt, setAnchor },
-    move: (index, isChoosing) => {
-      if (last < 0) return;
-      setAnchor(isChoosing && onRange !== undefined ? (anchor ?? at ?? last) : undefined);
-      setAt(Math.max(0, Math.min(last, index)));
-    },
-    choose: () => {
-      setAnchor(undefined);
-      const [from, end] = [times[range?.from ?? -1], times[(range?.to ?? last) + 1]];
-      if (from === undefined) return;
-      // The last step has no step after it: it is as long as the one before.
-      onRange?.(
-        from,
-        end ?? new Date(2 * Date.parse(times[last] ?? "") - Date.parse(times[last - 1] ?? "")).toISOString(),
-      );
-    },
-  };
-  return { at, range, handlers: { ...keyHandlers(reading), ...usePointerHandlers(reading) } };
-}
-
-interface Reading {
-  readonly at: number | undefined;
-  /** The index of the last step. */
-  readonly last: number;
-  readonly layout: Layout;
-  /** A part of the time can be chosen. */
-  readonly canChoose: boolean;
-  readonly setAt: (at: number | undefined) => void;
-  readonly setAnchor: (anchor: number | undefined) => void;
-  readonly move: (index: number, isChoosing: boolean) => void;
-  /** Takes the part that is chosen, if one is. */
-  readonly choose: () => void;
-}
-
-function keyHandlers({ at, last, setAt, setAnchor, move, choose }: Reading) {
-  const leave = () => {
-    setAnchor(undefined);
-    setAt(undefined);
-  };
-  const keys: Readonly<Record<string, (isChoosing: boolean) => void>> = {
-    ArrowLeft: (isChoosing) => move((at ?? last + 1) - 1, isChoosing),
-    ArrowRight: (isChoosing) => move((at ?? last - 1) + 1, isChoosing),
-    Home: (isChoosing) => move(0, isChoosing),
-    End: (isChoosing) => move(last, isChoosing),
-    Enter: choose,
-    Escape: leave,
-  };
-  return {
-    onKeyDown: (event: KeyboardEvent) => {
-      const act = keys[event.key];
-      if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      act(event.shiftKey);
-    },
-    onFocus: (event: FocusEvent) => {
-      if ((event.currentTarget as Element).matches(":focus-visible") && last >= 0) setAt(at ?? last);
-    },
-    onBlur: leave,
-  };
-}
-
-function usePointerHandlers({ last, layout, canChoose, setAt, setAnchor, choose }: Reading) {
-  const drag = useRef<{ readonly x: number; readonly index: number }>(undefined);
-  const indexAt = (x: number) =>
-    Math.max(0, Math.min(last, Math.floor(((x - LEFT) / Math.max(layout.width - LEFT, 1)) * layout.count)));
-  const end = () => {
-    drag.current = undefined;
-    setAnchor(undefined);
-  };
-  return {
-    onPointerDown: (event: PointerEvent) => {
-      if (!canChoose || event.pointerType === "touch" || last < 0) return;
-      drag.current = { x: offsetOf(event), index: indexAt(offsetOf(event)) };
-      (event.currentTarget as Element).setPointerCapture(event.pointerId);
-    },
-    onPointerMove: (event: PointerEvent) => {
-      if (last < 0) return;
-      const x = offsetOf(event);
-      if (drag.current !== undefined && Math.abs(x - drag.current.x) > DRAG_SLOP_PX) setAnchor(drag.current.index);
-      setAt(indexAt(x));
-    },
-    onPointerUp: () => {
-      if (drag.current !== undefined) choose();
-      end();
-    },
-    onPointerLeave: () => {
-      if (drag.current === undefined) setAt(undefined);
-    },
-    onPointerCancel: end,
-  };
-}
-
-/** Pixels from the left of the plot, whatever the pointer is over. */
-function offsetOf(event: PointerEvent): number {
-  return event.clientX - (event.currentTarget as Element).getBoundingClientRect().left;
-}
-
 function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: TimeTexts["ticks"] }) {
   const { width, maximum, x, y } = layout;
   return (
@@ -319,78 +184,6 @@ function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: Time
       })}
     </g>
   );
-}
-
-interface ShapeProps {
-  readonly series: readonly Series[];
-  readonly each: Series;
-  readonly position: number;
-  readonly layout: Layout;
-}
-
-/** One path for a series, however many points it has. */
-function Shape({ series, each, position, layout }: ShapeProps) {
-  const { kind = "bars", values } = each;
-  const colour = colourOf(each, position);
-  if (kind === "line" || kind === "before")
-    return <path class={kind === "before" ? "chart-before" : `chart-line ${colour}`} d={linePath(values, layout)} />;
-  const below = series.slice(0, position).filter((other) => (other.kind ?? "bars") === kind);
-  const bottoms = values.map((_, index) => below.reduce((sum, other) => sum + (other.values[index] ?? 0), 0));
-  return kind === "area" ? (
-    <path class={`chart-area ${colour}`} d={areaPath(values, bottoms, layout)} />
-  ) : (
-    <path class={`chart-bars ${colour}`} d={barsPath(values, bottoms, layout)} />
-  );
-}
-
-const rounded = (value: number) => Math.round(value * 10) / 10;
-
-function linePath(values: Series["values"], { x, y }: Layout): string {
-  let isBroken = true;
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        isBroken = true;
-        return "";
-      }
-      const command = isBroken ? "M" : "L";
-      // A value between two that are not known is a dot: a line of no length has round ends.
-      const isAlone = isBroken && (values[index + 1] ?? null) === null;
-      isBroken = false;
-      return `${command}${rounded(x(index + 0.5))} ${rounded(y(value))}${isAlone ? "h0" : ""}`;
-    })
-    .join("");
-}
-
-/** Nothing is drawn where nothing is known: each stretch of known values is a shape of its own. */
-function areaPath(values: Series["values"], bottoms: readonly number[], { x, y }: Layout): string {
-  const stretches: number[][] = [];
-  for (const [index, value] of values.entries()) {
-    if (value === null) continue;
-    if (index === 0 || values[index - 1] === null) stretches.push([]);
-    stretches.at(-1)?.push(index);
-  }
-  return stretches
-    .map((stretch) => {
-      const point = (index: number, value: number) => `${rounded(x(index + 0.5))} ${rounded(y(value))}`;
-      const top = stretch.map((index) => point(index, (bottoms[index] ?? 0) + (values[index] ?? 0)));
-      const bottom = stretch.toReversed().map((index) => point(index, bottoms[index] ?? 0));
-      return `M${[...top, ...bottom].join("L")}Z`;
-    })
-    .join("");
-}
-
-function barsPath(values: Series["values"], bottoms: readonly number[], { x, y, count }: Layout): string {
-  const gap = count <= MAX_SEPARATE_BARS && x(1) - x(0) > 4 ? Math.min(2, (x(1) - x(0)) * 0.2) : 0;
-  return values
-    .map((value, index) => {
-      if (value === null || value === 0) return "";
-      const [left, right] = [rounded(x(index) + gap / 2), rounded(x(index + 1) - gap / 2)];
-      const bottom = rounded(y(bottoms[index] ?? 0));
-      const top = Math.min(rounded(y((bottoms[index] ?? 0) + value)), bottom - 1);
-      return `M${left} ${bottom}V${top}H${right}V${bottom}Z`;
-    })
-    .join("");
 }
 
 function Notes({
@@ -473,10 +266,6 @@ function Values({ x, width, time, series, unit, at }: ValuesProps) {
       ))}
     </div>
   );
-}
-
-function colourOf({ tone }: Series, position: number): string {
-  return `series-${tone ?? position + 1}`;
 }
 
 function Swatch({ of, position }: { readonly of: Series; readonly position: number }) {
