@@ -4,9 +4,9 @@ import { defineConfig } from "vite";
 const BASE_PATH = "/dashboard/";
 
 /**
- * Which modules are one file; a module is in the first that takes it. Compressed on its own, each small file repeats the
- * words and markup of its neighbours: pages that are opened after one another are one file where neither then loads much
- * that the other alone needs. Every other page has a file of its own.
+ * Which modules are one file: those that match, and what they import, unless an earlier group has it. Compressed on its own,
+ * each small file repeats the words and markup of its neighbours: pages that are opened after one another are one file where
+ * neither then loads much that the other alone needs. Every other page has a file of its own.
  */
 const CHUNKS = [
   {
@@ -14,22 +14,20 @@ const CHUNKS = [
     test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|@tanstack|^\0/,
   },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
-  { name: "lists", test: /\/components\/(bytes|filters|instant|lazy-chart|pager)|\/operator\/item-page/ },
+  { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page/ },
   { name: "chart", test: /\/components\/chart/ },
-  {
-    name: "city",
-    test: /\/components\/map\/(availability|legend)|\/pages\/city\/(city-data|times|map-panel|selected)/,
-  },
+  // The time that charts show: pages of requests and deliveries have it without a city.
+  { name: "range", test: /\/pages\/city\/(range|times)/ },
+  { name: "city", test: /\/components\/map\/(availability|legend)|\/pages\/city\/(city-data|map-panel|selected)/ },
   { name: "map", test: /\/components\/map\// },
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
   { name: "station", test: /\/pages\/city\/station/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
+  { name: "audit", test: /\/pages\/audit\// },
   { name: "data", test: /\/pages\/(imports|exports)\// },
   { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
-  { name: "range", test: /\/pages\/city\/range/ },
   { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },
   { name: "deliveries", test: /\/pages\/deliveries\// },
-  { name: "audit", test: /\/pages\/audit\// },
   { name: "key-table", test: /\/pages\/keys\/key-table/ },
   { name: "keys", test: /\/pages\/keys\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },

@@ -14,6 +14,7 @@ import {
 } from "./chart-scale.ts";
 import { colourOf, Shape } from "./chart-shape.tsx";
 import "./chart.css";
+import "./tip.css";
 
 interface ChartProps {
   /** Says what one sees. */
@@ -255,7 +256,7 @@ const VALUES_WIDTH_PX = 190;
 function Values({ x, width, time, series, unit, at }: ValuesProps) {
   const left = x + VALUES_WIDTH_PX + 14 > width ? Math.max(0, x - VALUES_WIDTH_PX - 12) : x + 12;
   return (
-    <div class="chart-values" aria-hidden="true" style={{ left: `${left}px` }}>
+    <div class="tip chart-values" aria-hidden="true" style={{ left: `${left}px` }}>
       <strong>{time}</strong>
       {series.map((each, position) => (
         <span key={each.label}>

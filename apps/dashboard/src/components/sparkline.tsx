@@ -1,3 +1,5 @@
+import "./sparkline.css";
+
 interface SparklineProps {
   /** Null: not known. */
   readonly values: readonly (number | null)[];

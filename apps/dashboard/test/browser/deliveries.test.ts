@@ -42,4 +42,10 @@ it("a partner sees when deliveries failed and why, and resends those of a part o
   await page.getByRole("button", { name: "Resend all that match …" }).click();
   await page.getByRole("button", { name: "Resend 4 deliveries" }).waitFor();
   expect(new URL(page.url()).searchParams.get("code")).toBe("401");
+
+  // A range that is too long says so, and can be left.
+  await open(`/partners/${partner.id}/deliveries?since=2001-01-01T00:00:00.000Z&until=2026-01-01T00:00:00.000Z`);
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await page.getByRole("button", { name: "Day", exact: true }).click();
+  await page.getByRole("heading", { name: "4 of 4 deliveries failing or given up" }).waitFor();
 });

@@ -65,6 +65,23 @@ it("a file that is no trip file is refused with the reason, and discarded", asyn
   await page.getByText("Drop a file of trips here, or choose one").waitFor();
 });
 
+it("somebody whose file is refused because of another one is shown that one", async () => {
+  const [first, second] = [await visitAs("operator admin"), await visitAs("operator admin")];
+  await second.open("/operator/imports");
+  await second.page.getByText("Drop a file of trips here, or choose one").waitFor();
+  await first.open("/operator/imports");
+  const file = { name: "first.csv", mimeType: "text/csv", buffer: Buffer.from(monthOfRides()) };
+  await first.page.getByLabel("A file of trips").setInputFiles(file);
+  await first.page.getByRole("heading", { name: "25 rides of first.csv would be imported" }).waitFor();
+  await second.page.getByLabel("A file of trips").setInputFiles({ ...file, name: "second.csv" });
+  await second.page
+    .getByText(/is importing first\.csv, and one file is imported at a time/)
+    .first()
+    .waitFor();
+  await second.page.getByRole("button", { name: "Discard" }).click();
+  await second.page.getByText("Drop a file of trips here, or choose one").waitFor();
+});
+
 it("an operator sends the city last month's open data: makes it, looks at it, shares it", async () => {
   const { page, open } = await visitAsNewPerson(null);
   await open("/operator/exports");

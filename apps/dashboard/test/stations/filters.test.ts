@@ -1,6 +1,6 @@
 import type { MappedStation } from "@bikeshare/contract/console";
 import { expect, it } from "vitest";
-import { availabilityOf } from "../../src/components/map/availability.ts";
+import { availabilityOf, closedReason } from "../../src/components/map/availability.ts";
 import { readFilters, selectStations, withFilters } from "../../src/pages/stations/filters.ts";
 
 function station(id: string, differences: Partial<MappedStation> = {}): MappedStation {
@@ -32,6 +32,14 @@ it.each([
   [{ status: "offline" as const, bikes: 0 }, "closed"],
 ])("a station with %j is one with availability %s", (differences, availability) => {
   expect(availabilityOf(station("1", differences))).toBe(availability);
+});
+
+it("a station that is closed says why, also when it was removed for good", () => {
+  const reasonOf = (differences: Partial<MappedStation>) => closedReason(station("1", differences));
+  expect(reasonOf({ status: "offline", offline_reason: "stale" })).toBe("has not reported for too long");
+  expect(reasonOf({ status: "planned" })).toBe("planned");
+  expect(reasonOf({ status: "removed" })).toBe("removed");
+  expect(reasonOf({})).toBeUndefined();
 });
 
 it("filters that are written into an address are read back from it", () => {

@@ -28,6 +28,7 @@ import {
   withoutOutliers,
   zoom,
 } from "./viewport.ts";
+import "../tip.css";
 import "./map.css";
 
 /** An area with a rule, by its corners. */
@@ -298,7 +299,7 @@ const TIP_WIDTH_PX = 240;
 function Tip({ drawn: { station, kind }, at, width }: TipProps) {
   const left = Math.max(8, Math.min(width - TIP_WIDTH_PX - 8, at.x - TIP_WIDTH_PX / 2));
   return (
-    <div class="map-tip" aria-hidden="true" style={{ left: `${left}px`, top: `${at.y}px` }}>
+    <div class="tip map-tip" aria-hidden="true" style={{ left: `${left}px`, top: `${at.y}px` }}>
       <strong>{station.name}</strong>
       <span>
         {station.bikes} {station.bikes === 1 ? "bike" : "bikes"}

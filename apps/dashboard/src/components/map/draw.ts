@@ -75,15 +75,22 @@ const USUAL_CAPACITY = 20;
 /** Distance between two stations, in pixels, from which each has its counts beside its name. */
 const ROOM_FOR_COUNTS_PX = 110;
 
-/** Draws all of a map anew, as sharp as the screen is. */
-export function drawFrame(element: HTMLCanvasElement, frame: Frame): void {
+/** Returns what draws on a canvas of a size, empty and as sharp as the screen is. */
+export function clearedCanvas(element: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
   const canvas = element.getContext("2d");
-  if (canvas === null) return;
-  const { scene, size } = frame;
+  if (canvas === null) return null;
   const [width, height] = [size.width * devicePixelRatio, size.height * devicePixelRatio].map(Math.round);
   if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
   canvas.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   canvas.clearRect(0, 0, size.width, size.height);
+  return canvas;
+}
+
+/** Draws all of a map anew. */
+export function drawFrame(element: HTMLCanvasElement, frame: Frame): void {
+  const { scene, size } = frame;
+  const canvas = clearedCanvas(element, size);
+  if (canvas === null) return;
   if (!scene.hasStreets) drawGround(canvas, frame);
   for (const zone of scene.zones) drawZone(canvas, zone, frame);
   for (const flow of scene.flows) drawFlow(canvas, flow, frame);

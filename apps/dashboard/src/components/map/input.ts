@@ -73,13 +73,12 @@ function readColours(canvas: HTMLElement): MapColours {
   return colours;
 }
 
-interface WheelZoom {
-  /** Undefined: the wheel is the page's. */
-  readonly onWheel: ((at: Point, delta: number) => void) | undefined;
-}
-
-/** A wheel zooms, and does not scroll the page meanwhile: for that the listener must not be passive. */
-export function useWheel(ref: CanvasRef, isTaken: (event: WheelEvent) => boolean, onWheel: WheelZoom["onWheel"]): void {
+/** A wheel that is taken zooms, and does not scroll the page meanwhile: for that the listener must not be passive. */
+export function useWheel(
+  ref: CanvasRef,
+  isTaken: (event: WheelEvent) => boolean,
+  onWheel: (at: Point, delta: number) => void,
+): void {
   const latest = useRef({ isTaken, onWheel });
   latest.current = { isTaken, onWheel };
   useEffect(() => {
@@ -88,7 +87,7 @@ export function useWheel(ref: CanvasRef, isTaken: (event: WheelEvent) => boolean
       if (!latest.current.isTaken(event)) return;
       event.preventDefault();
       // A pinch on a touchpad is a wheel with the control key, of smaller steps.
-      latest.current.onWheel?.({ x: event.offsetX, y: event.offsetY }, event.deltaY * (event.ctrlKey ? 5 : 1));
+      latest.current.onWheel({ x: event.offsetX, y: event.offsetY }, event.deltaY * (event.ctrlKey ? 5 : 1));
     };
     canvas?.addEventListener("wheel", listener, { passive: false });
     return () => canvas?.removeEventListener("wheel", listener);

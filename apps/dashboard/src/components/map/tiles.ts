@@ -1,4 +1,5 @@
 /** Streets below a map: pictures from a server of the operator's choice. */
+import { clearedCanvas } from "./draw.ts";
 import { type PlacedTile, type Size, tilesOf, type Viewport } from "./viewport.ts";
 
 /** Pictures that are kept. Too few: those of the next zoom push out those that are shown. */
@@ -44,12 +45,8 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
   };
   return {
     draw(element, view, size) {
-      const canvas = element.getContext("2d");
+      const canvas = clearedCanvas(element, size);
       if (canvas === null) return;
-      const [width, height] = [size.width * devicePixelRatio, size.height * devicePixelRatio].map(Math.round);
-      if (element.width !== width || element.height !== height) Object.assign(element, { width, height });
-      canvas.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-      canvas.clearRect(0, 0, size.width, size.height);
       for (const tile of tilesOf(view, size)) {
         const image = picture(tile.z, tile.x, tile.y);
         if (isDrawable(image)) drawTile(canvas, image, tile);

@@ -19,6 +19,7 @@ import { MapPanel } from "./map-panel.tsx";
 import { Rewind, useInstant } from "./rewind.tsx";
 import { stationPanel, useSelectedStation } from "./selected-station.ts";
 import { CLOCK, cityText, DATE } from "./times.ts";
+import "./map-page.css";
 
 /** The map of the city, as it is and as it was. */
 export function MapPage() {

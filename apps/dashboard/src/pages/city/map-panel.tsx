@@ -1,9 +1,9 @@
 import type { StationMap } from "@bikeshare/contract/console";
 import type { ComponentChildren } from "preact";
 import { Icon } from "../../components/icon.tsx";
+import { LazyMap } from "../../components/lazy-map.tsx";
 import type { CityMapProps } from "../../components/map/city-map.tsx";
 import { Legend } from "../../components/map/legend.tsx";
-import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { useUrlState } from "../../layout/url-state.ts";
 import { type Layer, layers, useLayers } from "./city-data.ts";
 import "./city.css";
@@ -22,29 +22,19 @@ interface MapPanelProps {
   readonly children?: ComponentChildren;
 }
 
-const cityMap = lazyPart(async () => (await import("../../components/map/city-map.tsx")).CityMap);
-
 /** The city's map with its layers and its legend. */
 export function MapPanel(props: MapPanelProps) {
   const { systemId, map, matching, selectedId, onSelect, hasLayers, isWholePage = false, children } = props;
-  const Map = useLazy(cityMap);
   const chosen = useChosenLayers();
   const shown = useLayers(systemId, hasLayers ? chosen : []);
   return (
     <section class={isWholePage ? "city-map city-map-whole" : "city-map card"} aria-label="Map">
       <div class="city-map-view">
-        {Map === undefined || map === undefined ? (
-          <div class="map" role="status" aria-label="The map is loading" aria-busy="true" />
-        ) : (
-          <Map
-            label="Map of the stations"
-            stations={map.data}
-            regions={map.regions}
-            tiles={map.tiles}
-            isWholePage={isWholePage}
-            {...{ matching, selectedId, onSelect, ...shown }}
-          />
-        )}
+        <LazyMap
+          label="Map of the stations"
+          regions={map?.regions ?? []}
+          {...{ map, isWholePage, matching, selectedId, onSelect, ...shown }}
+        />
         {hasLayers && <LayerToggles chosen={chosen} />}
       </div>
       {children}
@@ -62,21 +52,15 @@ interface FlowsMapProps {
 
 /** The rides from and to one station, as arcs. The lists beside it name the same stations. */
 export function StationFlowsMap({ map, stationId, flows, onSelect }: FlowsMapProps) {
-  const Map = useLazy(cityMap);
   return (
     <div class="city-map-view station-flows-map">
-      {Map === undefined || map === undefined ? (
-        <div class="map" role="status" aria-label="The map is loading" aria-busy="true" />
-      ) : (
-        <Map
-          label="Map of the rides from and to this station"
-          stations={map.data}
-          tiles={map.tiles}
-          selectedId={stationId}
-          flows={flows}
-          onSelect={(id) => id !== undefined && id !== stationId && onSelect(id)}
-        />
-      )}
+      <LazyMap
+        label="Map of the rides from and to this station"
+        map={map}
+        selectedId={stationId}
+        flows={flows}
+        onSelect={(id) => id !== undefined && id !== stationId && onSelect(id)}
+      />
     </div>
   );
 }

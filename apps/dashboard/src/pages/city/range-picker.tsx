@@ -10,6 +10,7 @@ import {
   readRange,
   type TimeRange,
 } from "./range.ts";
+import "./range.css";
 
 /** Returns the range in the address, and ways to change it. */
 export function useRange(timeZone: string, now: number) {

@@ -14,7 +14,7 @@ import { useStations, type Viewer } from "./city-data.ts";
 import { StationFlowsMap } from "./map-panel.tsx";
 import { valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart, lastingText } from "./times.ts";
-import "./city.css";
+import "./station.css";
 
 interface StateProps {
   readonly station: Pick<

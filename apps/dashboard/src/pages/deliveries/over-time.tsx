@@ -10,7 +10,6 @@ import { SplitSide } from "../../layout/split-side.ts";
 import { CountedNote, RangeCard } from "../city/range-card.tsx";
 import { useRange } from "../city/range-picker.tsx";
 import { sumOf, valuesUntilNow } from "../city/range.ts";
-import "../city/city.css";
 import type { FilterTexts } from "./filters.ts";
 import { countDeliveries, failureWords } from "./words.ts";
 

@@ -1,8 +1,8 @@
 import type { StationMap } from "@bikeshare/contract/console";
 import type { FactsOf } from "@bikeshare/contract/facts";
 import { useMemo } from "preact/hooks";
+import { LazyMap } from "../../components/lazy-map.tsx";
 import type { MappedZone } from "../../components/map/city-map.tsx";
-import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { shortText } from "./fact-input.tsx";
 import { lookOf, zoneLooks } from "./zone-rules.ts";
 
@@ -14,7 +14,6 @@ interface ZoneMapProps {
   readonly map: StationMap | undefined;
 }
 
-const cityMap = lazyPart(async () => (await import("../../components/map/city-map.tsx")).CityMap);
 /** The zones' rules have the colours of the meanings. */
 const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
   closed: "empty",
@@ -26,15 +25,10 @@ const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
 
 /** The zones over the city. The list below reads out each with its rule. */
 export function ZoneMap({ zones, map }: ZoneMapProps) {
-  const Map = useLazy(cityMap);
   const drawn = useMemo(() => zones.map(drawnZone), [zones]);
   return (
     <figure class="stack zone-map">
-      {Map === undefined || map === undefined ? (
-        <div class="map" />
-      ) : (
-        <Map label="Map of the zones" stations={map.data} tiles={map.tiles} zones={drawn} />
-      )}
+      <LazyMap label="Map of the zones" map={map} zones={drawn} />
       <figcaption>
         <ul class="zone-legend" aria-label="Legend">
           {zoneLooks.map(({ id, title }) => (

@@ -9,7 +9,6 @@ import { SplitSide } from "../../layout/split-side.ts";
 import { CountedNote, RangeCard } from "../city/range-card.tsx";
 import { useRange } from "../city/range-picker.tsx";
 import { readRange, sumOf, type TimeRange, valuesUntilNow } from "../city/range.ts";
-import "../city/city.css";
 import type { Scope } from "../scope.ts";
 
 const REFRESH_INTERVAL_MS = 30_000;
