@@ -73,13 +73,14 @@ const LONG_EVERY = 10;
 /** Times that the lists are followed once more when nothing changes any longer. */
 const LAST_TRIES = 20;
 
+/** Rides of hours that are over must be counted by whoever writes them, so these are younger. */
 const fills = [
   `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, updated_at, source, counters)
    select $1, 'followed-' || n, 'S', 1, 2, true, true, true, 'online', now(), 'operator', 'mirrored' from generate_series(1, ${ROWS}) n`,
   `insert into bikes (system_id, id, vehicle_state, updated_at, source)
    select $1, 'followed-' || n, 'available', now(), 'operator' from generate_series(1, ${ROWS}) n`,
   `insert into rides (system_id, id, bike_id, status, started_at, ended_at, updated_at, source)
-   select $1, 'followed-' || n, 'b', 'completed', now() - n * interval '1 minute', now(), now(), 'operator' from generate_series(1, ${ROWS}) n`,
+   select $1, 'followed-' || n, 'b', 'completed', now() - n * interval '10 seconds', now(), now(), 'operator' from generate_series(1, ${ROWS}) n`,
   `insert into reservations (system_id, id, partner_id, status, bike_id, created_at, expires_at, cancelled_at, cancel_reason, updated_at)
    select $1, 'followed-' || n, $2, 'cancelled', 'b', now() - n * interval '1 minute', now(), now(), 'partner', now() from generate_series(1, ${ROWS}) n`,
 ];
