@@ -85,6 +85,7 @@ export const errorMessages = {
     tooManyToResend:
       "More than {limit} deliveries match, or too many would have to be looked at. Choose a shorter time span.",
     repeatedId: "id occurs twice in this batch.",
+    notRecent: "start_time lies more than two weeks back: it must be {oldest} or later. Read /mds/events/historical.",
     newStation: "name, lat and lon must be given: the station is new.",
     wrongCode: "code is wrong. Check that the clock of your device is right, and wait for the next code.",
     challenge: "challenge_token has expired or was used. Begin again.",
@@ -130,6 +131,7 @@ export const errorMessages = {
     path: "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
     pathId: "There is no such resource: the identifier in the path {issue}.",
     device: "There is no vehicle with this device_id.",
+    stop: "There is no station with this stop_id.",
     hourAhead: "The hour is not over yet. Ask again after {at}.",
     hourBefore: "The hour lies before the service began, at {since}.",
     hourPast: "The hour lies more than {days} days back, and is no longer read.",

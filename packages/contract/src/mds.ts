@@ -4,6 +4,9 @@ import { type EndpointMetadata, noQuery } from "./endpoint.ts";
 import {
   mdsError,
   mdsEvents,
+  mdsRecentEvents,
+  mdsStops,
+  mdsTelemetries,
   mdsToken,
   mdsTokenError,
   mdsTrips,
@@ -44,10 +47,23 @@ const hourParam = z
   })
   .describe("An hour in UTC such as `2026-10-31T08`");
 
-const cursorQuery = z
-  .object({ cursor: z.string(givenOnce()).min(1, issueText("empty")).optional().describe("From `links.next`") })
+/** An instant, as MDS's parameters name it. */
+const millisecondsParam = z
+  .string(givenOnce())
+  .regex(/^\d{1,15}$/, issueText("integer"))
+  .transform(Number);
+
+const cursor = z.string(givenOnce()).min(1, issueText("empty")).optional().describe("From `links.next`");
+const cursorQuery = z.object({ cursor }).strict();
+const recentQuery = z
+  .object({
+    start_time: millisecondsParam.describe("Milliseconds since 1970, at most two weeks ago"),
+    end_time: millisecondsParam.describe("Milliseconds since 1970: events before it are listed"),
+    cursor,
+  })
   .strict();
 const deviceParams = z.object({ device_id: z.string().describe("A vehicle's UUID") });
+const stopParams = z.object({ stop_id: z.string().describe("A station's UUID") });
 
 /** The Provider API of the Mobility Data Specification, for agencies: their keys alone reach it. */
 export const mdsContract = c.router(
@@ -128,6 +144,42 @@ export const mdsContract = c.router(
       metadata,
       query: z.object({ event_time: hourParam }).strict(),
       responses: { 200: mdsEvents, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },
+    },
+    recentEvents: {
+      method: "GET",
+      path: "/mds/events/recent",
+      summary: "The events between two times",
+      description: "Of the last two weeks, in the order of their times.",
+      metadata,
+      query: recentQuery,
+      responses: { 200: mdsRecentEvents, ...errors },
+    },
+    telemetry: {
+      method: "GET",
+      path: "/mds/telemetry",
+      summary: "The positions of an hour",
+      description:
+        "Where vehicles were at each event, and where they reported to be between trips. No positions under way: a trip has its start and its end.",
+      metadata,
+      query: z.object({ telemetry_time: hourParam }).strict(),
+      responses: { 200: mdsTelemetries, 304: z.undefined(), ...errors },
+    },
+    stops: {
+      method: "GET",
+      path: "/mds/stops",
+      summary: "List stations",
+      metadata,
+      query: noQuery,
+      responses: { 200: mdsStops, ...errors },
+    },
+    stop: {
+      method: "GET",
+      path: "/mds/stops/:stop_id",
+      summary: "One station",
+      metadata,
+      pathParams: stopParams,
+      query: noQuery,
+      responses: { 200: mdsStops, 404: mdsError, ...errors },
     },
   },
   { strictStatusCodes: true },

@@ -423,5 +423,9 @@ it("names no endpoint that it does not serve", () => {
     "vehicleStatus",
     "trips",
     "historicalEvents",
+    "recentEvents",
+    "telemetry",
+    "stops",
+    "stop",
   ]);
 });

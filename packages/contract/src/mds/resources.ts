@@ -84,6 +84,44 @@ export type MdsVehiclesStatus = z.infer<typeof mdsVehiclesStatus>;
 
 export const mdsEvents = namedObject("MdsEvents", "The events of an hour.", { version, events: z.array(mdsEvent) });
 
+export const mdsRecentEvents = namedObject("MdsRecentEvents", "One page of events.", {
+  version,
+  events: z.array(mdsEvent),
+  links,
+});
+
+export const mdsTelemetries = namedObject("MdsTelemetries", "Where vehicles were in an hour.", {
+  version,
+  telemetry: z.array(mdsTelemetry),
+});
+
+const byType = (description: string) =>
+  z.record(z.enum(formFactors), z.number().int().min(0)).describe(`${description}, by type of vehicle`);
+
+export const mdsStop = namedObject("MdsStop", "A station.", {
+  stop_id: uuid.describe("A station, for as long as it exists"),
+  name: z.string().max(255),
+  last_updated: milliseconds,
+  location,
+  status: z.object({ is_installed: z.boolean(), is_renting: z.boolean(), is_returning: z.boolean() }),
+  capacity: byType("Docks in all. Docks take every type: they count under the usual one"),
+  num_vehicles_available: byType("Vehicles to be had"),
+  num_vehicles_disabled: byType("Vehicles that are reserved or out of order"),
+  num_places_available: byType("Free docks").optional(),
+  num_places_disabled: byType("Docks out of order").optional(),
+  provider_id: providerId,
+  region_id: z.string().max(255).optional(),
+  short_name: z.string().max(255).optional(),
+  address: z.string().max(255).optional(),
+  devices: z
+    .array(deviceId)
+    .optional()
+    .describe("The vehicles there, where they are the operator's: those of a followed feed change their ids"),
+});
+export type MdsStop = z.infer<typeof mdsStop>;
+
+export const mdsStops = namedObject("MdsStops", "Every station.", { ...live, stops: z.array(mdsStop) });
+
 export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled rides are none.", {
   trip_id: tripId,
   device_id: deviceId,

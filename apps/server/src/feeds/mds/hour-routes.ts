@@ -26,27 +26,55 @@ interface HourCall {
 }
 
 /** A list of which agencies read whole hours. */
-interface HourList<Row> {
+interface HourList<Row, Opened = SettledHour<Row>> {
   readonly path: string;
   /** The name of the list in the document. */
   readonly list: string;
-  /** Returns the hour; undefined when it is not settled. */
-  readonly open: (agency: Agency) => Promise<SettledHour<Row> | undefined>;
+  readonly open: (agency: Agency) => Promise<Opened>;
   /** Returns a row as agencies see it; undefined: it is left out. */
   readonly record: (row: Row, context: RecordContext) => object | undefined;
 }
 
-/** Answers with an hour of a list: 202 until it is settled, 304 to who has it. Each reading is in the audit log. */
+/**
+ * Answers with an hour of a list: 202 until it is settled, 304 to who has it. Each reading is in the audit log.
+ * @param list its `open` returns undefined of an hour that is not settled
+ */
 export async function answerHour<Row>(
+  context: HourContext,
+  call: HourCall,
+  hour: number,
+  { open, ...list }: HourList<Row, SettledHour<Row> | undefined>,
+) {
+  const agency = await agencyOf(context, partnerOf(call.request));
+  const settled = await open(agency);
+  if (settled !== undefined) return sendHour(context, call, hour, { ...list, agency, settled });
+  call.reply.header("content-type", MDS_MEDIA_TYPE);
+  return { status: 202 as const, body: jsonBody<never>(NOT_SETTLED) };
+}
+
+/** Answers with an hour of a list whatever hour it is: 304 to who has it. Each reading is in the audit log. */
+export async function answerAnyHour<Row>(
+  context: HourContext,
+  call: HourCall,
+  hour: number,
+  { open, ...list }: HourList<Row>,
+) {
+  const agency = await agencyOf(context, partnerOf(call.request));
+  return sendHour(context, call, hour, { ...list, agency, settled: await open(agency) });
+}
+
+interface OpenedHour<Row> extends Omit<HourList<Row>, "open"> {
+  readonly agency: Agency;
+  readonly settled: SettledHour<Row>;
+}
+
+async function sendHour<Row>(
   context: HourContext,
   { request, reply }: HourCall,
   hour: number,
-  { path, list, open, record }: HourList<Row>,
+  { path, list, record, agency, settled }: OpenedHour<Row>,
 ) {
-  const agency = await agencyOf(context, partnerOf(request));
-  const settled = await open(agency);
   reply.header("content-type", MDS_MEDIA_TYPE);
-  if (settled === undefined) return { status: 202 as const, body: jsonBody<never>(NOT_SETTLED) };
   const etag = `W/"${hash("sha1", `${agency.providerId} ${path} ${hour} ${settled.version}`, "base64url")}"`;
   reply.header("etag", etag);
   reply.header("cache-control", "private, no-cache");

@@ -156,15 +156,21 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
 
 // The day names the partition. A station's position stands in where a vehicle told none of its own.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
-const listHour = statement(
-  "mds.listEvents",
-  `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id,
+const inDays =
+  "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
+const listLog = (name: string, condition: string) =>
+  statement(
+    name,
+    `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id,
      coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon
-   from (select * from vehicle_events e where ${inHour} and (e.at, e.id) > ($5::timestamptz, $6::uuid)
+   from (select * from vehicle_events e where ${condition} and (e.at, e.id) > ($5::timestamptz, $6::uuid)
          order by e.at, e.id limit $7) as e
    left join stations s on s.system_id = $1 and s.id = e.station_id
    order by e.at, e.id`,
-);
+  );
+const listHour = listLog("mds.listEvents", inHour);
+const listRecent = listLog("mds.listRecentEvents", inDays);
+const listHourPoints = listLog("mds.listPoints", inHour);
 const stateOfHour = statement(
   "mds.stateOfHour",
   `select count(*) as n, max(recorded_at) as recorded_at from vehicle_events e where ${inHour}`,
@@ -186,6 +192,39 @@ export function listEvents(
   limit: number,
 ): Promise<EventRow[]> {
   return db.query<EventRow>(listHour, [systemId, day, start, to, after.at, after.id, limit]);
+}
+
+/** A point of the log: an event, or a position that was reported without one. */
+export type PointRow = EventRow;
+
+/** Like `listEvents`, with the positions that vehicles reported. */
+export function listPoints(
+  db: QueryRunner,
+  systemId: string,
+  { day, from: start, to }: LogHour,
+  after: Pick<PointRow, "at" | "id">,
+  limit: number,
+): Promise<PointRow[]> {
+  return db.query<PointRow>(listHourPoints, [systemId, day, start, to, after.at, after.id, limit]);
+}
+
+/** A span of the log, with the first and the last of its days in UTC. */
+interface LogSpan {
+  readonly firstDay: string;
+  readonly lastDay: string;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Returns events of a span that follow a position, in the order of their times. */
+export function listRecentEvents(
+  db: QueryRunner,
+  systemId: string,
+  { firstDay, lastDay, from: start, to }: LogSpan,
+  after: Pick<EventRow, "at" | "id">,
+  limit: number,
+): Promise<EventRow[]> {
+  return db.query<EventRow>(listRecent, [systemId, firstDay, start, to, after.at, after.id, limit, lastDay]);
 }
 
 /** Returns how many events an hour has, and when the newest of them was recorded: it changes with each. */

@@ -8,7 +8,7 @@ import {
 } from "@bikeshare/contract/mds";
 import type { VehicleEvent } from "../../city/fleet/vehicle-events.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
-import type { EventRow, TripRow, VehicleRow } from "./queries.ts";
+import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 
 const formFactors = mdsVehicle.shape.vehicle_type.options;
 const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
@@ -19,13 +19,18 @@ export interface RecordContext {
   readonly uuid: UuidNames;
 }
 
+/** Returns a shape in MDS's words: where nobody has told of another, a vehicle is a bicycle. */
+export function formFactorOf(told: string | null | undefined): MdsVehicle["vehicle_type"] {
+  return formFactors.find((each) => each === told) ?? "bicycle";
+}
+
 /** Returns a vehicle as agencies see it. */
 export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordContext): MdsVehicle {
   return {
     device_id: uuid("device", row.id),
     provider_id: providerId,
     vehicle_id: row.number ?? row.id,
-    vehicle_type: formFactors.find((each) => each === row.form_factor) ?? "bicycle",
+    vehicle_type: formFactorOf(row.form_factor),
     propulsion_types: [propulsionTypes.find((each) => each === row.propulsion_type) ?? "human"],
   };
 }
@@ -75,6 +80,23 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordConte
     ...seen,
     trip_ids: event.vehicle_state === "on_trip" ? (event.trip_ids ?? null) : null,
     journey_id: null,
+  };
+}
+
+/** Returns a point of the log as agencies see it; undefined where nothing tells where the vehicle was. */
+export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext): MdsTelemetry | undefined {
+  // A vehicle that is lost has sent nothing: its events name where it was before.
+  const isSilent = row.vehicle_state === "non_contactable" || row.vehicle_state === "missing";
+  if (isSilent || row.lat === null || row.lon === null) return undefined;
+  return {
+    telemetry_id: uuid("telemetry", `${row.bike_id} ${row.at.getTime()}`),
+    device_id: uuid("device", row.bike_id),
+    provider_id: providerId,
+    timestamp: row.at.getTime(),
+    trip_ids: row.ride_id === null ? null : [uuid("trip", row.ride_id)],
+    journey_id: null,
+    location: { lat: row.lat, lng: row.lon },
+    ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
   };
 }
 

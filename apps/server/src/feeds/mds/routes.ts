@@ -1,25 +1,15 @@
-import { MDS_MEDIA_TYPE, MDS_SCOPE, MDS_VERSION, type mdsContract } from "@bikeshare/contract/mds";
+import { MDS_MEDIA_TYPE, MDS_SCOPE, type mdsContract } from "@bikeshare/contract/mds";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { FastifyInstance, FastifyRequest } from "fastify";
-import { basicText, endpointOf, partnerOf } from "../../http/authenticate.ts";
-import type { CursorCipher } from "../../http/cursor.ts";
-import { answerHour, type HeaderWriter, type HourContext } from "./hour-routes.ts";
-import { eventRecord, statusRecord, tripRecord, vehicleRecord } from "./records.rules.ts";
-import {
-  type Agency,
-  agencyOf,
-  eventsOfHour,
-  tripsOfHour,
-  vehicleOfDevice,
-  vehiclePage,
-  type VehicleRow,
-} from "./service.ts";
+import type { FastifyInstance } from "fastify";
+import { basicText, endpointOf } from "../../http/authenticate.ts";
+import { answerAnyHour, answerHour } from "./hour-routes.ts";
+import { type LiveContext, liveRoutes } from "./live-routes.ts";
+import { eventRecord, pointRecord, tripRecord } from "./records.rules.ts";
+import { eventsOfHour, telemetryOfHour, tripsOfHour } from "./service.ts";
 import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
 
-export interface MdsContext extends HourContext {
-  readonly baseUrl: () => string;
-  readonly cursors: CursorCipher;
+export interface MdsContext extends LiveContext {
   readonly tokens: AgencyTokens;
 }
 
@@ -64,7 +54,7 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
       reply.header("cache-control", "no-store");
       return tokenAnswer(await judgeCredentials(body, request.headers.authorization, context.tokens));
     },
-    ...vehicleRoutes(context),
+    ...liveRoutes(context),
     trips: async ({ query: { end_time: hour }, request, reply }) =>
       answerHour(context, { request, reply }, hour, {
         path: "/mds/trips",
@@ -79,64 +69,14 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
         open: (agency) => eventsOfHour(context, agency, hour),
         record: eventRecord,
       }),
+    telemetry: async ({ query: { telemetry_time: hour }, request, reply }) =>
+      answerAnyHour(context, { request, reply }, hour, {
+        path: "/mds/telemetry",
+        list: "telemetry",
+        open: (agency) => telemetryOfHour(context, agency, hour),
+        record: pointRecord,
+      }),
   };
-}
-
-type VehicleRoutes = Pick<
-  RouterImplementation<typeof mdsContract>,
-  "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus"
->;
-
-function vehicleRoutes(context: MdsContext): VehicleRoutes {
-  const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
-  const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
-  const statuses = (rows: readonly VehicleRow[], agency: Agency) =>
-    rows.flatMap((row) => statusRecord(row, agency) ?? []);
-  return {
-    vehicles: async ({ request, reply, query }) => {
-      const agency = await ask(request);
-      const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
-      return ok(reply, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
-    },
-    vehicle: async ({ params, request, reply }) => {
-      const agency = await ask(request);
-      const row = await vehicleOfDevice(context, agency, params.device_id);
-      return ok(reply, { ...live(), vehicles: [vehicleRecord(row, agency)] });
-    },
-    vehiclesStatus: async ({ request, reply, query }) => {
-      const agency = await ask(request);
-      const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
-      return ok(reply, { ...live(), vehicles_status: statuses(rows, agency), links });
-    },
-    vehicleStatus: async ({ params, request, reply }) => {
-      const agency = await ask(request);
-      const rows = statuses([await vehicleOfDevice(context, agency, params.device_id)], agency);
-      if (rows.length === 0) throw serviceError("not_found", "device");
-      return ok(reply, { ...live(), vehicles_status: rows });
-    },
-  };
-}
-
-const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
-
-async function readPage(
-  context: MdsContext,
-  agency: Agency,
-  list: keyof typeof vehiclePaths,
-  cursor: string | undefined,
-) {
-  const scope = `mds ${agency.whose.systemId} ${list}`;
-  const after = cursor === undefined ? "" : context.cursors.decrypt(scope, cursor);
-  if (after === undefined) throw serviceError("invalid_cursor", "foreign");
-  const { rows, next } = await vehiclePage(context, agency, list, after);
-  if (next === undefined) return { rows, links: { next: null } };
-  const nextCursor = context.cursors.encrypt(scope, next);
-  return { rows, links: { next: `${context.baseUrl()}${vehiclePaths[list]}?cursor=${nextCursor}` } };
-}
-
-function ok<Body>(reply: HeaderWriter, body: Body) {
-  reply.header("content-type", MDS_MEDIA_TYPE);
-  return { status: 200 as const, body };
 }
 
 type TokenOutcome =

@@ -13,7 +13,10 @@ import {
   findStateOfTrips,
   findVehicle,
   type LogHour,
+  type PointRow,
   listEvents,
+  listPoints,
+  listRecentEvents,
   listTrips,
   listVehicleIds,
   listVehicles,
@@ -88,28 +91,41 @@ export async function vehiclePage(
 /** Ids that are looked through at a time. */
 const SEARCHED_IDS = 10_000;
 
+/** How a thing that agencies know by a UUID is found. */
+interface NamedLookUp<Row> {
+  readonly kind: "device" | "stop";
+  readonly listIds: (db: QueryRunner, systemId: string, after: string, limit: number) => Promise<readonly string[]>;
+  readonly find: (db: QueryRunner, systemId: string, id: string) => Promise<Row | undefined>;
+}
+
 /**
- * Returns the vehicle that an agency knows by a UUID. The UUID follows from the id and not the other way round, so the ids
- * are looked through: 40,000 take some 60 ms, and an agency has a rate limit.
+ * Returns what an agency knows by a UUID. The UUID follows from the id and not the other way round, so the ids are looked
+ * through: 40,000 take some 60 ms, and an agency has a rate limit.
  * @throws ServiceError `not_found`
  */
-export async function vehicleOfDevice(
+export async function findNamed<Row>(
   { filtered }: AgencyReads,
   { whose, uuid }: Agency,
-  deviceId: string,
-): Promise<VehicleRow> {
-  const wanted = deviceId.toLowerCase();
+  named: string,
+  { kind, listIds, find }: NamedLookUp<Row>,
+): Promise<Row> {
+  const wanted = named.toLowerCase();
   let after = "";
   while (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(wanted)) {
     const from = after;
-    const ids = await filtered.read(whose, (db) => listVehicleIds(db, whose.systemId, from, SEARCHED_IDS));
-    const id = ids.find((each) => uuid("device", each) === wanted);
-    const found = id && (await filtered.read(whose, (db) => findVehicle(db, whose.systemId, id)));
-    if (found) return found;
+    const ids = await filtered.read(whose, (db) => listIds(db, whose.systemId, from, SEARCHED_IDS));
+    const id = ids.find((each) => uuid(kind, each) === wanted);
+    const found = id === undefined ? undefined : await filtered.read(whose, (db) => find(db, whose.systemId, id));
+    if (found !== undefined) return found;
     if (ids.length < SEARCHED_IDS) break;
     after = ids.at(-1) ?? "";
   }
-  throw serviceError("not_found", "device");
+  throw serviceError("not_found", kind);
+}
+
+/** Returns the vehicle that an agency knows by a UUID. @throws ServiceError `not_found` */
+export function vehicleOfDevice(reads: AgencyReads, agency: Agency, deviceId: string): Promise<VehicleRow> {
+  return findNamed(reads, agency, deviceId, { kind: "device", listIds: listVehicleIds, find: findVehicle });
 }
 
 /** An hour of a list that is settled. */
@@ -122,6 +138,9 @@ export interface SettledHour<Row> {
 
 /** Events of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
+
+/** Lies before the id of every event. */
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Returns the events of an hour; undefined when it is not settled.
@@ -136,7 +155,7 @@ export function eventsOfHour(
   return settledHour(reads, agency, hour, {
     state: findStateOfHour,
     list: (db, systemId, span, last: EventRow | undefined) =>
-      listEvents(db, systemId, span, last ?? { at: span.from, id: "00000000-0000-0000-0000-000000000000" }, BATCH_SIZE),
+      listEvents(db, systemId, span, last ?? { at: span.from, id: FIRST_ID }, BATCH_SIZE),
   });
 }
 
@@ -153,6 +172,18 @@ export function tripsOfHour(
   });
 }
 
+/**
+ * Returns where vehicles were in an hour, at its events and by their reports. It is never refused: MDS has neither 202 nor
+ * 404 for it, and what comes later changes the hour.
+ */
+export function telemetryOfHour(reads: AgencyReads, agency: Agency, hour: number): Promise<SettledHour<PointRow>> {
+  return hourOf(reads, agency, hour, {
+    state: findStateOfHour,
+    list: (db, systemId, span, last: PointRow | undefined) =>
+      listPoints(db, systemId, span, last ?? { at: span.from, id: FIRST_ID }, BATCH_SIZE),
+  });
+}
+
 /** The statements that read an hour of a list. */
 interface HourReads<Row> {
   readonly state: (
@@ -165,12 +196,21 @@ interface HourReads<Row> {
 }
 
 async function settledHour<Row>(
-  { filtered, clock }: AgencyReads,
-  { whose, loggedSince }: Agency,
+  reads: AgencyReads,
+  agency: Agency,
+  hour: number,
+  statements: HourReads<Row>,
+): Promise<SettledHour<Row> | undefined> {
+  if (!isSettled(hour, { now: reads.clock(), since: agency.loggedSince })) return undefined;
+  return hourOf(reads, agency, hour, statements);
+}
+
+async function hourOf<Row>(
+  { filtered }: AgencyReads,
+  { whose }: Agency,
   hour: number,
   { state, list }: HourReads<Row>,
-): Promise<SettledHour<Row> | undefined> {
-  if (!isSettled(hour, { now: clock(), since: loggedSince })) return undefined;
+): Promise<SettledHour<Row>> {
   const span: LogHour = { day: dayOf(hour), from: new Date(hour), to: new Date(hour + HOUR_MS) };
   const { n, recorded_at: recordedAt } = await filtered.read(whose, (db) => state(db, whose.systemId, span));
   async function* batches() {
@@ -184,6 +224,57 @@ async function settledHour<Row>(
     }
   }
   return { version: `${n} ${recordedAt?.getTime() ?? 0}`, batches };
+}
+
+/** How far back the events of any times are read. */
+const RECENT_MS = 14 * 24 * HOUR_MS;
+
+/** The times of events that an agency asks for, in milliseconds since 1970. */
+export interface EventSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The place of an event in their order. */
+export interface EventPlace {
+  readonly at: number;
+  readonly id: string;
+}
+
+/**
+ * Returns the events of a span that follow a place, and the place after which the next page begins; undefined on the last.
+ * @throws ServiceError `invalid_parameter` where the span begins more than two weeks ago, or ends before it begins
+ */
+export async function recentEvents(
+  { filtered, clock }: AgencyReads,
+  { whose }: Agency,
+  { from, to }: EventSpan,
+  after: EventPlace | undefined,
+): Promise<{ readonly rows: readonly EventRow[]; readonly next: EventPlace | undefined }> {
+  if (from > to) throw serviceError("invalid_parameter", "timesReversed");
+  const oldest = clock() - RECENT_MS;
+  if (from < oldest) throw serviceError("invalid_parameter", "notRecent", { oldest });
+  // Nothing happens later than a report may say: what lies beyond the day needs no look.
+  const last = Math.min(to, clock() + 24 * HOUR_MS);
+  if (from >= last) return { rows: [], next: undefined };
+  const span = { from: new Date(from), to: new Date(last), firstDay: dayOf(from), lastDay: dayOf(last) };
+  const place = { at: new Date(after?.at ?? from), id: after?.id ?? FIRST_ID };
+  const rows = await filtered.read(whose, (db) => listRecentEvents(db, whose.systemId, span, place, PAGE_SIZE + 1));
+  const page = rows.slice(0, PAGE_SIZE);
+  const end = rows.length > PAGE_SIZE ? page.at(-1) : undefined;
+  return { rows: page, next: end && { at: end.at.getTime(), id: end.id } };
+}
+
+/** Writes into the audit log that an agency reads the events of a span. */
+export async function recordSpanRead(
+  context: Omit<ActorContext, "actor">,
+  { whose: { systemId, partnerId } }: Agency,
+  keyId: string,
+  { path, from, to }: EventSpan & { readonly path: string },
+): Promise<void> {
+  const detail = { endpoint: path, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  const act = { systemId, action: "mds.read", subject: partnerId, detail };
+  await insertActOf({ ...context, actor: `key:${keyId}` }, context.db, act);
 }
 
 /** Writes into the audit log which hour an agency reads of where vehicles and their riders went. */

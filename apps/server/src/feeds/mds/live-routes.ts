@@ -1,0 +1,122 @@
+import { MDS_MEDIA_TYPE, MDS_VERSION, type mdsContract } from "@bikeshare/contract/mds";
+import { serviceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import { callerOf, partnerOf } from "../../http/authenticate.ts";
+import type { CursorCipher } from "../../http/cursor.ts";
+import type { HeaderWriter, HourContext } from "./hour-routes.ts";
+import { eventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
+import {
+  type Agency,
+  agencyOf,
+  type EventPlace,
+  type EventSpan,
+  recentEvents,
+  recordSpanRead,
+  vehicleOfDevice,
+  vehiclePage,
+  type VehicleRow,
+} from "./service.ts";
+import { stopRecord } from "./stop.rules.ts";
+import { stopOfId, stopsOf } from "./stops.ts";
+
+export interface LiveContext extends HourContext {
+  readonly baseUrl: () => string;
+  readonly cursors: CursorCipher;
+}
+
+type LiveRoutes = Pick<
+  RouterImplementation<typeof mdsContract>,
+  "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus" | "recentEvents" | "stops" | "stop"
+>;
+
+/** The routes of what is so now, or was a moment ago. */
+export function liveRoutes(context: LiveContext): LiveRoutes {
+  const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
+  const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
+  const statuses = (rows: readonly VehicleRow[], agency: Agency) =>
+    rows.flatMap((row) => statusRecord(row, agency) ?? []);
+  return {
+    vehicles: async ({ request, reply, query }) => {
+      const agency = await ask(request);
+      const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
+      return ok(reply, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
+    },
+    vehicle: async ({ params, request, reply }) => {
+      const agency = await ask(request);
+      const row = await vehicleOfDevice(context, agency, params.device_id);
+      return ok(reply, { ...live(), vehicles: [vehicleRecord(row, agency)] });
+    },
+    vehiclesStatus: async ({ request, reply, query }) => {
+      const agency = await ask(request);
+      const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
+      return ok(reply, { ...live(), vehicles_status: statuses(rows, agency), links });
+    },
+    vehicleStatus: async ({ params, request, reply }) => {
+      const agency = await ask(request);
+      const rows = statuses([await vehicleOfDevice(context, agency, params.device_id)], agency);
+      if (rows.length === 0) throw serviceError("not_found", "device");
+      return ok(reply, { ...live(), vehicles_status: rows });
+    },
+    recentEvents: async ({ request, reply, query: { start_time: from, end_time: to, cursor } }) => {
+      const agency = await ask(request);
+      const { rows, links } = await readEvents(context, agency, { from, to }, cursor);
+      // The pages after the first are of the same reading.
+      if (cursor === undefined)
+        await recordSpanRead(context, agency, callerOf(request).key.id, { path: RECENT_PATH, from, to });
+      const events = rows.flatMap((row) => eventRecord(row, agency) ?? []);
+      return ok(reply, { version: MDS_VERSION, events, links });
+    },
+    stops: async ({ request, reply }) => {
+      const agency = await ask(request);
+      const { rows, ...shapes } = await stopsOf(context, agency);
+      return ok(reply, { ...live(), stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })) });
+    },
+    stop: async ({ params, request, reply }) => {
+      const agency = await ask(request);
+      const { row, ...shapes } = await stopOfId(context, agency, params.stop_id);
+      return ok(reply, { ...live(), stops: [stopRecord(row, { ...agency, ...shapes })] });
+    },
+  };
+}
+
+const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;
+const RECENT_PATH = "/mds/events/recent";
+
+async function readPage(
+  context: LiveContext,
+  agency: Agency,
+  list: keyof typeof vehiclePaths,
+  cursor: string | undefined,
+) {
+  const scope = `mds ${agency.whose.systemId} ${list}`;
+  const after = readCursor(context, scope, cursor) ?? "";
+  const { rows, next } = await vehiclePage(context, agency, list, after);
+  return { rows, links: linksTo(context, scope, `${vehiclePaths[list]}?`, next) };
+}
+
+async function readEvents(context: LiveContext, agency: Agency, { from, to }: EventSpan, cursor: string | undefined) {
+  const scope = `mds ${agency.whose.systemId} events ${from} ${to}`;
+  const text = readCursor(context, scope, cursor);
+  const after = text === undefined ? undefined : (JSON.parse(text) as EventPlace); // encrypted by us
+  const { rows, next } = await recentEvents(context, agency, { from, to }, after);
+  const path = `${RECENT_PATH}?start_time=${from}&end_time=${to}&`;
+  return { rows, links: linksTo(context, scope, path, next && JSON.stringify(next)) };
+}
+
+/** Returns where a page begins; undefined: with the first. @throws ServiceError `invalid_cursor` */
+function readCursor({ cursors }: LiveContext, scope: string, cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const after = cursors.decrypt(scope, cursor);
+  if (after === undefined) throw serviceError("invalid_cursor", "foreign");
+  return after;
+}
+
+function linksTo({ cursors, baseUrl }: LiveContext, scope: string, path: string, next: string | undefined) {
+  return { next: next === undefined ? null : `${baseUrl()}${path}cursor=${cursors.encrypt(scope, next)}` };
+}
+
+function ok<Body>(reply: HeaderWriter, body: Body) {
+  reply.header("content-type", MDS_MEDIA_TYPE);
+  return { status: 200 as const, body };
+}
