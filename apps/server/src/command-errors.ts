@@ -4,6 +4,7 @@ import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 /** Messages of errors that occur only at the command line and in the dashboard; the public HTTP API never returns them. */
 const commandErrors = {
   not_found: {
+    agency: "Partner {id} is no agency. `mds create-agency` creates one.",
     delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
     endpoint: "Partner {partnerId} has no webhook endpoint. `webhooks set` creates one.",
     import: "There is no import {id}. `import list` shows the imports.",

@@ -1,13 +1,21 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { MAX_RATE_LIMIT } from "@bikeshare/contract/console";
-import { createAgency } from "../feeds/mds/agencies.ts";
+import { FactIssue, readFactValue } from "../city/descriptions/fact-values.rules.ts";
+import { createAgency, setAgency } from "../feeds/mds/agencies.ts";
+import { boundaryFrom } from "../feeds/mds/boundary.rules.ts";
+import { readDocument } from "../feeds/mds/read-document.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
-import { option, plainName, readValue } from "./options.ts";
+import { option, plainName, readValue, UsageError } from "./options.ts";
 
-/** `mds create-agency`. */
+/** `mds create-agency` and `mds set-agency`. */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");
+  registerCreate(mds, cli);
+  registerSet(mds, cli);
+}
+
+function registerCreate(mds: ParentCommand, cli: OpenCli): void {
   const rateLimits = `requests in any ${RATE_WINDOW_SECONDS} s (default: RATE_LIMIT_PER_MINUTE)`;
   mds
     .command("create-agency")
@@ -16,11 +24,17 @@ export function registerMds(program: ParentCommand, cli: OpenCli): void {
     .addOption(option("--agency-id <uuid>", "the agency's id in MDS (default: a random one)", uuid))
     .addOption(option("--provider-id <uuid>", "your id in MDS, for the first agency (default: a random one)", uuid))
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
-    .action((given, { agencyId, providerId, rateLimit }) => {
+    .addOption(option("--time-zone <zone>", `${timeZoneAbout} (default: the system's)`, timeZone))
+    .option("--boundary <file>", boundaryAbout)
+    .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, boundary: file }) => {
       const name = readValue("<name>", given, plainName);
+      const boundary = file === undefined ? undefined : await readBoundary(file);
       return runOnSystem(cli(), async (context) => {
         const { mode: keyKind, mds: isServed } = context.config;
-        const made = await createAgency(context, context.systemId, { name, agencyId, providerId, rateLimit, keyKind });
+        const settings = { timeZone: zone, boundary };
+        const made = await createAgency(context, context.systemId, {
+          ...{ name, agencyId, providerId, rateLimit, keyKind, ...settings },
+        });
         return {
           object: {
             ...{ client_id: made.partnerId, name, agency_id: made.agencyId, provider_id: made.providerId },
@@ -37,6 +51,62 @@ export function registerMds(program: ParentCommand, cli: OpenCli): void {
         };
       });
     });
+}
+
+function registerSet(mds: ParentCommand, cli: OpenCli): void {
+  mds
+    .command("set-agency")
+    .description("change an agency's settings; those that you leave out stay")
+    .argument("<id>", "the agency's client id")
+    .addOption(option("--time-zone <zone>", `${timeZoneAbout}; \`default\`: the system's`, timeZoneOrDefault))
+    .option("--boundary <file>", `${boundaryAbout}; \`none\` removes it`)
+    .action(async (id, { timeZone: zone, boundary: file }) => {
+      if (zone === undefined && file === undefined) throw new UsageError("Give what to change: see --help.");
+      const boundary = file === undefined || file === "none" ? file && null : await readBoundary(file);
+      return runOnSystem(cli(), async (context) => {
+        const change = { timeZone: zone === "default" ? null : zone, boundary };
+        const settings = await setAgency(context, context.systemId, id, change);
+        const { time_zone, boundary: area } = settings;
+        return {
+          object: { client_id: id, time_zone, boundary: area },
+          facts: {
+            ...{ "client id": id, "time zone": time_zone ?? "the system's" },
+            boundary: area === null ? "none" : "set",
+          },
+        };
+      });
+    });
+}
+
+const timeZoneAbout = "the IANA time zone of its months, such as Europe/Oslo";
+const boundaryAbout = "GeoJSON of its area";
+
+function timeZone(text: string): string {
+  return expecting(() => readFactValue({ kind: "timeZone" }, text, "", "en") as string); // a text, by its kind
+}
+
+/** The library takes no null for a value. */
+function timeZoneOrDefault(text: string): string {
+  return text === "default" ? text : timeZone(text);
+}
+
+async function readBoundary(file: string) {
+  const document = await readDocument(file).catch((error: unknown) => {
+    throw new UsageError(
+      `--boundary ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  });
+  return readValue("--boundary", file, () => expecting(() => boundaryFrom(document)));
+}
+
+/** Says what a value must be without naming it: options do that. */
+function expecting<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FactIssue) throw new Error(`must be ${error.expected}`, { cause: error });
+    throw error;
+  }
 }
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;

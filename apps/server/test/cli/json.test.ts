@@ -49,6 +49,7 @@ const fields: Readonly<Record<string, string>> = {
   "keys revoke": "id revoked_at",
   "keys rotate": "id key scopes expires_at rate_limit replaces replaced_key_ends_at",
   "mds create-agency": "client_id name agency_id provider_id key_id key vehicles",
+  "mds set-agency": "client_id time_zone boundary",
   migrate: "applied",
   "migrate plan": "steps",
   openapi: "openapi info servers tags paths webhooks components",
@@ -239,7 +240,8 @@ async function runPartners(): Promise<string> {
   await json("partners", "suspend", partner);
   await json("partners", "resume", partner);
   await json("partners", "list");
-  await json("mds", "create-agency", "City");
+  const { client_id: agency } = await json("mds", "create-agency", "City");
+  await json("mds", "set-agency", String(agency), "--time-zone", "Europe/Oslo");
   return partner;
 }
 

@@ -1,14 +1,24 @@
+import type { MultiPolygon } from "@bikeshare/contract";
 import { MDS_SCOPE } from "@bikeshare/contract/mds";
 import { beginVehicleLogs } from "../../city/fleet/vehicle-log.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import { type IssuedKey, issueKey } from "../../partners/keys/service.ts";
-import { createPartner } from "../../partners/service.ts";
+import { createPartner, mustLock } from "../../partners/service.ts";
 import { randomUuid } from "../../uuids.ts";
-import { findProvider, insertAgency, insertProvider } from "./queries.ts";
+import { type AgencySettings, insertAgency, findAgencySettings, updateAgencySettings } from "./agency-queries.ts";
+import { findProvider, insertProvider } from "./queries.ts";
 
-export interface NewAgency {
+/** Settings of an agency. Omitted ones stay as they are, or are none for a new agency. */
+export interface AgencyChange {
+  /** An IANA name in which its months begin; null: the system's time zone. */
+  readonly timeZone?: string | null | undefined;
+  /** The area that it is responsible for; null: it names none. */
+  readonly boundary?: MultiPolygon | null | undefined;
+}
+
+export interface NewAgency extends AgencyChange {
   readonly name: string;
   /** As MDS names the agency; a random one when left out. */
   readonly agencyId?: string | undefined;
@@ -35,14 +45,14 @@ interface MadeAgency {
 export async function createAgency(
   context: ActorContext,
   systemId: string,
-  { name, agencyId, providerId, rateLimit = null, keyKind }: NewAgency,
+  { name, agencyId, providerId, rateLimit = null, keyKind, ...change }: NewAgency,
 ): Promise<MadeAgency> {
   const uuid = () => randomUuid((bytes) => context.ids.randomBytes(bytes));
   const made = await context.db.transaction(async (tx) => {
     const inTransaction = { ...context, db: tx };
     const { id: partnerId } = await createPartner(inTransaction, systemId, name);
     const agency = { partner_id: partnerId, agency_id: agencyId ?? uuid() };
-    await insertAgency(tx, systemId, agency);
+    await insertAgency(tx, systemId, { ...agency, ...changed(NO_SETTINGS, change) });
     await insertProvider(tx, systemId, {
       ...{ provider_id: providerId ?? uuid(), namespace: uuid(), logged_since: new Date(context.clock()) },
     });
@@ -58,4 +68,38 @@ export async function createAgency(
     return { partnerId, agencyId: agency.agency_id, providerId: provider.provider_id, key };
   });
   return { ...made, vehicles: await beginVehicleLogs(context, systemId) };
+}
+
+/**
+ * Changes an agency's settings.
+ * @returns them, as they are now
+ * @throws ServiceError when there is no such agency
+ */
+export async function setAgency(
+  context: ActorContext,
+  systemId: string,
+  partnerId: string,
+  change: AgencyChange,
+): Promise<AgencySettings> {
+  return context.db.transaction(async (tx) => {
+    await mustLock(tx, systemId, partnerId);
+    const before = await findAgencySettings(tx, systemId, partnerId);
+    if (before === undefined) throw commandError("not_found", "agency", { id: partnerId });
+    const settings = changed(before, change);
+    await updateAgencySettings(tx, systemId, partnerId, settings);
+    // The log says what was set. Areas are long, and only their extent is of interest in it.
+    const detail = { time_zone: settings.time_zone, boundary: settings.boundary !== null };
+    await insertActOf(context, tx, { systemId, action: "agency.changed", subject: partnerId, detail });
+    return settings;
+  });
+}
+
+const NO_SETTINGS: AgencySettings = { time_zone: null, boundary: null, requirements: null, left_out: null };
+
+function changed(before: AgencySettings, { timeZone, boundary }: AgencyChange): AgencySettings {
+  return {
+    ...before,
+    ...(timeZone !== undefined && { time_zone: timeZone }),
+    ...(boundary !== undefined && { boundary }),
+  };
 }

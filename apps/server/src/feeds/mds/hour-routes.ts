@@ -7,6 +7,7 @@ import type { ActorContext } from "../../command-context.ts";
 import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
 import { mdsErrorJson } from "../../http/errors.ts";
+import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
 import { type Agency, agencyOf, type AgencyReads, recordHourRead, type SettledHour } from "./service.ts";
 
@@ -29,7 +30,7 @@ interface HourCall {
 interface HourList<Row, Opened = SettledHour<Row>> {
   readonly path: string;
   /** The name of the list in the document. */
-  readonly list: string;
+  readonly list: RecordList;
   readonly open: (agency: Agency) => Promise<Opened>;
   /** Returns a row as agencies see it; undefined: it is left out. */
   readonly record: (row: Row, context: RecordContext) => object | undefined;
@@ -75,7 +76,8 @@ async function sendHour<Row>(
   { path, list, record, agency, settled }: OpenedHour<Row>,
 ) {
   reply.header("content-type", MDS_MEDIA_TYPE);
-  const etag = `W/"${hash("sha1", `${agency.providerId} ${path} ${hour} ${settled.version}`, "base64url")}"`;
+  const sent = `${agency.providerId} ${path} ${hour} ${settled.version} ${JSON.stringify(agency.leftOut[list] ?? [])}`;
+  const etag = `W/"${hash("sha1", sent, "base64url")}"`;
   reply.header("etag", etag);
   reply.header("cache-control", "private, no-cache");
   const known = request.headers["if-none-match"];
@@ -84,7 +86,7 @@ async function sendHour<Row>(
   await recordHourRead(context, agency, callerOf(request).key.id, { path, hour });
   const document = () =>
     Readable.from(
-      documentText(list, settled, (row) => record(row, agency)),
+      documentText(list, settled, (row) => leaveOut(agency.leftOut[list], record(row, agency))),
       STREAMED,
     );
   // Text and streams are sent as they are; tests compare them with the contract's schema.

@@ -5,6 +5,7 @@ import type { FastifyRequest } from "fastify";
 import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import type { CursorCipher } from "../../http/cursor.ts";
 import type { HeaderWriter, HourContext } from "./hour-routes.ts";
+import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import { eventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
 import {
   type Agency,
@@ -40,23 +41,23 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
     vehicles: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
-      return ok(reply, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
+      return ok(reply, agency, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
     },
     vehicle: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const row = await vehicleOfDevice(context, agency, params.device_id);
-      return ok(reply, { ...live(), vehicles: [vehicleRecord(row, agency)] });
+      return ok(reply, agency, { ...live(), vehicles: [vehicleRecord(row, agency)] });
     },
     vehiclesStatus: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
-      return ok(reply, { ...live(), vehicles_status: statuses(rows, agency), links });
+      return ok(reply, agency, { ...live(), vehicles_status: statuses(rows, agency), links });
     },
     vehicleStatus: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const rows = statuses([await vehicleOfDevice(context, agency, params.device_id)], agency);
       if (rows.length === 0) throw serviceError("not_found", "device");
-      return ok(reply, { ...live(), vehicles_status: rows });
+      return ok(reply, agency, { ...live(), vehicles_status: rows });
     },
     recentEvents: async ({ request, reply, query: { start_time: from, end_time: to, cursor } }) => {
       const agency = await ask(request);
@@ -65,17 +66,17 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
       if (cursor === undefined)
         await recordSpanRead(context, agency, callerOf(request).key.id, { path: RECENT_PATH, from, to });
       const events = rows.flatMap((row) => eventRecord(row, agency) ?? []);
-      return ok(reply, { version: MDS_VERSION, events, links });
+      return ok(reply, agency, { version: MDS_VERSION, events, links });
     },
     stops: async ({ request, reply }) => {
       const agency = await ask(request);
       const { rows, ...shapes } = await stopsOf(context, agency);
-      return ok(reply, { ...live(), stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })) });
+      return ok(reply, agency, { ...live(), stops: rows.map((row) => stopRecord(row, { ...agency, ...shapes })) });
     },
     stop: async ({ params, request, reply }) => {
       const agency = await ask(request);
       const { row, ...shapes } = await stopOfId(context, agency, params.stop_id);
-      return ok(reply, { ...live(), stops: [stopRecord(row, { ...agency, ...shapes })] });
+      return ok(reply, agency, { ...live(), stops: [stopRecord(row, { ...agency, ...shapes })] });
     },
   };
 }
@@ -116,7 +117,12 @@ function linksTo({ cursors, baseUrl }: LiveContext, scope: string, path: string,
   return { next: next === undefined ? null : `${baseUrl()}${path}cursor=${cursors.encrypt(scope, next)}` };
 }
 
-function ok<Body>(reply: HeaderWriter, body: Body) {
+/** Answers with lists of records, as far as the agency may be given them. */
+function ok<Body extends object>(reply: HeaderWriter, { leftOut }: Agency, body: Body) {
   reply.header("content-type", MDS_MEDIA_TYPE);
-  return { status: 200 as const, body };
+  const allowed = Object.entries(body).map(([name, value]: [string, unknown]) => [
+    name,
+    leaveOut(leftOut[name as RecordList], value),
+  ]);
+  return { status: 200 as const, body: Object.fromEntries(allowed) as Body };
 }

@@ -3,9 +3,12 @@ import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import type { LeftOutFields } from "./left-out.rules.ts";
 
 /** An agency, and the provider of its system. */
-export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id"> {
+export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id" | "time_zone"> {
+  /** The fields that its requirement file disallows, by endpoint. */
+  readonly left_out: LeftOutFields | null;
   readonly provider_id: string;
   readonly namespace: string;
   readonly logged_since: Date;
@@ -13,14 +16,9 @@ export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agen
 
 const findAgencyRow = statement(
   "mds.findAgency",
-  `select agency.partner_id, agency.agency_id, provider.provider_id, provider.namespace, provider.logged_since
+  `select agency.partner_id, agency.agency_id, agency.time_zone, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
    from agencies agency join mds_providers provider on provider.system_id = $1
    where agency.system_id = $1 and agency.partner_id = $2`,
-);
-
-const insertAgencyRow = statement(
-  "mds.insertAgency",
-  "insert into agencies (system_id, partner_id, agency_id) values ($1, $2, $3)",
 );
 
 const findProviderRow = statement(
@@ -37,15 +35,6 @@ const insertProviderRow = statement(
 /** Returns an agency; undefined when the partner is none. */
 export async function findAgency(db: QueryRunner, systemId: string, partnerId: string): Promise<AgencyRow | undefined> {
   return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId]))[0];
-}
-
-/** Makes a partner an agency. */
-export async function insertAgency(
-  tx: Transaction,
-  systemId: string,
-  { partner_id, agency_id }: Pick<Tables["agencies"], "partner_id" | "agency_id">,
-): Promise<void> {
-  await tx.query(insertAgencyRow, [systemId, partner_id, agency_id]);
 }
 
 type ProviderRow = Omit<Tables["mds_providers"], "system_id">;

@@ -5,6 +5,7 @@ import type { QueryRunner } from "../../storage/db/database.ts";
 import type { FilteredReads, ListReader } from "../../storage/lists/read-context.ts";
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { HOUR_MS, isSettled } from "./hours.rules.ts";
+import type { LeftOutFields } from "./left-out.rules.ts";
 import { type UuidNames, uuidNames } from "./names.rules.ts";
 import {
   type EventRow,
@@ -39,6 +40,10 @@ export interface Agency extends RecordContext {
   readonly whose: ListReader;
   readonly agencyId: string;
   readonly loggedSince: number;
+  /** Where its months begin; null: in the system's time zone. */
+  readonly timeZone: string | null;
+  /** The fields that it may not be given. */
+  readonly leftOut: LeftOutFields;
 }
 
 /** Returns the agency whose key it is. @throws Error when the partner is none: no other partner gets such a key */
@@ -50,6 +55,8 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
     agencyId: row.agency_id,
     providerId: row.provider_id,
     loggedSince: row.logged_since.getTime(),
+    timeZone: row.time_zone,
+    leftOut: row.left_out ?? {},
     uuid: namesOf(row.namespace),
   };
 }

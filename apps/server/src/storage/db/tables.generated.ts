@@ -6,6 +6,10 @@ export interface Tables {
     readonly system_id: string;
     readonly partner_id: string;
     readonly agency_id: string;
+    readonly time_zone: string | null;
+    readonly boundary: unknown;
+    readonly requirements: unknown;
+    readonly left_out: unknown;
   };
   readonly alerts: {
     readonly name: string;
@@ -900,7 +904,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
-  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid" },
+  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid", time_zone: "text", boundary: "json", requirements: "json", left_out: "json" },
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },

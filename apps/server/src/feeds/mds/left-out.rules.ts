@@ -1,0 +1,27 @@
+import { isObject } from "../gbfs/values.ts";
+
+/** The lists of records that agencies read, as answers name them. */
+export type RecordList = "vehicles" | "vehicles_status" | "events" | "telemetry" | "trips" | "stops" | "reports";
+
+/** The fields that an agency may not be given, by list: `route`, or a path such as `vehicle_attributes.year`. */
+export type LeftOutFields = { readonly [List in RecordList]?: readonly string[] };
+
+/**
+ * Returns a record without the fields that its agency may not be given. A name alone is left out wherever it stands in the
+ * record: a location that is disallowed is in no event of a status either.
+ */
+export function leaveOut<Value>(fields: readonly string[] | undefined, value: Value): Value {
+  if (fields === undefined || fields.length === 0) return value;
+  return without(value, fields, "") as Value; // agencies that disallow fields get less than the schema says
+}
+
+function without(value: unknown, fields: readonly string[], path: string): unknown {
+  if (Array.isArray(value)) return value.map((each) => without(each, fields, path));
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([name, each]): [string, unknown][] => {
+    const at = path === "" ? name : `${path}.${name}`;
+    const isLeftOut = fields.includes(name) || fields.includes(at);
+    return isLeftOut ? [] : [[name, without(each, fields, at)]];
+  });
+  return Object.fromEntries(kept);
+}
