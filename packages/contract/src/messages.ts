@@ -75,6 +75,8 @@ export const issueTexts = {
   itemsEmpty: "must contain at least one item",
   itemsTooMany: "must contain at most {limit} items",
   givenWith: "must be given with {field}",
+  noReason: "must be left out: agencies know no reasons of {state}",
+  currency: "must be an ISO 4217 code such as NOK",
   notBefore: "must not be before {field}",
   language: "must be a language such as nb, and a country where there is one: en-GB",
   webAddress: "must be a web address, such as https://example.com/works",

@@ -1,6 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { alertType } from "./alerts.ts";
+import { type MdsReason, mdsReasons, mdsSpecialGroups } from "./mds/words.ts";
 import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
 import { isOneLine, isText, isWebAddress } from "./text-rules.ts";
@@ -34,18 +35,45 @@ function item<Fields extends z.ZodRawShape>(title: string, fields: Fields, descr
   return extendApi(z.object(fields).strict(), { title, ...(description !== undefined && { description }) });
 }
 
-/** One with a location: it rejects a latitude without a longitude, and the reverse. */
+/** One with a location: it rejects a latitude without a longitude, and the reverse, and reasons and costs that lack a part. */
 function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
   const located = z
     .object(fields)
     .strict()
     .superRefine((given, context) => {
-      const { lat, lon } = given as { readonly lat?: number; readonly lon?: number };
-      if ((lat === undefined) === (lon === undefined)) return;
-      const [missing, field] = lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
-      context.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: issueText("givenWith", { field }) });
+      for (const [path, message] of incompleteFields(given))
+        context.addIssue({ code: z.ZodIssueCode.custom, path: [path], message });
     });
   return extendApi(located, { title, ...(description !== undefined && { description }) });
+}
+
+/** Fields of which one needs another. */
+interface PairedFields {
+  readonly lat?: number | undefined;
+  readonly lon?: number | undefined;
+  readonly vehicle_state?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly standard_cost?: number | null | undefined;
+  readonly actual_cost?: number | null | undefined;
+  readonly currency?: string | null | undefined;
+}
+
+/** Returns the fields that are missing beside others, or do not go with them. */
+function incompleteFields(given: PairedFields): [path: string, message: string][] {
+  const { lat, lon, vehicle_state: state, reason, standard_cost: standard, actual_cost: actual, currency } = given;
+  const found: [string, string][] = [];
+  const needed = (path: string, field: string) => found.push([path, issueText("givenWith", { field })]);
+  if (lat === undefined && lon !== undefined) needed("lat", "lon");
+  if (lon === undefined && lat !== undefined) needed("lon", "lat");
+  if (reason !== undefined) {
+    const reasons: readonly string[] | undefined = Object.entries(mdsReasons).find(([its]) => its === state)?.[1];
+    if (state === undefined) needed("vehicle_state", "reason");
+    else if (reasons === undefined) found.push(["reason", issueText("noReason", { state })]);
+    else if (!reasons.includes(reason)) found.push(["reason", issueText("enum", { values: reasons.join(", ") })]);
+  }
+  const cost = [{ standard }, { actual }].find((each) => typeof Object.values(each)[0] === "number");
+  if (cost !== undefined && typeof currency !== "string") needed("currency", `${Object.keys(cost)[0] ?? ""}_cost`);
+  return found;
 }
 
 /** An operator's description of a station. Fields that a later upsert omits stay as they were. */
@@ -78,6 +106,11 @@ const bikeFields = {
   lat: latitude.optional().describe("With `lon`. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
   current_range_meters: count.nullable().optional(),
+  reason: z
+    .enum([...new Set(Object.values(mdsReasons).flat())] as [MdsReason, ...MdsReason[]])
+    .optional()
+    .describe("With `vehicle_state`: why it is so. Agencies alone read it"),
+  battery_percent: z.number().int().min(0).max(100).nullable().optional().describe("Agencies alone read it"),
 };
 
 /** An operator's description of a bike. Fields that a later upsert omits stay as they were. */
@@ -100,6 +133,12 @@ export const bikeReport = locatedItem(
 );
 export type BikeReport = z.infer<typeof bikeReport>;
 
+const specialGroup = z
+  .enum(mdsSpecialGroups)
+  .nullable()
+  .optional()
+  .describe("Of the rider. Agencies alone read it, in reports");
+
 /** A ride begins. */
 export const rideStart = item("RideStart", {
   id: textOf("givenIdentifier", { description: "Your own id of the ride; the same again changes nothing" }),
@@ -110,6 +149,7 @@ export const rideStart = item("RideStart", {
   reservation_id: givenIdentifier
     .optional()
     .describe("The reservation it fulfils. That of the bike, if it has one, when left out"),
+  special_group: specialGroup,
 });
 export type RideStart = z.infer<typeof rideStart>;
 
@@ -117,6 +157,18 @@ export type RideStart = z.infer<typeof rideStart>;
 const endLocation = {
   lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+};
+
+/** What a ride cost. Agencies alone read it. */
+const costs = {
+  standard_cost: count.nullable().optional().describe("What such a ride costs, in the currency's smallest unit"),
+  actual_cost: count.nullable().optional().describe("What its rider paid, in the currency's smallest unit"),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, issueText("currency"))
+    .nullable()
+    .optional()
+    .describe("ISO 4217; needed with a cost"),
 };
 
 /** A ride ends. */
@@ -130,6 +182,7 @@ export const rideEnd = locatedItem("RideEnd", {
     .exclude(["cancelled"])
     .optional()
     .describe("`returned` at a station, else `free_floating`, when left out"),
+  ...costs,
 });
 export type RideEnd = z.infer<typeof rideEnd>;
 
@@ -158,6 +211,7 @@ export const rideCorrection = locatedItem(
       .optional()
       .describe("Where it was `returned` or `free_floating`, it follows `end_station_id` when left out"),
     rider_category: riderCategory.nullable().optional(),
+    ...costs,
   },
   "What is right of a ride that has ended. What is left out stays as it was.",
 );
@@ -177,9 +231,13 @@ export const pastRide = extendApi(
       vehicle_type_id: givenIdentifier.nullable().optional(),
       rider_category: riderCategory.nullable().optional(),
       end_reason: endReason.nullable().optional(),
+      special_group: specialGroup,
+      ...costs,
     })
     .strict()
     .superRefine((ride, ctx) => {
+      for (const [path, message] of incompleteFields(ride))
+        ctx.addIssue({ code: z.ZodIssueCode.custom, path: [path], message });
       if (Date.parse(ride.ended_at) >= Date.parse(ride.started_at)) return;
       ctx.addIssue({
         code: z.ZodIssueCode.custom,

@@ -9,7 +9,10 @@ const insertProvider = statement(
   `insert into mds_providers (system_id, provider_id, namespace, logged_since)
    values ($1, gen_random_uuid(), gen_random_uuid(), '2020-01-01')`,
 );
-const listEvents = statement("test.vehicleEvents", "select * from vehicle_events where system_id = $1 order by at, id");
+const listEvents = statement(
+  "test.vehicleEvents",
+  "select * from vehicle_events where system_id = $1 and event_type <> 'position' order by at, id",
+);
 const listRides = statement(
   "test.rides",
   "select id, bike_id, status from rides where system_id = $1 and import_id is null",
@@ -24,7 +27,7 @@ export async function logVehicleEvents(db: Queryable, systemId: string): Promise
 }
 
 /** Returns all vehicle events of a system by bike, each in the order of their times. */
-async function vehicleLogs(db: Queryable, systemId: string): Promise<Map<string, Row[]>> {
+export async function vehicleLogs(db: Queryable, systemId: string): Promise<Map<string, Row[]>> {
   return Map.groupBy(await db.query<Row>(listEvents, [systemId]), (row) => row.bike_id);
 }
 

@@ -8,6 +8,7 @@ const deviceId = uuid.describe("A vehicle, for as long as it exists");
 const providerId = uuid.describe("The operator, as it is registered with MDS");
 const tripId = uuid.describe("A trip");
 const milliseconds = z.number().int().min(0).describe("Milliseconds since 1970");
+const batteryPercent = z.number().int().min(0).max(100).optional().describe("Where the operator reports it");
 const stopId = uuid.describe("A station: `stop_id` of a stop").optional();
 
 const location = namedObject("MdsLocation", "A position in WGS 84 degrees.", {
@@ -35,6 +36,7 @@ export const mdsEvent = namedObject("MdsEvent", "A change of a vehicle's state."
   location,
   stop_id: stopId,
   trip_ids: z.array(tripId).min(1).optional().describe("With `trip_start`, `trip_end` and `trip_cancel`"),
+  battery_percent: batteryPercent,
 });
 export type MdsEvent = z.infer<typeof mdsEvent>;
 
@@ -47,6 +49,7 @@ export const mdsTelemetry = namedObject("MdsTelemetry", "Where a vehicle was at 
   journey_id: z.null(),
   location,
   stop_id: stopId,
+  battery_percent: batteryPercent,
 });
 export type MdsTelemetry = z.infer<typeof mdsTelemetry>;
 
@@ -137,6 +140,9 @@ export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled 
     .enum(["rack", "corral"])
     .optional()
     .describe("Where it ended at a station: virtual ones are corrals"),
+  standard_cost: z.number().int().optional().describe("What such a trip costs, in the currency's smallest unit"),
+  actual_cost: z.number().int().optional().describe("What was paid for it, in the currency's smallest unit"),
+  currency: z.string().optional().describe("ISO 4217, with a cost"),
 });
 export type MdsTrip = z.infer<typeof mdsTrip>;
 

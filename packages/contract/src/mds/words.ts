@@ -69,6 +69,18 @@ export const mdsTransitions = [
 
 export type MdsEventType = (typeof mdsTransitions)[number]["type"];
 
+/** Why a vehicle is in a state that its operator reports, by the state. */
+export const mdsReasons = {
+  available: ["battery_charged", "maintenance", "on_hours", "system_resume", "provider_drop_off", "agency_drop_off"],
+  non_operational: ["battery_low", "maintenance", "off_hours", "system_suspend"],
+  removed: ["compliance_pick_up", "maintenance_pick_up", "rebalance_pick_up", "agency_pick_up", "decommissioned"],
+} as const satisfies { readonly [State in MdsVehicleState]?: readonly MdsEventType[] };
+
+export type MdsReason = (typeof mdsReasons)[keyof typeof mdsReasons][number];
+
+/** Groups of riders whose trips reports count by themselves, in MDS's words. */
+export const mdsSpecialGroups = ["low_income", "adaptive_scooter"] as const;
+
 /** Every event type of the log, once. */
 export const mdsEventTypes = [...new Set(mdsTransitions.map(({ type }) => type))] as [MdsEventType, ...MdsEventType[]];
 

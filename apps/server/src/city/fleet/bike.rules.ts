@@ -66,9 +66,16 @@ export function availableAgain(before: BikeState, after: Partial<BikeState>): Ba
   return ["availableAgain", { bike, state, at: at.toISOString() }];
 }
 
+/** The reported state of a bike, and why it is so. */
+type StateReport = Pick<BikeState, "reported_state" | "reported_reason">;
+
+/** The state of a bike whose ride ended. */
+export const BACK_FROM_RIDE: StateReport = { reported_state: "available", reported_reason: null };
+
 /** Returns the state that was last reported of a bike. */
-export function datedState(bike: BikeState): Dated<ReportedState> {
-  return { at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state };
+export function datedState(bike: BikeState): Dated<StateReport> {
+  const { reported_state, reported_reason } = bike;
+  return { at: bike.reported_state_at?.getTime() ?? null, value: { reported_state, reported_reason } };
 }
 
 /** Returns the location that was last reported of a bike. */
@@ -120,6 +127,7 @@ export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, pu
     ride_id: null,
     reservation_id: null,
     reported_state: item.vehicle_state ?? "available",
+    reported_reason: item.reason ?? null,
     ...(locationOf(item, stations) ?? NOWHERE),
   } as const;
   return {
@@ -135,6 +143,8 @@ export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, pu
     reported_range_at: now,
     public_id: publicId,
     last_event: null,
+    battery_percent: item.battery_percent ?? null,
+    reported_battery_at: now,
   };
 }
 
@@ -151,14 +161,17 @@ export function upsertedBike(bike: BikeState, item: BikeUpsert, stations: NamedS
     location !== undefined && JSON.stringify(location) !== JSON.stringify(datedLocation(bike).value);
   const isStateNew = state !== bike.reported_state;
   const isRangeNew = range !== bike.current_range_meters;
+  const battery = item.battery_percent === undefined ? bike.battery_percent : item.battery_percent;
+  const isBatteryNew = battery !== bike.battery_percent;
   const isDescriptionNew = number !== bike.number || vehicle_type_id !== bike.vehicle_type_id;
-  if (!isLocationNew && !isStateNew && !isRangeNew && !isDescriptionNew) return bike;
+  if (!isLocationNew && !isStateNew && !isRangeNew && !isBatteryNew && !isDescriptionNew) return bike;
   return changedBike(bike, {
     number,
     vehicle_type_id,
-    ...(isStateNew ? { reported_state: state, reported_state_at: now } : {}),
+    ...(isStateNew ? { reported_state: state, reported_reason: item.reason ?? null, reported_state_at: now } : {}),
     ...(isLocationNew ? { ...location, reported_position_at: now } : {}),
     ...(isRangeNew ? { current_range_meters: range, reported_range_at: now } : {}),
+    ...(isBatteryNew ? { battery_percent: battery, reported_battery_at: now } : {}),
   });
 }
 
@@ -169,8 +182,9 @@ export function reportedBike(bike: BikeState, item: BikeReport, at: Date, statio
     return later(known, report) === report;
   };
   const facts: { -readonly [Name in keyof BikeState]?: BikeState[Name] } = {};
-  if (item.vehicle_state !== undefined && isLater(datedState(bike), item.vehicle_state)) {
-    Object.assign(facts, { reported_state: item.vehicle_state, reported_state_at: at });
+  if (item.vehicle_state !== undefined) {
+    const state = { reported_state: item.vehicle_state, reported_reason: item.reason ?? null };
+    if (isLater(datedState(bike), state)) Object.assign(facts, state, { reported_state_at: at });
   }
   const location = locationOf(item, stations);
   if (location !== undefined && isLater(datedLocation(bike), location)) {
@@ -179,6 +193,10 @@ export function reportedBike(bike: BikeState, item: BikeReport, at: Date, statio
   const range = { at: bike.reported_range_at?.getTime() ?? null, value: bike.current_range_meters };
   if (item.current_range_meters !== undefined && isLater(range, item.current_range_meters)) {
     Object.assign(facts, { current_range_meters: item.current_range_meters, reported_range_at: at });
+  }
+  const battery = { at: bike.reported_battery_at?.getTime() ?? null, value: bike.battery_percent };
+  if (item.battery_percent !== undefined && isLater(battery, item.battery_percent)) {
+    Object.assign(facts, { battery_percent: item.battery_percent, reported_battery_at: at });
   }
   if (bike.last_reported === null || at > bike.last_reported) facts.last_reported = at;
   return Object.keys(facts).length === 0 ? bike : changedBike(bike, facts);

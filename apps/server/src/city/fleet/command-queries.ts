@@ -9,7 +9,7 @@ import { isSubscribed } from "../../webhooks/queue/sql-fragments.ts";
 import { recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { freeDocks, hasOwnDocks, standsInDock } from "./dock-sql-fragments.ts";
-import type { VehicleEvent } from "./vehicle-events.rules.ts";
+import type { VehicleEvent, VehiclePosition } from "./vehicle-events.rules.ts";
 
 /*
  * The statements that only command.ts may run: a caller that wrote a bike without command.ts could forget the counters that
@@ -254,10 +254,8 @@ export async function isLoggedSystem(tx: Transaction, systemId: string): Promise
   return (await tx.query(findProvider, [systemId])).length > 0;
 }
 
-/** An event, and the bike whose it is. */
-export interface LoggedEvent extends VehicleEvent {
-  readonly bike_id: string;
-}
+/** An event or a position, and the bike whose it is. */
+export type LoggedEvent = (VehicleEvent | VehiclePosition) & { readonly bike_id: string };
 
 /**
  * Updates locked bikes, and logs their events.

@@ -32,7 +32,13 @@ import {
 import { lockRides, lockUnknownBikes, type RideState } from "./ride-queries.ts";
 import { type LockedStation, lockStations } from "./station-queries.ts";
 import { OPERATOR } from "./station.rules.ts";
-import { type EventCause, type VehicleEvent, vehicleEvents } from "./vehicle-events.rules.ts";
+import {
+  type EventCause,
+  reportedPosition,
+  type VehicleEvent,
+  vehicleEvents,
+  type VehiclePosition,
+} from "./vehicle-events.rules.ts";
 
 /** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
@@ -395,13 +401,15 @@ export class FleetCommand implements Command {
   async #writeChangedBikes(): Promise<void> {
     const changed = changedBikes(this.#effects);
     if (changed.length === 0) return;
-    const events = changed.map(({ before, after }) => this.#eventsOf(before, after));
+    const logs = changed.map((change) => this.#logOf(change));
     const rows = changed.map((change, index) => {
-      const last = events[index]?.at(-1);
+      const last = logs[index]?.events.at(-1);
       const row = withPublicId(change, this.ids);
       return last === undefined ? row : { ...row, last_event: JSON.stringify(last) };
     });
-    const logged = events.flatMap((its, index) => its.map((event) => ({ ...event, bike_id: rows[index]?.id ?? "" })));
+    const logged = logs.flatMap(({ events, positions }, index) =>
+      [...events, ...positions].map((event) => ({ ...event, bike_id: rows[index]?.id ?? "" })),
+    );
     const written = updateBikes(this.tx, this.systemId, this.now, rows, logged);
     const retired = changed.flatMap(({ before: { id, public_id: publicId } }, index) =>
       publicId === null || publicId === rows[index]?.public_id ? [] : [{ publicId, bikeId: id }],
@@ -426,11 +434,13 @@ export class FleetCommand implements Command {
   }
 
   /** Returns what is to be logged of a changed bike. */
-  #eventsOf(before: BikeState, after: BikeState): VehicleEvent[] {
+  #logOf({ before, after }: ChangedBike): { events: VehicleEvent[]; positions: VehiclePosition[] } {
     const { causes, logStarts } = this.#effects;
-    if (before.last_event === null && !logStarts.delete(before.id)) return [];
-    const change = { before, after, causes: causes.get(before.id) ?? [] };
-    return vehicleEvents(change, { now: this.now, randomBytes: (bytes) => this.ids.randomBytes(bytes) });
+    if (before.last_event === null && !logStarts.delete(before.id)) return { events: [], positions: [] };
+    const surroundings = { now: this.now, randomBytes: (bytes: number) => this.ids.randomBytes(bytes) };
+    const events = vehicleEvents({ before, after, causes: causes.get(before.id) ?? [] }, surroundings);
+    const position = reportedPosition({ before, after }, events, surroundings);
+    return { events, positions: position === undefined ? [] : [position] };
   }
 
   async #writeCounters(): Promise<void> {

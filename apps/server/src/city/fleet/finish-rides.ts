@@ -18,6 +18,7 @@ import {
 } from "./batch.ts";
 import {
   availableAgain,
+  BACK_FROM_RIDE,
   type BikeState,
   datedLocation,
   datedState,
@@ -29,7 +30,7 @@ import {
 import type { FleetCommand } from "./command.ts";
 import { updateCancelledRides } from "./reservation-queries.ts";
 import { countLongRides, listLongRides, type LongRide, type RideState, updateRides } from "./ride-queries.ts";
-import { isSameCancel, isSameEnd } from "./ride.rules.ts";
+import { costsOf, isSameCancel, isSameEnd } from "./ride.rules.ts";
 
 /** Ends rides: each bike is available where its ride ended, unless a later report of it is known. */
 export function endRides(
@@ -135,6 +136,7 @@ function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefine
     end_lon: location.reported_lon,
     distance_meters: item.distance_meters ?? ride.distance_meters,
     end_reason: item.end_reason ?? endReasonAt(stationId),
+    ...costsOf(item, ride),
     ...rideLength(ride.started_at.getTime(), end.at.getTime()),
   };
   const bike = bikeOn(ride, batch);
@@ -169,6 +171,7 @@ function lostFromRide(at: Date): Partial<BikeState> {
   return {
     ride_id: null,
     reported_state: "missing",
+    reported_reason: null,
     reported_state_at: at,
     ...NOWHERE,
     reported_position_at: at,
@@ -207,11 +210,11 @@ function endLocation(item: RideEnd, stations: RideBatch["stations"]): ReportedLo
 /** Returns the change of a bike whose ride ends, unless a later report arrived during the ride. */
 function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocation): Partial<BikeState> {
   const at = endedAt.getTime();
-  const state = later(datedState(bike), { at, value: "available" as const });
+  const state = later(datedState(bike), { at, value: BACK_FROM_RIDE });
   const location = later(datedLocation(bike), { at, value: endedWhere });
   return {
     ride_id: null,
-    reported_state: state.value,
+    ...state.value,
     reported_state_at: new Date(state.at ?? at),
     ...location.value,
     reported_position_at: new Date(location.at ?? at),

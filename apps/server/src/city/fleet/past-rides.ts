@@ -23,6 +23,7 @@ import {
 } from "./batch.ts";
 import {
   availableAgain,
+  BACK_FROM_RIDE,
   type BikeState,
   changedBike,
   type Dated,
@@ -35,7 +36,7 @@ import {
 } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { insertPastRides, listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
-import { describeRide, overlapIssue } from "./ride.rules.ts";
+import { COSTS, costsOf, describeRide, overlapIssue } from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(
@@ -176,6 +177,8 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
     vehicle_type_id: item.vehicle_type_id ?? null,
     rider_category: item.rider_category ?? null,
     end_reason: item.end_reason ?? (endStation === null ? null : "returned"),
+    special_group: item.special_group ?? null,
+    ...costsOf(item),
     reservation_id: null,
     // Its stations have positions.
     ...{ start_lat: null, start_lon: null, end_lat: null, end_lon: null },
@@ -190,6 +193,8 @@ const compared = [
   "vehicle_type_id",
   "rider_category",
   "end_reason",
+  "special_group",
+  ...COSTS,
 ] as const;
 
 function isSame(stored: RideState, wanted: PastRide): boolean {
@@ -315,6 +320,7 @@ const comparable = [
   "distance_meters",
   "rider_category",
   "end_reason",
+  ...COSTS,
 ] as const;
 
 function timeOrValue(value: Date | string | number | null): string | number | null {
@@ -336,6 +342,7 @@ function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): En
     distance_meters: item.distance_meters === undefined ? ride.distance_meters : item.distance_meters,
     rider_category: item.rider_category === undefined ? ride.rider_category : item.rider_category,
     end_reason: item.end_reason ?? correctedEndReason(ride, endStation),
+    ...costsOf(item, ride),
     ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
   };
 }
@@ -358,11 +365,11 @@ function movedBike(
   const isEndOf = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
   const where = endLocation(after, item, stations) ?? (isEndOf ? knownLocation.value : undefined);
   const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isEndOf);
-  const isStateOfEnd = knownState.at === from && knownState.value === "available";
-  const state = replaced(knownState, { at: to, value: "available" as const }, isStateOfEnd);
+  const isStateOfEnd = knownState.at === from && knownState.value.reported_state === "available";
+  const state = replaced(knownState, { at: to, value: BACK_FROM_RIDE }, isStateOfEnd);
   if (JSON.stringify([state, location]) === JSON.stringify([knownState, knownLocation])) return bike;
   return changedBike(bike, {
-    reported_state: state.value,
+    ...state.value,
     ...(state.at === null ? {} : { reported_state_at: new Date(state.at) }),
     ...location.value,
     ...(location.at === null ? {} : { reported_position_at: new Date(location.at) }),

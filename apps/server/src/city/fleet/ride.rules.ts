@@ -14,7 +14,8 @@ export function isSameStart(ride: RideState, item: RideStart): boolean {
     isSameTime(ride.started_at, item.started_at, isTimeOfWrite(ride.started_at, ride)) &&
     (item.start_station_id === undefined || item.start_station_id === ride.start_station_id) &&
     (item.rider_category ?? ride.rider_category) === ride.rider_category &&
-    (item.reservation_id ?? ride.reservation_id) === ride.reservation_id
+    (item.reservation_id ?? ride.reservation_id) === ride.reservation_id &&
+    (item.special_group ?? ride.special_group) === ride.special_group
   );
 }
 
@@ -23,8 +24,24 @@ export function isSameEnd(ride: RideState, item: RideEnd): boolean {
     isSameTime(ride.ended_at, item.ended_at, isTimeOfWrite(ride.ended_at, ride)) &&
     (item.end_station_id ?? null) === ride.end_station_id &&
     (item.distance_meters ?? ride.distance_meters) === ride.distance_meters &&
-    (item.end_reason ?? ride.end_reason) === ride.end_reason
+    (item.end_reason ?? ride.end_reason) === ride.end_reason &&
+    COSTS.every((field) => (item[field] ?? ride[field]) === ride[field])
   );
+}
+
+/** What a ride cost, in MDS's words. */
+export const COSTS = ["standard_cost", "actual_cost", "currency"] as const;
+
+/** Returns what a ride costs after a command. @param before what is left out stays so */
+export function costsOf(
+  item: Pick<RideEnd, (typeof COSTS)[number]>,
+  before: Pick<RideState, (typeof COSTS)[number]> = { standard_cost: null, actual_cost: null, currency: null },
+): Pick<RideState, (typeof COSTS)[number]> {
+  return {
+    standard_cost: item.standard_cost === undefined ? before.standard_cost : item.standard_cost,
+    actual_cost: item.actual_cost === undefined ? before.actual_cost : item.actual_cost,
+    currency: item.currency === undefined ? before.currency : item.currency,
+  };
 }
 
 export function isSameCancel(ride: RideState, item: RideCancel): boolean {

@@ -21,7 +21,7 @@ import {
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
 import { insertStartedRides, listOverlappingRides, type RideState, type RideTimes } from "./ride-queries.ts";
-import { describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
+import { costsOf, describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;
@@ -193,6 +193,8 @@ function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservat
     end_reason: null,
     is_countable: null,
     reservation_id: reservationId,
+    special_group: item.special_group ?? null,
+    ...costsOf({}),
     ...startPosition(item, bike),
     end_lat: null,
     end_lon: null,

@@ -16,6 +16,13 @@ export interface VehicleEvent {
   readonly station_id: string | null;
   readonly lat: number | null;
   readonly lon: number | null;
+  /** Null: unknown. */
+  readonly battery_percent: number | null;
+}
+
+/** A position that a vehicle reported without an event, as the log keeps it. */
+export interface VehiclePosition extends Omit<VehicleEvent, "event_type"> {
+  readonly event_type: "position";
 }
 
 /** What a command did to a bike's ride or reservation, beside what the bike's own row tells. */
@@ -63,14 +70,60 @@ export function vehicleEvents({ before, after, causes }: BikeChange, surrounding
     log.step(log.state === "reserved" ? "reserved" : "available", "trip_start", start, after.ride_id);
   }
   const isReported = after.vehicle_state === after.reported_state && after.reported_state !== before.reported_state;
-  log.moveTo(after.vehicle_state, (isReported ? after.reported_state_at : null) ?? surroundings.now);
+  const at = (isReported ? after.reported_state_at : null) ?? surroundings.now;
+  log.moveTo(after.vehicle_state, at, { rideId: after.ride_id, reason: reasonOf({ before, after, causes }) });
   return log.events;
 }
 
-/** Where an event happened, and during which ride. */
+/** Returns why a bike is in the state in which a command leaves it; undefined where it is not the state that was reported. */
+function reasonOf({ before, after, causes }: BikeChange): MdsEventType | undefined {
+  if (after.vehicle_state !== after.reported_state) return undefined;
+  if (after.reported_reason !== null) return after.reported_reason as MdsEventType; // the contract takes no others
+  // A bike that was in use when it was reported out of order waits to be repaired.
+  const wasInUse = causes.length > 0 && (before.ride_id ?? before.reservation_id) !== null;
+  return wasInUse && after.reported_state === "non_operational" ? "maintenance" : undefined;
+}
+
+/**
+ * Returns the position that a command reported of a bike beside its events; undefined where there is none, or where the
+ * bike is on a ride: where riders are is not logged, nor what is older than the newest event and may be of a ride.
+ */
+export function reportedPosition(
+  { before, after }: Omit<BikeChange, "causes">,
+  events: readonly VehicleEvent[],
+  { now, randomBytes }: EventSurroundings,
+): VehiclePosition | undefined {
+  const last = lastEventOf(before);
+  const at = after.reported_position_at?.getTime();
+  const isNew = at !== undefined && at !== before.reported_position_at?.getTime() && isLocated(after);
+  if (last === undefined || !isNew || events.length > 0 || after.ride_id !== null || at <= last.at) return undefined;
+  return {
+    ...placeOf(after),
+    battery_percent: after.battery_percent,
+    id: uuidOfTime(now.getTime(), randomBytes),
+    at,
+    recorded_at: now.getTime(),
+    vehicle_state: last.vehicle_state,
+    event_type: "position",
+    ride_id: null,
+  };
+}
+
+function isLocated({ reported_station_id: stationId, reported_lat: lat }: ReportedLocation): boolean {
+  return stationId !== null || lat !== null;
+}
+
+/** Returns a location as the log names it. */
+function placeOf({ reported_station_id, reported_lat, reported_lon }: ReportedLocation) {
+  return { station_id: reported_station_id, lat: reported_lat, lon: reported_lon };
+}
+
+/** Where an event happened, during which ride, and why. */
 interface EventPlace {
   readonly rideId?: string | null;
   readonly location?: ReportedLocation | undefined;
+  /** Why the vehicle is in the state that it moves to. */
+  readonly reason?: MdsEventType | undefined;
 }
 
 class EventLog {
@@ -102,8 +155,11 @@ class EventLog {
   /** Adds the events that lead from the logged state to another. */
   moveTo(state: MdsVehicleState, at: Date, place: EventPlace = { rideId: this.#bike.ride_id }): void {
     // Whatever a vehicle is first, it was dropped off.
-    if (this.#last === undefined) this.#add("available", "provider_drop_off", at, place);
-    for (const { type, to } of shortestPath(this.state, state)) this.#add(to, type, at, place);
+    if (this.#last === undefined) {
+      const isAgencys = place.reason === "agency_drop_off" && state === "available";
+      this.#add("available", isAgencys ? place.reason : "provider_drop_off", at, place);
+    }
+    for (const { type, to } of pathTo(this.state, state, place.reason)) this.#add(to, type, at, place);
   }
 
   #add(
@@ -113,8 +169,7 @@ class EventLog {
     { rideId = null, location = this.#bike }: EventPlace,
   ): void {
     const { now, randomBytes } = this.#surroundings;
-    const { reported_station_id: stationId, reported_lat: lat, reported_lon: lon } = location;
-    const isLocated = stationId !== null || lat !== null;
+    const { station_id, lat, lon } = this.#last ?? { station_id: null, lat: null, lon: null };
     const event: VehicleEvent = {
       id: uuidOfTime(now.getTime(), randomBytes),
       at: Math.max(at.getTime(), (this.#last?.at ?? Number.NEGATIVE_INFINITY) + 1),
@@ -123,9 +178,8 @@ class EventLog {
       event_type: type,
       ride_id: mdsTripEventTypes.has(type) ? rideId : null,
       // A vehicle that is lost is where it was last known to be.
-      station_id: isLocated ? stationId : (this.#last?.station_id ?? null),
-      lat: isLocated ? lat : (this.#last?.lat ?? null),
-      lon: isLocated ? lon : (this.#last?.lon ?? null),
+      ...(isLocated(location) ? placeOf(location) : { station_id, lat, lon }),
+      battery_percent: this.#bike.battery_percent,
     };
     this.#last = event;
     this.state = state;
@@ -145,6 +199,16 @@ const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> =
 };
 
 type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
+
+/** Returns the events that lead from one state to another, of which the last is the reason where MDS has it for the state. */
+function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEventType | undefined): readonly Step[] {
+  if (from === to) return [];
+  const last = mdsTransitions.find((each) => each.type === reason && each.to === to);
+  if (last === undefined) return shortestPath(from, to);
+  const states: readonly MdsVehicleState[] = last.from;
+  const before = states.includes(from) ? from : (states[0] ?? from);
+  return [...shortestPath(from, before), last];
+}
 
 /** Returns the fewest events that lead from one state to another: through `non_contactable` where MDS has no other way. */
 function shortestPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {

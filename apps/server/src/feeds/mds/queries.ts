@@ -63,6 +63,7 @@ export interface VehicleRow {
   readonly lat: number | null;
   readonly lon: number | null;
   readonly position_at: Date | null;
+  readonly battery_percent: number | null;
   /** The position of its last event; null: nowhere known. */
   readonly event_lat: number | null;
   readonly event_lon: number | null;
@@ -72,7 +73,7 @@ export interface VehicleRow {
 
 const event = "b.last_event::json";
 const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.lat, b.lon,
-  b.reported_position_at as position_at,
+  b.reported_position_at as position_at, b.battery_percent,
   coalesce((${event} ->> 'lat')::double precision, s.lat) as event_lat,
   coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon, t.form_factor, t.propulsion_type`;
 const from = `from bikes b
@@ -147,19 +148,28 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
-const listLog = (name: string, condition: string) =>
+const listLog = (name: string, condition: string, more = "") =>
   statement(
     name,
-    `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id,
-     coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon
+    `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id, e.battery_percent,
+     coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon${more}
    from (select * from vehicle_events e where ${condition} and (e.at, e.id) > ($5::timestamptz, $6::uuid)
          order by e.at, e.id limit $7) as e
    left join stations s on s.system_id = $1 and s.id = e.station_id
    order by e.at, e.id`,
   );
-const listHour = listLog("mds.listEvents", inHour);
-const listRecent = listLog("mds.listRecentEvents", inDays);
-const listHourPoints = listLog("mds.listPoints", inHour);
+const isEvent = "e.event_type <> 'position'";
+const listHour = listLog("mds.listEvents", `${inHour} and ${isEvent}`);
+const listRecent = listLog("mds.listRecentEvents", `${inDays} and ${isEvent}`);
+// A position may have been reported before the start of the ride during which it was.
+const listHourPoints = listLog(
+  "mds.listPoints",
+  inHour,
+  `, e.event_type = 'position' and exists (
+       select from (select ended_at from rides r where r.system_id = $1 and r.bike_id = e.bike_id and r.started_at <= e.at
+                    order by r.started_at desc, r.id desc limit 1) as ride
+       where ride.ended_at is null or ride.ended_at > e.at) as is_under_way`,
+);
 const stateOfHour = statement(
   "mds.stateOfHour",
   `select count(*) as n, max(recorded_at) as recorded_at from vehicle_events e where ${inHour}`,
@@ -184,7 +194,11 @@ export function listEvents(
 }
 
 /** A point of the log: an event, or a position that was reported without one. */
-export type PointRow = EventRow;
+export interface PointRow extends Omit<EventRow, "event_type"> {
+  readonly event_type: MdsEventType | "position";
+  /** Whether it is a position during a ride. */
+  readonly is_under_way: boolean;
+}
 
 /** Like `listEvents`, with the positions that vehicles reported. */
 export function listPoints(
@@ -226,7 +240,10 @@ export async function findStateOfHour(
 }
 
 /** A ride that has ended, with the positions of its ends: its own, or those of its stations. */
-export interface TripRow extends Pick<Tables["rides"], "id" | "bike_id" | "started_at" | "updated_at"> {
+export interface TripRow extends Pick<
+  Tables["rides"],
+  "id" | "bike_id" | "started_at" | "updated_at" | "standard_cost" | "actual_cost" | "currency"
+> {
   readonly ended_at: Date;
   readonly duration_seconds: number;
   readonly distance_meters: number | null;
@@ -245,6 +262,7 @@ const endedIn = `from rides r left join bikes b on b.system_id = $1 and b.id = r
 const listTripRows = statement(
   "mds.listTrips",
   `select r.id, r.bike_id, r.started_at, r.ended_at, r.updated_at, r.duration_seconds, r.distance_meters,
+     r.standard_cost, r.actual_cost, r.currency,
      coalesce(r.start_lat, origin.lat) as start_lat, coalesce(r.start_lon, origin.lon) as start_lon,
      coalesce(r.end_lat, target.lat) as end_lat, coalesce(r.end_lon, target.lon) as end_lon,
      target.is_virtual_station as is_virtual_end

@@ -49,13 +49,20 @@ export function eventRecord(row: EventRow, { providerId, uuid }: RecordContext):
     location: { lat: row.lat, lng: row.lon },
     ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
     ...(row.ride_id !== null && { trip_ids: [uuid("trip", row.ride_id)] }),
+    ...(row.battery_percent !== null && { battery_percent: row.battery_percent }),
   };
 }
 
 /** Returns the status of a vehicle; undefined of one that was never anywhere. */
 export function statusRecord(row: VehicleRow, context: RecordContext): MdsVehicleStatus | undefined {
   const { at, recorded_at: recordedAt, ...last } = JSON.parse(row.last_event) as VehicleEvent; // as the log wrote it
-  const stored = { ...last, at: new Date(at), recorded_at: new Date(recordedAt), bike_id: row.id };
+  const stored = {
+    ...last,
+    battery_percent: last.battery_percent ?? null,
+    at: new Date(at),
+    recorded_at: new Date(recordedAt),
+    bike_id: row.id,
+  };
   const event = eventRecord({ ...stored, lat: row.event_lat, lon: row.event_lon }, context);
   if (event === undefined) return undefined;
   const { device_id, provider_id } = event;
@@ -80,6 +87,7 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordConte
     ...seen,
     trip_ids: event.vehicle_state === "on_trip" ? (event.trip_ids ?? null) : null,
     journey_id: null,
+    ...(row.battery_percent !== null && { battery_percent: row.battery_percent }),
   };
 }
 
@@ -87,7 +95,7 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordConte
 export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext): MdsTelemetry | undefined {
   // A vehicle that is lost has sent nothing: its events name where it was before.
   const isSilent = row.vehicle_state === "non_contactable" || row.vehicle_state === "missing";
-  if (isSilent || row.lat === null || row.lon === null) return undefined;
+  if (isSilent || row.is_under_way || row.lat === null || row.lon === null) return undefined;
   return {
     telemetry_id: uuid("telemetry", `${row.bike_id} ${row.at.getTime()}`),
     device_id: uuid("device", row.bike_id),
@@ -97,6 +105,7 @@ export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext):
     journey_id: null,
     location: { lat: row.lat, lng: row.lon },
     ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
+    ...(row.battery_percent !== null && { battery_percent: row.battery_percent }),
   };
 }
 
@@ -118,6 +127,9 @@ export function tripRecord(row: TripRow, { providerId, uuid }: RecordContext): M
     distance: row.distance_meters ?? Math.round(metersBetween(from, to)),
     publication_time: row.updated_at.getTime(),
     ...(row.is_virtual_end !== null && { parking_category: row.is_virtual_end ? "corral" : "rack" }),
+    ...(row.standard_cost !== null && { standard_cost: row.standard_cost }),
+    ...(row.actual_cost !== null && { actual_cost: row.actual_cost }),
+    ...(row.currency !== null && { currency: row.currency }),
   };
 }
 

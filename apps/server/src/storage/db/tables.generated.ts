@@ -67,6 +67,9 @@ export interface Tables {
     readonly change_position: number;
     readonly source_facts: unknown;
     readonly last_event: string | null;
+    readonly battery_percent: number | null;
+    readonly reported_battery_at: Date | null;
+    readonly reported_reason: string | null;
   };
   readonly change_resets: {
     readonly system_id: string;
@@ -379,6 +382,13 @@ export interface Tables {
     readonly namespace: string;
     readonly logged_since: Date;
   };
+  readonly mds_trip_days: {
+    readonly system_id: string;
+    readonly time_zone: string;
+    readonly day: string;
+    readonly version: string;
+    readonly counts: unknown;
+  };
   readonly memberships: {
     readonly system_id: string;
     readonly person_id: string;
@@ -554,6 +564,10 @@ export interface Tables {
     readonly start_lon: number | null;
     readonly end_lat: number | null;
     readonly end_lon: number | null;
+    readonly standard_cost: number | null;
+    readonly actual_cost: number | null;
+    readonly currency: string | null;
+    readonly special_group: string | null;
   };
   readonly running_imports: {
     readonly system_id: string;
@@ -717,6 +731,7 @@ export interface Tables {
     readonly lat: number | null;
     readonly lon: number | null;
     readonly recorded_at: Date;
+    readonly battery_percent: number | null;
   };
   readonly vehicle_types: {
     readonly system_id: string;
@@ -908,7 +923,7 @@ export const columnTypes = {
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
-  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint", source_facts: "json", last_event: "text" },
+  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text", change_position: "bigint", source_facts: "json", last_event: "text", battery_percent: "smallint", reported_battery_at: "timestamptz", reported_reason: "text" },
   change_resets: { system_id: "text", list: "text", n: "bigint" },
   check_acknowledgements: { name: "text", scope: "text", subject: "text", severity: "text", acknowledged_at: "timestamptz", until: "timestamptz", found_at: "timestamptz", found_count: "integer" },
   dashboard_links: { system_id: "text", id: "text", hash: "bytea", partner_id: "text", role: "text", viewer: "text", created_at: "timestamptz", expires_at: "timestamptz", session_hash: "bytea" },
@@ -941,6 +956,7 @@ export const columnTypes = {
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text", made_by_partner: "boolean" },
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint", noted_changes: "bigint", late_changes: "bigint" },
   mds_providers: { system_id: "text", provider_id: "uuid", namespace: "uuid", logged_since: "timestamptz" },
+  mds_trip_days: { system_id: "text", time_zone: "text", day: "date", version: "text", counts: "json" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", oldest_program: "text", steps_done: "integer", position: "text[]", applied_at: "timestamptz" },
   operator_mails: { id: "text", address: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
@@ -959,7 +975,7 @@ export const columnTypes = {
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint", changes: "bigint" },
   ride_quarters: { system_id: "text", starts_at: "timestamptz", rides_started: "integer", rides_ended: "integer" },
   rider_alerts: { system_id: "text", id: "text", source: "text", type: "text", content: "jsonb", opened_at: "timestamptz", ends_at: "timestamptz", ended_at: "timestamptz", updated_at: "timestamptz", closes_station: "text" },
-  rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint", start_lat: "double precision", start_lon: "double precision", end_lat: "double precision", end_lon: "double precision" },
+  rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint", start_lat: "double precision", start_lon: "double precision", end_lat: "double precision", end_lon: "double precision", standard_cost: "integer", actual_cost: "integer", currency: "text", special_group: "text" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },
   station_changes: { system_id: "text", station_id: "text", at: "timestamptz", changed_on: "date", bikes: "integer", reserved: "integer", disabled: "integer", docks: "integer", docks_disabled: "integer", flags: "smallint", by_type: "text" },
@@ -971,7 +987,7 @@ export const columnTypes = {
   trip_upload_parts: { system_id: "text", upload_id: "text", start: "bigint", content: "bytea" },
   trip_uploads: { system_id: "text", id: "text", file_name: "text", time_zone: "text", state: "text", step: "text", bytes: "bigint", asked_at: "timestamptz", asked_by: "text", changed_at: "timestamptz", attempts: "smallint", seen_at: "timestamptz", share: "double precision", rows_done: "bigint", import_id: "text", result: "jsonb", problem: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
-  vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz" },
+  vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz", battery_percent: "smallint" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
   webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_truncated: "boolean", truncation_reason: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_attempt_at: "timestamptz", next_attempt_reason: "text" },
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },
