@@ -135,10 +135,18 @@ it("a file is sent in parts, tried, imported and undone, and every step is recor
   expect(await storedRides()).toEqual([]);
 
   expect(await post(`/${id}/start`, {})).toMatchObject([200, { state: "waiting", step: "import" }]);
+  const begun = performance.now();
   await work.runOnce();
+  const latest = Math.ceil(app.clock() + performance.now() - begun);
   const after = await newest();
   expect(after).toMatchObject({ state: "done", result: { created: 3 }, import_id: expect.any(String) as string });
   expect(await storedRides()).toEqual(["A1", "A2", "A3"]);
+  // However long the process has run, nobody who follows `updated_at` waits for a time to come.
+  const written = statement(
+    "test.uploads.written",
+    "select extract(epoch from max(updated_at)) * 1000 as ms from rides",
+  );
+  expect(Number((await app.db.query<{ ms: string }>(written))[0]?.ms)).toBeLessThanOrEqual(latest);
   const importId = after?.import_id ?? "";
   const acts = statement(
     "test.uploads.acts",

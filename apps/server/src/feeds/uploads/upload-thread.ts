@@ -42,6 +42,9 @@ const REPORT_INTERVAL_MS = 500;
 const SHOWN_ENTRIES = 50;
 const SHOWN_FILES = 20;
 
+/** What `performance.now` gives as the thread starts: it counts from the start of the process. */
+const STARTED = performance.now();
+
 const options = workerData as UploadThreadOptions;
 const report = (message: UploadThreadReport) => parentPort?.postMessage(message);
 
@@ -60,7 +63,7 @@ class UploadGone extends Error {}
 
 async function run(db: Database): Promise<UploadThreadReport> {
   const { systemId, upload, importId, now } = options;
-  const clock = () => now + performance.now();
+  const clock = () => now + (performance.now() - STARTED);
   const ids = createIds(() => Math.round(clock()));
   const formats = new Map<string, Layout>();
   let kept: ReportSummary = { reasons: {}, first: [] };
