@@ -130,6 +130,9 @@ export const errorMessages = {
   not_found: {
     path: "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
     pathId: "There is no such resource: the identifier in the path {issue}.",
+    report: "There is no such report: its file is named by a month, such as 2026-10.csv.",
+    monthAhead: "The month is not over yet. Ask again after {at}.",
+    monthBefore: "The month was over before the service began, at {since}.",
     device: "There is no vehicle with this device_id.",
     stop: "There is no station with this stop_id.",
     hourAhead: "The hour is not over yet. Ask again after {at}.",

@@ -13,7 +13,7 @@ import {
   mdsVehicles,
   mdsVehiclesStatus,
 } from "./mds/resources.ts";
-import { MDS_SCOPE } from "./mds/words.ts";
+import { MDS_REPORT_MEDIA_TYPE, MDS_SCOPE } from "./mds/words.ts";
 import { issueText } from "./messages.ts";
 import { givenOnce } from "./values.ts";
 
@@ -180,6 +180,21 @@ export const mdsContract = c.router(
       pathParams: stopParams,
       query: noQuery,
       responses: { 200: mdsStops, 404: mdsError, ...errors },
+    },
+    report: {
+      method: "GET",
+      path: "/mds/reports/:file",
+      summary: "The trips of a month",
+      description:
+        "CSV, by group of riders and type of vehicle; months of the agency's time zone, by the trips' starts. A count below 10 is -1, and so are riders, who are not known.",
+      metadata,
+      pathParams: z.object({ file: z.string().describe("A month and `.csv`: `2026-10.csv`") }),
+      query: noQuery,
+      responses: {
+        200: c.otherResponse({ contentType: MDS_REPORT_MEDIA_TYPE, body: z.string() }),
+        404: mdsError,
+        ...errors,
+      },
     },
   },
   { strictStatusCodes: true },

@@ -184,7 +184,7 @@ function toBytes(text: string): Buffer {
 }
 
 /** Media types apart from JSON: the dashboard's files and streams of events, and what agencies read. */
-const NOT_JSON = /^(text\/(csv|event-stream)|application\/(octet-stream|vnd\.mds\+json))\b/;
+const NOT_JSON = /^(text\/(csv|event-stream|vnd\.mds\+csv)|application\/(octet-stream|vnd\.mds\+json))\b/;
 
 /**
  * Sets `application/json` without a charset, since JSON is always UTF-8 and the API documents exactly this type. Every

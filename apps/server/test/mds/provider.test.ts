@@ -427,5 +427,6 @@ it("names no endpoint that it does not serve", () => {
     "telemetry",
     "stops",
     "stop",
+    "report",
   ]);
 });

@@ -4,6 +4,9 @@ export const MDS_VERSION = "2.0.0";
 /** The media type of every JSON answer of MDS, which a caller has to accept. */
 export const MDS_MEDIA_TYPE = "application/vnd.mds+json;version=2.0";
 
+/** The media type of MDS's reports, which a caller has to accept. */
+export const MDS_REPORT_MEDIA_TYPE = "text/vnd.mds+csv;version=2.0";
+
 /** The scope of an agency's key, and of no other key. */
 export const MDS_SCOPE = "mds:read";
 

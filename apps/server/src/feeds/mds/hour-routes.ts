@@ -9,7 +9,7 @@ import { jsonBody } from "../../http/bind.ts";
 import { mdsErrorJson } from "../../http/errors.ts";
 import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
-import { type Agency, agencyOf, type AgencyReads, recordHourRead, type SettledHour } from "./service.ts";
+import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour } from "./service.ts";
 
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {}
 
@@ -83,7 +83,8 @@ async function sendHour<Row>(
   const known = request.headers["if-none-match"];
   if (known !== undefined && fresh({ "if-none-match": known }, { etag }))
     return { status: 304 as const, body: undefined };
-  await recordHourRead(context, agency, callerOf(request).key.id, { path, hour });
+  const read = { endpoint: path, hour: new Date(hour).toISOString() };
+  await recordRead(context, agency, callerOf(request).key.id, read);
   const document = () =>
     Readable.from(
       documentText(list, settled, (row) => leaveOut(agency.leftOut[list], record(row, agency))),

@@ -13,7 +13,7 @@ import {
   type EventPlace,
   type EventSpan,
   recentEvents,
-  recordSpanRead,
+  recordRead,
   vehicleOfDevice,
   vehiclePage,
   type VehicleRow,
@@ -63,8 +63,10 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
       const agency = await ask(request);
       const { rows, links } = await readEvents(context, agency, { from, to }, cursor);
       // The pages after the first are of the same reading.
-      if (cursor === undefined)
-        await recordSpanRead(context, agency, callerOf(request).key.id, { path: RECENT_PATH, from, to });
+      if (cursor === undefined) {
+        const read = { endpoint: RECENT_PATH, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+        await recordRead(context, agency, callerOf(request).key.id, read);
+      }
       const events = rows.flatMap((row) => eventRecord(row, agency) ?? []);
       return ok(reply, agency, { version: MDS_VERSION, events, links });
     },

@@ -1,17 +1,21 @@
-import { MDS_MEDIA_TYPE, MDS_SCOPE, type mdsContract } from "@bikeshare/contract/mds";
+import { MDS_MEDIA_TYPE, MDS_REPORT_MEDIA_TYPE, MDS_SCOPE, type mdsContract } from "@bikeshare/contract/mds";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
-import { basicText, endpointOf } from "../../http/authenticate.ts";
+import { basicText, callerOf, endpointOf, partnerOf } from "../../http/authenticate.ts";
 import { answerAnyHour, answerHour } from "./hour-routes.ts";
 import { type LiveContext, liveRoutes } from "./live-routes.ts";
 import { eventRecord, pointRecord, tripRecord } from "./records.rules.ts";
-import { eventsOfHour, telemetryOfHour, tripsOfHour } from "./service.ts";
+import { reportText } from "./report.rules.ts";
+import { reportOf } from "./reports.ts";
+import { agencyOf, eventsOfHour, recordRead, telemetryOfHour, tripsOfHour } from "./service.ts";
 import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
 
 export interface MdsContext extends LiveContext {
   readonly tokens: AgencyTokens;
 }
+
+const REPORT_PATH = "/mds/reports/:file";
 
 /** Most bytes of a form with credentials. */
 const MAX_FORM_BYTES = 8 * 1024;
@@ -26,24 +30,34 @@ export function prepareForMds(app: FastifyInstance): void {
   );
   app.addHook("onRequest", (request, _reply, done) => {
     const isVersioned = endpointOf(request).scope === MDS_SCOPE;
-    done(isVersioned && !acceptsVersion(request.headers.accept) ? serviceError("not_acceptable") : undefined);
+    const type = request.routeOptions.url === REPORT_PATH ? MDS_REPORT_MEDIA_TYPE : MDS_MEDIA_TYPE;
+    done(isVersioned && !accepts(request.headers.accept, type) ? serviceError("not_acceptable") : undefined);
   });
 }
 
 /** The type of an answer, which Fastify would write in another form, with a charset. */
 function sendExactType(app: FastifyInstance): void {
   app.addHook("onSend", (_request, reply, payload, done) => {
-    const isOurs = String(reply.getHeader("content-type")).startsWith("application/vnd.mds+json");
-    if (isOurs) reply.header("content-type", MDS_MEDIA_TYPE);
+    const type = String(reply.getHeader("content-type"));
+    const exact = [MDS_MEDIA_TYPE, MDS_REPORT_MEDIA_TYPE].find((each) => type.startsWith(nameOf(each)));
+    if (exact !== undefined) reply.header("content-type", exact);
     done(null, payload);
   });
 }
 
-/** Tells whether an `Accept` header names the version that is served. Without a version it would mean an older one. */
-function acceptsVersion(accept: string | undefined): boolean {
+/** Returns a media type without its parameters. */
+function nameOf(type: string): string {
+  return type.split(";")[0] ?? "";
+}
+
+/**
+ * Tells whether an `Accept` header names a media type in the version that is served. Without a version it would mean an
+ * older one.
+ */
+function accepts(accept: string | undefined, wanted: string): boolean {
   return (accept ?? "").split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    return type === "application/vnd.mds+json" && parameters.some((parameter) => /^version="?2\.0"?$/.test(parameter));
+    return type === nameOf(wanted) && parameters.some((parameter) => /^version="?2\.0"?$/.test(parameter));
   });
 }
 
@@ -76,6 +90,13 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
         open: (agency) => telemetryOfHour(context, agency, hour),
         record: pointRecord,
       }),
+    report: async ({ params: { file }, request, reply }) => {
+      const agency = await agencyOf(context, partnerOf(request));
+      const report = await reportOf(context, agency, file);
+      await recordRead(context, agency, callerOf(request).key.id, { endpoint: "/mds/reports", month: report.month });
+      reply.header("content-type", MDS_REPORT_MEDIA_TYPE);
+      return { status: 200 as const, body: reportText(report, agency) };
+    },
   };
 }
 

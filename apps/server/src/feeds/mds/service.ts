@@ -272,26 +272,13 @@ export async function recentEvents(
   return { rows: page, next: end && { at: end.at.getTime(), id: end.id } };
 }
 
-/** Writes into the audit log that an agency reads the events of a span. */
-export async function recordSpanRead(
+/** Writes into the audit log what an agency reads of where vehicles and their riders went. @param what the endpoint, and of when */
+export async function recordRead(
   context: Omit<ActorContext, "actor">,
   { whose: { systemId, partnerId } }: Agency,
   keyId: string,
-  { path, from, to }: EventSpan & { readonly path: string },
+  what: { readonly endpoint: string } & Readonly<Record<string, string>>,
 ): Promise<void> {
-  const detail = { endpoint: path, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-  const act = { systemId, action: "mds.read", subject: partnerId, detail };
-  await insertActOf({ ...context, actor: `key:${keyId}` }, context.db, act);
-}
-
-/** Writes into the audit log which hour an agency reads of where vehicles and their riders went. */
-export async function recordHourRead(
-  context: Omit<ActorContext, "actor">,
-  { whose: { systemId, partnerId } }: Agency,
-  keyId: string,
-  { path, hour }: { readonly path: string; readonly hour: number },
-): Promise<void> {
-  const detail = { endpoint: path, hour: new Date(hour).toISOString() };
-  const act = { systemId, action: "mds.read", subject: partnerId, detail };
+  const act = { systemId, action: "mds.read", subject: partnerId, detail: what };
   await insertActOf({ ...context, actor: `key:${keyId}` }, context.db, act);
 }

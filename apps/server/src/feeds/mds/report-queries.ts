@@ -1,0 +1,88 @@
+import type { Queryable, QueryRunner } from "../../storage/db/database.ts";
+import { statement } from "../../storage/db/statement.ts";
+
+/** A local day, with the trips that were counted of it last. */
+export interface DayRow {
+  readonly day: string;
+  readonly from: Date;
+  readonly to: Date;
+  /** The state of its rides: another one than `counted_version` means that they changed since. */
+  readonly version: string;
+  readonly counted_version: string | null;
+  readonly counts: readonly TripCount[] | null;
+}
+
+/** Trips of a group of riders with a shape of vehicle. */
+export interface TripCount {
+  /** Null: no group that is counted by itself. */
+  readonly special_group: string | null;
+  readonly form_factor: string | null;
+  readonly n: number;
+}
+
+// A ride that comes, goes or is corrected late counts as a change of its day, and one under way ends sooner or later. An hour
+// of a time zone need not be an hour of UTC, so the hours and days at both ends count as a whole.
+const listDayRows = statement(
+  "mds.listReportDays",
+  `select day.day::text as day, day."from", day."to", kept.version as counted_version, kept.counts,
+     (select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'hour'
+        and starts_at > day."from" - interval '1 hour' and starts_at < day."to")
+     || ' ' || (select coalesce(sum(changes), 0) from ride_counts where system_id = $1 and period = 'day'
+        and starts_at > day."from" - interval '1 day' and starts_at < day."to")
+     || ' ' || (select count(*) from rides where system_id = $1 and status = 'started'
+        and started_at >= day."from" and started_at < day."to") as version
+   from (select start::date as day, start at time zone $2 as "from", (start + interval '1 day') at time zone $2 as "to"
+         from generate_series($3::timestamp, $3::timestamp + interval '1 month - 1 day', interval '1 day') as start) as day
+   left join mds_trip_days kept on kept.system_id = $1 and kept.time_zone = $2 and kept.day = day.day
+   order by day.day`,
+);
+
+const countDay = statement(
+  "mds.countTripsOfDay",
+  `select r.special_group, t.form_factor, count(*)::int as n
+   from rides r left join vehicle_types t on t.system_id = $1 and t.id = r.vehicle_type_id
+   where r.system_id = $1 and r.started_at >= $2::timestamptz and r.started_at < $3::timestamptz and r.status = 'completed'
+   group by 1, 2 order by 1, 2`,
+);
+
+const keepDay = statement(
+  "mds.keepTripsOfDay",
+  `insert into mds_trip_days (system_id, time_zone, day, version, counts) values ($1, $2, $3::date, $4, $5::json)
+   on conflict (system_id, time_zone, day) do update set version = excluded.version, counts = excluded.counts`,
+);
+
+const listShapes = statement(
+  "mds.listShapesInOperation",
+  `select distinct t.form_factor from bikes b
+   left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id
+   where b.system_id = $1 and b.last_event is not null`,
+);
+
+/** Returns the days of a month in a time zone. @param month its first day */
+export function listReportDays(db: QueryRunner, systemId: string, timeZone: string, month: string): Promise<DayRow[]> {
+  return db.query<DayRow>(listDayRows, [systemId, timeZone, month]);
+}
+
+/** Counts the trips that started on a day. */
+export function countTripsOfDay(
+  db: QueryRunner,
+  systemId: string,
+  { from, to }: Pick<DayRow, "from" | "to">,
+): Promise<TripCount[]> {
+  return db.query<TripCount>(countDay, [systemId, from, to]);
+}
+
+/** Keeps what was counted of a day. */
+export async function keepTripsOfDay(
+  db: Queryable,
+  systemId: string,
+  timeZone: string,
+  { day, version, counts }: Pick<DayRow, "day" | "version" | "counts">,
+): Promise<void> {
+  await db.query(keepDay, [systemId, timeZone, day, version, JSON.stringify(counts)]);
+}
+
+/** Returns the shapes of the vehicles whose events are logged; null: a vehicle of no type. */
+export async function listShapesInOperation(db: QueryRunner, systemId: string): Promise<(string | null)[]> {
+  return (await db.query<{ form_factor: string | null }>(listShapes, [systemId])).map(({ form_factor: form }) => form);
+}

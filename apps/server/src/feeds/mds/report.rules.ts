@@ -1,0 +1,55 @@
+import { type MdsVehicle, mdsSpecialGroups } from "@bikeshare/contract/mds";
+import { leaveOut } from "./left-out.rules.ts";
+import { formFactorOf } from "./records.rules.ts";
+import type { TripCount } from "./report-queries.ts";
+import type { Agency } from "./service.ts";
+
+/** The trips of a month. */
+export interface Report {
+  /** Such as `2026-10`. */
+  readonly month: string;
+  readonly counts: readonly TripCount[];
+  /** The shapes of the vehicles in operation; null: unknown. */
+  readonly shapes: readonly (string | null)[];
+}
+
+/** The smallest count that is told: a smaller group could point at a person. */
+const K_ANONYMITY = 10;
+
+/** What stands for a smaller count, and for riders, who are not known. */
+const HIDDEN = -1;
+
+/** Returns a month's report: a row for every group of riders and shape of vehicle. */
+export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
+  const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
+  const rows = [...new Set(forms)].sort().flatMap((form) =>
+    (["all_riders", ...mdsSpecialGroups] as const).map((group) => ({
+      provider_id: providerId,
+      start_date: `${month}-01`,
+      duration: "P1M",
+      special_group_type: group,
+      geography_id: null,
+      vehicle_type: form,
+      trip_count: toldCount(counts, group, form),
+      rider_count: HIDDEN,
+    })),
+  );
+  const header = "provider_id,start_date,duration,special_group_type,geography_id,vehicle_type,trip_count,rider_count";
+  const lines = rows.map((row) => {
+    const given: Partial<typeof row> = leaveOut(leftOut.reports, row);
+    // No value has a comma or a quote in it.
+    return header
+      .split(",")
+      .map((name) => (name in given ? String(given[name as keyof typeof row]) : ""))
+      .join(",");
+  });
+  return [header, ...lines].map((line) => `${line}\n`).join("");
+}
+
+function toldCount(counts: readonly TripCount[], group: string, form: MdsVehicle["vehicle_type"]): number {
+  const its = counts.filter(
+    (each) => formFactorOf(each.form_factor) === form && (group === "all_riders" || each.special_group === group),
+  );
+  const n = its.reduce((sum, each) => sum + each.n, 0);
+  return n < K_ANONYMITY ? HIDDEN : n;
+}

@@ -1,0 +1,53 @@
+import { serviceError } from "@bikeshare/rules";
+import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { SETTLE_MS } from "./hours.rules.ts";
+import {
+  countTripsOfDay,
+  type DayRow,
+  keepTripsOfDay,
+  listReportDays,
+  listShapesInOperation,
+  type TripCount,
+} from "./report-queries.ts";
+import type { Report } from "./report.rules.ts";
+import type { Agency, AgencyReads } from "./service.ts";
+
+interface ReportContext extends AgencyReads {
+  readonly db: Queryable;
+}
+
+/**
+ * Returns the trips of a month. Days are counted one by one and kept, so that no request counts more than the days of its
+ * month that changed since the last.
+ * @throws ServiceError `not_found` for a month that is not over, or was before the service began
+ */
+export async function reportOf(context: ReportContext, agency: Agency, file: string): Promise<Report> {
+  const [, month] = /^(\d{4}-(?:0[1-9]|1[0-2]))\.csv$/.exec(file) ?? [];
+  // PostgreSQL knows no year 0.
+  if (month === undefined || month < "0001") throw serviceError("not_found", "report");
+  const { filtered, clock } = context;
+  const { whose, loggedSince } = agency;
+  const timeZone = agency.timeZone ?? (await filtered.read(whose, (db) => timeZoneOfSystem(db, whose.systemId)));
+  const days = await filtered.read(whose, (db) => listReportDays(db, whose.systemId, timeZone, `${month}-01`));
+  const end = days.at(-1)?.to.getTime() ?? 0;
+  const text = (at: number) => new Date(at).toISOString();
+  if (end <= loggedSince) throw serviceError("not_found", "monthBefore", { since: text(loggedSince) });
+  if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: text(end + SETTLE_MS) });
+  const counts: TripCount[] = [];
+  for (const day of days) counts.push(...(await tripsOfDay(context, agency, timeZone, day)));
+  const shapes = await filtered.read(whose, (db) => listShapesInOperation(db, whose.systemId));
+  return { month, counts, shapes };
+}
+
+async function tripsOfDay(
+  { filtered, db }: ReportContext,
+  { whose }: Agency,
+  timeZone: string,
+  day: DayRow,
+): Promise<readonly TripCount[]> {
+  if (day.counts !== null && day.counted_version === day.version) return day.counts;
+  const counts = await filtered.read(whose, (reader) => countTripsOfDay(reader, whose.systemId, day));
+  await keepTripsOfDay(db, whose.systemId, timeZone, { ...day, counts });
+  return counts;
+}
