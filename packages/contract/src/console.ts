@@ -33,6 +33,7 @@ import { webhookEndpoints } from "./console/webhook.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
+export { type RequirementAnswers, requirementAnswers } from "./console/agencies.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
 export { MAX_UPLOAD_BYTES, MAX_UPLOAD_TEXT_BYTES, type ShownUpload, type UploadResult } from "./console/uploads.ts";

@@ -1,18 +1,24 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
-import { MAX_RATE_LIMIT } from "@bikeshare/contract/console";
+import { MAX_RATE_LIMIT, type RequirementAnswers } from "@bikeshare/contract/console";
+import { MDS_VERSION } from "@bikeshare/contract/mds";
 import { FactIssue, readFactValue } from "../city/descriptions/fact-values.rules.ts";
-import { createAgency, setAgency } from "../feeds/mds/agencies.ts";
+import { createAgency, providerIdOf, setAgency } from "../feeds/mds/agencies.ts";
 import { boundaryFrom } from "../feeds/mds/boundary.rules.ts";
+import type { LeftOutFields } from "../feeds/mds/left-out.rules.ts";
 import { readDocument } from "../feeds/mds/read-document.ts";
+import { answerRequirements, readRequirements, type RequirementFile } from "../feeds/mds/requirements.rules.ts";
+import { shownAddress } from "../feeds/outgoing.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, plainName, readValue, UsageError } from "./options.ts";
+import { type Columns, table } from "./output.ts";
 
-/** `mds create-agency` and `mds set-agency`. */
+/** `mds create-agency`, `mds set-agency` and `mds check`. */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");
   registerCreate(mds, cli);
   registerSet(mds, cli);
+  registerCheck(mds, cli);
 }
 
 function registerCreate(mds: ParentCommand, cli: OpenCli): void {
@@ -26,12 +32,13 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .addOption(option("--time-zone <zone>", `${timeZoneAbout} (default: the system's)`, timeZone))
     .option("--boundary <file>", boundaryAbout)
-    .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, boundary: file }) => {
+    .option("--requirements <url | file>", requirementsAbout)
+    .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, ...files }) => {
       const name = readValue("<name>", given, plainName);
-      const boundary = file === undefined ? undefined : await readBoundary(file);
+      const documents = await readDocuments(files);
       return runOnSystem(cli(), async (context) => {
         const { mode: keyKind, mds: isServed } = context.config;
-        const settings = { timeZone: zone, boundary };
+        const settings = { timeZone: zone, ...documents };
         const made = await createAgency(context, context.systemId, {
           ...{ name, agencyId, providerId, rateLimit, keyKind, ...settings },
         });
@@ -60,26 +67,133 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
     .argument("<id>", "the agency's client id")
     .addOption(option("--time-zone <zone>", `${timeZoneAbout}; \`default\`: the system's`, timeZoneOrDefault))
     .option("--boundary <file>", `${boundaryAbout}; \`none\` removes it`)
-    .action(async (id, { timeZone: zone, boundary: file }) => {
-      if (zone === undefined && file === undefined) throw new UsageError("Give what to change: see --help.");
-      const boundary = file === undefined || file === "none" ? file && null : await readBoundary(file);
+    .option("--requirements <url | file>", `${requirementsAbout}; \`none\` removes it`)
+    .action(async (id, { timeZone: zone, ...files }) => {
+      if (zone === undefined && Object.keys(files).length === 0)
+        throw new UsageError("Name what to change: --time-zone, --boundary or --requirements.");
+      const documents = await readDocuments(files);
       return runOnSystem(cli(), async (context) => {
-        const change = { timeZone: zone === "default" ? null : zone, boundary };
+        const change = { timeZone: zone === "default" ? null : zone, ...documents };
         const settings = await setAgency(context, context.systemId, id, change);
-        const { time_zone, boundary: area } = settings;
+        const { time_zone, boundary, requirements, left_out } = settings;
+        const isKept = (file: unknown) => (file === null ? "none" : "kept");
         return {
-          object: { client_id: id, time_zone, boundary: area },
+          object: { client_id: id, time_zone, boundary, requirements, left_out },
           facts: {
             ...{ "client id": id, "time zone": time_zone ?? "the system's" },
-            boundary: area === null ? "none" : "set",
+            ...{ boundary: isKept(boundary), "requirement file": isKept(requirements) },
+            "fields left out": leftOutText(left_out),
           },
         };
       });
     });
 }
 
+function registerCheck(mds: ParentCommand, cli: OpenCli): void {
+  mds
+    .command("check")
+    .description("answer a city's requirement file field by field: given, missing or disallowed")
+    .requiredOption("--requirements <url | file>", requirementsAbout)
+    .action(async ({ requirements: location }) => {
+      const file = await readRequirementFile(location);
+      return runOnSystem(cli(), async ({ db, systemId }) => {
+        const answers = answerRequirements(file, await providerIdOf(db, systemId));
+        return {
+          object: answers,
+          facts: checkFacts(answers),
+          table: table(rowsOf(answers), answerColumns, "It asks for nothing."),
+        };
+      });
+    });
+}
+
+function checkFacts({ agency_name: agency, mds_release: release, programs }: RequirementAnswers) {
+  const fields = programs.flatMap(({ endpoints }) => endpoints.flatMap((each) => each.fields));
+  const count = (wanted: string) => fields.filter(({ status }) => status === wanted).length;
+  return {
+    ...{ agency, "file of MDS": release, "MDS served": MDS_VERSION },
+    ...{ given: count("given"), missing: count("missing"), disallowed: count("disallowed") },
+  };
+}
+
+interface AnswerRow {
+  readonly program: string;
+  readonly endpoint: string;
+  readonly field: string;
+  readonly answer: string;
+}
+
+const answerColumns: Columns<AnswerRow> = {
+  program: "program",
+  endpoint: "endpoint",
+  field: "field",
+  answer: "answer",
+};
+
+function rowsOf({ programs }: RequirementAnswers): AnswerRow[] {
+  return programs.flatMap(({ description, is_ours: isOurs, endpoints }, index) => {
+    const program = `${index + 1} ${description}${isOurs ? "" : " (other providers)"}`;
+    return endpoints.flatMap(({ spec, version, api, endpoint, status, fields }) => {
+      const named = { program, endpoint: [spec, version, api, endpoint].filter((part) => part !== "").join(" ") };
+      const isListed = status === "missing" || fields.length === 0;
+      return [
+        ...(isListed ? [{ ...named, field: "", answer: status }] : []),
+        ...fields.map((each) => ({ ...named, field: each.field, answer: answerText(each) })),
+      ];
+    });
+  });
+}
+
+function answerText({ status, is_optional: isOptional, is_required: isRequired }: FieldAnswer): string {
+  const given = isOptional ? "given where known" : status;
+  return `${status === "given" ? given : status}${isRequired ? ", required" : ""}`;
+}
+
+type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["fields"][number];
+
 const timeZoneAbout = "the IANA time zone of its months, such as Europe/Oslo";
 const boundaryAbout = "GeoJSON of its area";
+const requirementsAbout = "its requirement file, as MDS's Policy API has it";
+
+function leftOutText(fields: unknown): string {
+  const lists = Object.entries((fields ?? {}) as LeftOutFields); // as `leftOutFields` makes it
+  return lists.map(([list, names]) => `${list}: ${names.join(", ")}`).join("; ") || "none";
+}
+
+interface GivenFiles {
+  readonly boundary?: string | undefined;
+  readonly requirements?: string | undefined;
+}
+
+async function readDocuments({ boundary, requirements }: GivenFiles) {
+  return {
+    boundary: await readOrNone(boundary, readBoundary),
+    requirements: await readOrNone(requirements, readRequirementFile),
+  };
+}
+
+/** The word `none` is null. */
+async function readOrNone<Value>(given: string | undefined, read: (location: string) => Promise<Value>) {
+  if (given === undefined) return undefined;
+  return given === "none" ? null : read(given);
+}
+
+async function readBoundary(file: string) {
+  const document = await readFileOf("--boundary", file);
+  return readValue("--boundary", file, () => expecting(() => boundaryFrom(document)));
+}
+
+async function readRequirementFile(location: string): Promise<RequirementFile> {
+  const document = await readFileOf("--requirements", location);
+  return readValue("--requirements", shownAddress(location), () => readRequirements(document));
+}
+
+async function readFileOf(name: string, location: string): Promise<unknown> {
+  return readDocument(location).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${name} ${shownAddress(location)} cannot be read: ${reason}.`);
+  });
+}
 
 function timeZone(text: string): string {
   return expecting(() => readFactValue({ kind: "timeZone" }, text, "", "en") as string); // a text, by its kind
@@ -88,15 +202,6 @@ function timeZone(text: string): string {
 /** The library takes no null for a value. */
 function timeZoneOrDefault(text: string): string {
   return text === "default" ? text : timeZone(text);
-}
-
-async function readBoundary(file: string) {
-  const document = await readDocument(file).catch((error: unknown) => {
-    throw new UsageError(
-      `--boundary ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-    );
-  });
-  return readValue("--boundary", file, () => expecting(() => boundaryFrom(document)));
 }
 
 /** Says what a value must be without naming it: options do that. */

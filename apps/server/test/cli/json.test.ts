@@ -48,8 +48,9 @@ const fields: Readonly<Record<string, string>> = {
   "keys list": "keys",
   "keys revoke": "id revoked_at",
   "keys rotate": "id key scopes expires_at rate_limit replaces replaced_key_ends_at",
+  "mds check": "agency_id agency_name mds_release programs",
   "mds create-agency": "client_id name agency_id provider_id key_id key vehicles",
-  "mds set-agency": "client_id time_zone boundary",
+  "mds set-agency": "client_id time_zone boundary requirements left_out",
   migrate: "applied",
   "migrate plan": "steps",
   openapi: "openapi info servers tags paths webhooks components",
@@ -242,6 +243,9 @@ async function runPartners(): Promise<string> {
   await json("partners", "list");
   const { client_id: agency } = await json("mds", "create-agency", "City");
   await json("mds", "set-agency", String(agency), "--time-zone", "Europe/Oslo");
+  const requirements = join(harness.directory, "requirements.json");
+  await writeFile(requirements, JSON.stringify({ programs: [] }));
+  await json("mds", "check", "--requirements", requirements);
   return partner;
 }
 

@@ -6,9 +6,11 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import { type IssuedKey, issueKey } from "../../partners/keys/service.ts";
 import { createPartner, mustLock } from "../../partners/service.ts";
+import type { QueryRunner } from "../../storage/db/database.ts";
 import { randomUuid } from "../../uuids.ts";
 import { type AgencySettings, insertAgency, findAgencySettings, updateAgencySettings } from "./agency-queries.ts";
 import { findProvider, insertProvider } from "./queries.ts";
+import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 
 /** Settings of an agency. Omitted ones stay as they are, or are none for a new agency. */
 export interface AgencyChange {
@@ -16,6 +18,8 @@ export interface AgencyChange {
   readonly timeZone?: string | null | undefined;
   /** The area that it is responsible for; null: it names none. */
   readonly boundary?: MultiPolygon | null | undefined;
+  /** Its requirement file; null: none is kept. */
+  readonly requirements?: RequirementFile | null | undefined;
 }
 
 export interface NewAgency extends AgencyChange {
@@ -52,7 +56,6 @@ export async function createAgency(
     const inTransaction = { ...context, db: tx };
     const { id: partnerId } = await createPartner(inTransaction, systemId, name);
     const agency = { partner_id: partnerId, agency_id: agencyId ?? uuid() };
-    await insertAgency(tx, systemId, { ...agency, ...changed(NO_SETTINGS, change) });
     await insertProvider(tx, systemId, {
       ...{ provider_id: providerId ?? uuid(), namespace: uuid(), logged_since: new Date(context.clock()) },
     });
@@ -60,6 +63,7 @@ export async function createAgency(
     if (provider === undefined) throw new Error("the provider was not written");
     if (providerId !== undefined && providerId !== provider.provider_id)
       throw commandError("conflict", "otherProvider", { providerId: provider.provider_id });
+    await insertAgency(tx, systemId, { ...agency, ...changed(NO_SETTINGS, change, provider.provider_id) });
     const detail = { agency_id: agency.agency_id, provider_id: provider.provider_id };
     await insertActOf(context, tx, { systemId, action: "agency.created", subject: partnerId, detail });
     const key = await issueKey(inTransaction, {
@@ -85,10 +89,11 @@ export async function setAgency(
     await mustLock(tx, systemId, partnerId);
     const before = await findAgencySettings(tx, systemId, partnerId);
     if (before === undefined) throw commandError("not_found", "agency", { id: partnerId });
-    const settings = changed(before, change);
+    const settings = changed(before, change, await providerIdOf(tx, systemId));
     await updateAgencySettings(tx, systemId, partnerId, settings);
-    // The log says what was set. Areas are long, and only their extent is of interest in it.
-    const detail = { time_zone: settings.time_zone, boundary: settings.boundary !== null };
+    // Areas and files are too long for the log.
+    const { time_zone, boundary, requirements, left_out } = settings;
+    const detail = { time_zone, boundary: boundary !== null, requirements: requirements !== null, left_out };
     await insertActOf(context, tx, { systemId, action: "agency.changed", subject: partnerId, detail });
     return settings;
   });
@@ -96,10 +101,23 @@ export async function setAgency(
 
 const NO_SETTINGS: AgencySettings = { time_zone: null, boundary: null, requirements: null, left_out: null };
 
-function changed(before: AgencySettings, { timeZone, boundary }: AgencyChange): AgencySettings {
+function changed(
+  before: AgencySettings,
+  { timeZone, boundary, requirements }: AgencyChange,
+  providerId: string | undefined,
+): AgencySettings {
   return {
     ...before,
     ...(timeZone !== undefined && { time_zone: timeZone }),
     ...(boundary !== undefined && { boundary }),
+    ...(requirements !== undefined && {
+      requirements,
+      left_out: requirements === null ? null : leftOutFields(requirements, providerId),
+    }),
   };
+}
+
+/** Returns the operator's id in MDS; undefined before the first agency. */
+export async function providerIdOf(db: QueryRunner, systemId: string): Promise<string | undefined> {
+  return (await findProvider(db, systemId))?.provider_id;
 }

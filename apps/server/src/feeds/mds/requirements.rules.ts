@@ -1,0 +1,140 @@
+import type { RequirementAnswers } from "@bikeshare/contract/console";
+import { z } from "zod";
+import type { LeftOutFields, RecordList } from "./left-out.rules.ts";
+import { type ServedEndpoint, servedEndpoints } from "./served-fields.rules.ts";
+
+const names = z
+  .array(z.string())
+  .nullish()
+  .transform((given) => given ?? []);
+
+const requirementFile = z.object({
+  metadata: z
+    .object({ agency_id: z.string().nullish(), agency_name: z.string().nullish(), mds_release: z.string().nullish() })
+    .nullish(),
+  programs: z.array(
+    z.object({
+      description: z.string().nullish(),
+      provider_ids: names,
+      vehicle_types: names,
+      required_data_specs: z
+        .array(
+          z.object({
+            data_spec_name: z.string(),
+            version: z.string().nullish(),
+            required_apis: z
+              .array(
+                z.object({
+                  api_name: z.string().nullish(),
+                  required_endpoints: z
+                    .array(z.object({ endpoint_name: z.string(), required_fields: names, disallowed_fields: names }))
+                    .nullish(),
+                }),
+              )
+              .nullish(),
+          }),
+        )
+        .nullish(),
+    }),
+  ),
+});
+
+/** An agency's requirement file, as far as it is read. */
+export type RequirementFile = z.infer<typeof requirementFile>;
+
+type Program = RequirementFile["programs"][number];
+
+/** Reads a requirement file of MDS's Policy API, 1.2 or 2.0. @throws Error that continues "it …" */
+export function readRequirements(document: unknown): RequirementFile {
+  const { data, error } = requirementFile.safeParse(document);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  throw new Error(`is no requirement file of MDS: ${issue?.path.join(".") || "it"}: ${issue?.message ?? "wrong"}`);
+}
+
+/**
+ * Returns the fields that a requirement file disallows the agency, by list. Programs that name other providers alone are
+ * not about this one. Vehicle types and dates are not looked at: what may be given too little is asked for again, and what
+ * was given too much stays given.
+ * @param providerId the operator's id in MDS
+ */
+export function leftOutFields({ programs }: RequirementFile, providerId: string | undefined): LeftOutFields {
+  const found = programs
+    .filter((program) => isOurs(program, providerId))
+    .flatMap(demandsOf)
+    .flatMap(({ served, disallowed }) => served.flatMap(({ list }) => disallowed.map((field) => ({ list, field }))));
+  // A status has the last event and position of its vehicle, which are records of these lists.
+  const nested = found.flatMap(({ list, field }) => {
+    const part = { events: "last_event", telemetry: "last_telemetry" }[list as string];
+    return part === undefined ? [] : [{ list: "vehicles_status" as const, field: `${part}.${field}` }];
+  });
+  const byList = Map.groupBy([...found, ...nested], ({ list }) => list);
+  return Object.fromEntries(
+    [...byList].map(([list, fields]) => [list, [...new Set(fields.map(({ field }) => field))].sort()]),
+  ) as { [List in RecordList]?: string[] };
+}
+
+/** Says of each field of each endpoint that a requirement file names whether the agency is given it. */
+export function answerRequirements(file: RequirementFile, providerId: string | undefined): RequirementAnswers {
+  const leftOut = leftOutFields(file, providerId);
+  return {
+    agency_id: file.metadata?.agency_id ?? null,
+    agency_name: file.metadata?.agency_name ?? null,
+    mds_release: file.metadata?.mds_release ?? null,
+    programs: file.programs.map((program) => ({
+      description: program.description ?? "",
+      is_ours: isOurs(program, providerId),
+      vehicle_types: program.vehicle_types,
+      endpoints: demandsOf(program).map((demand) => answerDemand(demand, leftOut)),
+    })),
+  };
+}
+
+function isOurs({ provider_ids: ids }: Program, providerId: string | undefined): boolean {
+  return ids.length === 0 || ids.some((id) => id.toLowerCase() === providerId);
+}
+
+/** An endpoint that a program requires. */
+interface Demand {
+  readonly spec: string;
+  readonly version: string;
+  readonly api: string;
+  readonly endpoint: string;
+  readonly required: readonly string[];
+  readonly disallowed: readonly string[];
+  /** The endpoints that serve it; none: it is not served. */
+  readonly served: readonly ServedEndpoint[];
+}
+
+function demandsOf({ required_data_specs: specs }: Program): Demand[] {
+  return (specs ?? []).flatMap(({ data_spec_name: spec, version, required_apis: apis }) =>
+    (apis ?? []).flatMap(({ api_name: api, required_endpoints: endpoints }) =>
+      (endpoints ?? []).map((each) => ({
+        ...{ spec, version: version ?? "", api: api ?? "", endpoint: each.endpoint_name },
+        ...{ required: each.required_fields, disallowed: each.disallowed_fields },
+        served: servedEndpoints({ spec, version: version ?? "", api: api ?? "", endpoint: each.endpoint_name }),
+      })),
+    ),
+  );
+}
+
+type EndpointAnswer = RequirementAnswers["programs"][number]["endpoints"][number];
+
+function answerDemand({ required, disallowed, served, ...named }: Demand, leftOut: LeftOutFields): EndpointAnswer {
+  const { spec, version, api, endpoint } = named;
+  const [first] = served;
+  const given = first?.fields ?? [];
+  const isLeftOut = (field: string) =>
+    disallowed.includes(field) || leftOut[first?.list as RecordList]?.includes(field);
+  const fields = [...new Set([...given.map(({ name }) => name), ...required, ...disallowed])];
+  return {
+    ...{ spec, version, api, endpoint },
+    status: first === undefined ? "missing" : "given",
+    fields: fields.map((field) => {
+      const known = first?.find(field);
+      const isGiven = known === undefined ? "missing" : "given";
+      const status = isLeftOut(field) ? "disallowed" : isGiven;
+      return { field, status, is_optional: known?.isOptional ?? false, is_required: required.includes(field) };
+    }),
+  };
+}

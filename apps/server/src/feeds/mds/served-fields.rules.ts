@@ -1,0 +1,105 @@
+import {
+  feedNameIn,
+  type GbfsFeed,
+  gbfsFeedNames,
+  gbfsFeeds,
+  gbfsVersionPaths,
+  hasFeed,
+  hasField,
+} from "@bikeshare/contract";
+import { mdsContract } from "@bikeshare/contract/mds";
+import { z } from "zod";
+import type { RecordList } from "./left-out.rules.ts";
+
+/** A field that agencies are given. */
+interface ServedField {
+  readonly name: string;
+  /** Whether some records lack it, because nobody reported it of them. */
+  readonly isOptional: boolean;
+}
+
+/** An endpoint that is served. */
+export interface ServedEndpoint {
+  /** The list of its records; undefined for GBFS, which everybody reads. */
+  readonly list: RecordList | undefined;
+  /** The fields of its records. */
+  readonly fields: readonly ServedField[];
+  /** Returns the field, or the part of one, that a path names: `vehicle_attributes.year`, `special_group_type.all_riders`. */
+  find(path: string): Omit<ServedField, "name"> | undefined;
+}
+
+/** An endpoint as a requirement file names it. */
+interface NamedEndpoint {
+  readonly spec: string;
+  readonly version: string;
+  /** Empty for GBFS. */
+  readonly api: string;
+  readonly endpoint: string;
+}
+
+/** Names of endpoints in files, and ours; those of MDS 1 are read as what took their place. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  events: ["events/historical", "events/recent"],
+  status_changes: ["events/historical"],
+};
+
+/** Returns the endpoints that serve one of a requirement file; none: it is not served. */
+export function servedEndpoints({ spec, version, api, endpoint }: NamedEndpoint): readonly ServedEndpoint[] {
+  const name = endpoint.trim().replace(/^\//, "");
+  if (spec.toUpperCase() === "GBFS") return servedFeed(version, name.replace(/\.json$/, ""));
+  if (spec.toUpperCase() !== "MDS" || api !== "provider") return [];
+  return (otherNames[name] ?? [name]).flatMap((each) => ofContract().get(each) ?? []);
+}
+
+let known: ReadonlyMap<string, ServedEndpoint> | undefined;
+
+/** The endpoints of the contract that have lists of records, by their paths below `/mds`. */
+function ofContract(): ReadonlyMap<string, ServedEndpoint> {
+  known ??= new Map(
+    Object.values(mdsContract).flatMap(({ path, responses }): [string, ServedEndpoint][] => {
+      const { shape } = responses[200] as z.ZodObject<z.ZodRawShape>;
+      const records = Object.entries(shape).find(([, schema]) => schema instanceof z.ZodArray);
+      if (records === undefined || path.includes(":")) return [];
+      const [list, schema] = records as [RecordList, z.ZodTypeAny];
+      return [
+        [path.replace("/mds/", ""), { list, fields: fieldsOf(schema), find: (at) => find(schema, at.split(".")) }],
+      ];
+    }),
+  );
+  return known;
+}
+
+function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
+  const bare = unwrap(schema);
+  const shape = bare instanceof z.ZodObject ? (bare.shape as z.ZodRawShape) : {};
+  return Object.entries(shape).map(([name, field]) => ({ name, isOptional: field.isOptional() }));
+}
+
+/** @param path a field, then a part of it, which may be one of the words that it takes */
+function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<ServedField, "name"> | undefined {
+  if (step === undefined) return { isOptional: false };
+  const bare = unwrap(schema);
+  if (bare instanceof z.ZodEnum) return (bare.options as string[]).includes(step) ? { isOptional: true } : undefined;
+  const field = bare instanceof z.ZodObject ? (bare.shape as z.ZodRawShape)[step] : undefined;
+  const found = field && find(field, rest);
+  return found && { isOptional: found.isOptional || field.isOptional() };
+}
+
+/** Returns the schema of a value that is there, and of the items of a list. */
+function unwrap(schema: z.ZodTypeAny): z.ZodTypeAny {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
+    return unwrap(schema.unwrap() as z.ZodTypeAny);
+  return schema instanceof z.ZodArray ? unwrap(schema.element as z.ZodTypeAny) : schema;
+}
+
+function servedFeed(asked: string, name: string): readonly ServedEndpoint[] {
+  const version = gbfsVersionPaths.get(asked);
+  if (version === undefined) return [];
+  if (name === "gbfs") return [{ list: undefined, fields: [], find: () => undefined }];
+  const feed = gbfsFeedNames.find((each) => hasFeed(version, each) && feedNameIn(version, each) === name);
+  if (feed === undefined) return [];
+  const { fields, records }: GbfsFeed = gbfsFeeds[feed];
+  const record = records === undefined ? fields : (fields[records.list]?.type.item?.fields ?? {});
+  const has = (path: string) => record[path] !== undefined && hasField(version, record[path]);
+  return [{ list: undefined, fields: [], find: (path) => (has(path) ? { isOptional: true } : undefined) }];
+}
