@@ -20,10 +20,11 @@ import { reportsDirectory } from "../feeds/report-files.ts";
 import { duration, integer } from "../runtime/startup/values.ts";
 import { careForTables, FLEET_TABLES } from "../storage/db/vacuum.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, stopSignal } from "./context.ts";
-import { listOf, option, UsageError } from "./options.ts";
+import { listOf, option, sourceName, UsageError } from "./options.ts";
 import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 
-const sourceOption = ["--source <name>", "the name of this feed among the system's sources", "gbfs"] as const;
+const sourceOption = () =>
+  option("--source <name>", "the name of this feed among the system's sources", sourceName).default("gbfs");
 
 /** `import gbfs`: one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
 export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
@@ -31,7 +32,7 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
     .command("gbfs")
     .description("import one snapshot of a GBFS system's stations and bikes")
     .argument("<location>", "a directory of saved feeds or the URL of gbfs.json")
-    .option(...sourceOption)
+    .addOption(sourceOption())
     .option("--force", "import even if the source's system_id has changed")
     .option("--dry-run", "show what would change, and write nothing")
     .action((location, { dryRun: isTrial = false, ...options }) =>
@@ -65,7 +66,7 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
     .command("gbfs")
     .description("apply a series of station_status snapshots in order, at their own times")
     .argument("<file>", "station_status documents, one a line; plain or gzip")
-    .option(...sourceOption)
+    .addOption(sourceOption())
     .option("--information <file>", "a station_information.json with the names and locations of unknown stations")
     .action((file, options) => {
       // Listen before opening the database, which may take long.
@@ -100,7 +101,7 @@ export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
         "30s",
       ),
     )
-    .option(...sourceOption)
+    .addOption(sourceOption())
     .option("--force", "import the first snapshot even if the source's system_id has changed")
     .action((url, { every: intervalMs, source, force = false }) => {
       if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))

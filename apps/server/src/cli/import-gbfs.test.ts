@@ -77,6 +77,11 @@ test("prints the id that takes it back; one that changed nothing has none", asyn
   expect((await run(false)).stdout).toMatch(/^import +-$/m);
 });
 
+test("a feed cannot take what the operator's backend reports for its own, and remove what it lacks", async () => {
+  await expect(run(true, "--source", "operator")).rejects.toThrow('--source is "operator": it is the source of what');
+  expect(await database.db.query({ name: "", text: "select id from stations" })).toEqual([]);
+});
+
 test("writes what was wrong into a report, one line each, and still imports the rest", async () => {
   await writeFile(
     join(directory, "station_status.json"),

@@ -148,6 +148,7 @@ describe("import trips", () => {
     [["--time-zone", "Japan"]],
     [[]],
     [["--time-zone", "Europe/Oslo", "--source", "a b"]],
+    [["--time-zone", "Europe/Oslo", "--source", "operator"]],
   ])("refuses %j before it opens a file", async (options) => {
     await expect(run("/nowhere.csv", ...options)).rejects.toThrow(/--time-zone|--source/);
     expect(printed).toEqual([]);

@@ -15,7 +15,7 @@ import {
   stopSignal,
   type SystemContext,
 } from "./context.ts";
-import { option } from "./options.ts";
+import { option, sourceName } from "./options.ts";
 import { type Columns, PROGRESS_INTERVAL_MS, type Result, table } from "./output.ts";
 
 const columns: Columns<ImportRow> = {
@@ -90,7 +90,7 @@ export function registerImportTrips(
       option(
         "--source <name>",
         "the origin of the rides; part of the ride ids that old files lack",
-        sourceName,
+        tripSourceName,
       ).default("trips"),
     )
     .option("--dry-run", "show what the import would do, and write nothing")
@@ -169,8 +169,8 @@ const explained: Readonly<Record<string, string>> = {
 const STOPPED =
   'Stopped. What was written stays: run the same command again to complete it, or undo it ("import list" shows its id).';
 
-function sourceName(text: string): string {
-  if (/^[A-Za-z0-9._-]{1,64}$/.test(text)) return text;
+function tripSourceName(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(text)) return sourceName(text);
   throw new Error("must be 1 to 64 letters, digits, dots, dashes or underscores");
 }
 

@@ -2,6 +2,7 @@ import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/con
 import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
+import { OPERATOR } from "../city/fleet/station.rules.ts";
 import { duration, integer } from "../runtime/startup/values.ts";
 
 /** A command was called with an unknown word or value; the message names it and the allowed ones. */
@@ -107,6 +108,12 @@ export function parsed<Value>(schema: z.ZodType<Value, z.ZodTypeDef, string>, te
   const { success, data, error } = schema.safeParse(text);
   if (!success) throw new Error(error.issues[0]?.message ?? "is not valid");
   return data;
+}
+
+/** Reads the name of a feed or of the origin of trips, whose rows an import may take away again. */
+export function sourceName(text: string): string {
+  if (text !== OPERATOR) return text;
+  throw new Error("is the source of what your backend reports, which an import would remove: choose another name");
 }
 
 /** Reads a name that is shown among other texts: one line of printable characters. */
