@@ -4,6 +4,7 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
+import { agencyEndpoints } from "./console/agencies.ts";
 import { alertEndpoints } from "./console/alerts.ts";
 import { partnerAuditEndpoints, systemAuditEndpoints } from "./console/audit.ts";
 import { checkEndpoints } from "./console/checks.ts";
@@ -33,7 +34,7 @@ import { webhookEndpoints } from "./console/webhook.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
-export { type RequirementAnswers, requirementAnswers } from "./console/agencies.ts";
+export type { RequirementAnswers, ShownAgency } from "./console/agencies.ts";
 export type { AuditQuery, ShownAct } from "./console/audit.ts";
 export * from "./console/credentials.ts";
 export { MAX_UPLOAD_BYTES, MAX_UPLOAD_TEXT_BYTES, type ShownUpload, type UploadResult } from "./console/uploads.ts";
@@ -131,6 +132,7 @@ type ConsoleContract = {
   readonly partnerOverview: typeof partnerOverviewEndpoints;
   readonly systemOverview: typeof systemOverviewEndpoints;
   readonly checks: typeof checkEndpoints;
+  readonly agency: typeof agencyEndpoints;
   readonly partnerKeys: typeof partnerKeyEndpoints;
   readonly systemKeys: typeof systemKeyEndpoints;
   readonly partnerRequests: typeof partnerRequestEndpoints;
@@ -173,6 +175,7 @@ export const consoleContract: ConsoleContract = c.router(
     partnerOverview: partnerOverviewEndpoints,
     systemOverview: systemOverviewEndpoints,
     checks: checkEndpoints,
+    agency: agencyEndpoints,
     partnerKeys: partnerKeyEndpoints,
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,

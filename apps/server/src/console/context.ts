@@ -58,6 +58,8 @@ export interface ConsoleContext extends SignInContext {
   readonly mapTiles?: MapTiles | undefined;
   /** The files of exports. */
   readonly files: FileSender;
+  /** Whether agencies are served. */
+  readonly mds?: boolean | undefined;
   /** The routes that are to be retired. */
   readonly deprecatedRoutes: readonly DeprecatedRoute[];
   /** Undefined: the person who makes an invitation sees its link. */
@@ -80,6 +82,7 @@ interface ConsoleOptions extends Pick<
   | "cursorCipher"
   | "stationMaps"
   | "files"
+  | "mds"
   | "deprecatedRoutes"
   | "logger"
 > {

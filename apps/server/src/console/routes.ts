@@ -4,6 +4,7 @@ import type { RideContext } from "../city/rides/service.ts";
 import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts";
 import { partnerOverview, systemOverview } from "../health/overview/overview.ts";
 import { bindContract } from "../http/bind.ts";
+import { agencyRoutes } from "./agency-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import { type ConsoleContext, createLongReads, type LongReads, type LongRequest } from "./context.ts";
@@ -59,6 +60,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     partnerOverview: partnerOverviewRoutes(context, long),
     systemOverview: systemOverviewRoutes(context, long),
     checks: checkRoutes(context),
+    agency: agencyRoutes(context, reads, long),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context, long),

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { identifierParam, timestamp } from "../values.ts";
+import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** Whether an agency is given a field of its requirement file. */
 const fieldAnswer = z
@@ -40,3 +43,59 @@ export const requirementAnswers = z
   })
   .strict();
 export type RequirementAnswers = z.infer<typeof requirementAnswers>;
+
+/** The statuses with which an hour or a month is answered. */
+const answered = z.union([z.literal(200), z.literal(202), z.literal(404)]);
+
+const shownAgency = z
+  .object({
+    agency_id: z.string(),
+    provider_id: z.string().describe("The operator, as the agency knows it"),
+    is_served: z.boolean().describe("False: MDS is off in this process"),
+    url: z.string().describe("Where it reads"),
+    time_zone: z.string(),
+    has_own_time_zone: z.boolean().describe("False: it is the system's"),
+    has_boundary: z.boolean(),
+    logged_since: timestamp.describe("Hours before are not served"),
+    kept_days: z.number().int().describe("For how long events are kept"),
+    has_requirements: z.boolean().describe("False: the answers are to what MDS asks for"),
+    requirements: requirementAnswers,
+    vehicles: z.object({
+      states: z.array(z.object({ state: z.string(), vehicles: z.number().int() }).strict()),
+      nowhere: z.number().int().describe("Of which no position is known: they have no status"),
+      untyped: z.number().int().describe("Of no known type: they are called bicycles"),
+    }),
+    hours: z
+      .array(z.object({ hour: timestamp, status: answered, read_at: timestamp.nullable() }).strict())
+      .describe("The last 24, the newest first"),
+    months: z.array(z.object({ month: z.string(), status: answered }).strict()).describe("The newest first"),
+    reads: z
+      .array(z.object({ at: timestamp, endpoint: z.string(), what: z.string() }).strict())
+      .describe("What it read last, the newest first"),
+  })
+  .strict();
+export type ShownAgency = z.infer<typeof shownAgency>;
+
+const base = "/console/v1/systems/:system_id/partners/:partner_id/agency";
+
+/** What an agency is given, for the people of the agency and of the operator. */
+export const agencyEndpoints = {
+  get: {
+    method: "GET",
+    path: base,
+    summary: "What the city gets and has read; null: the partner is no agency",
+    metadata: consoleNeeds("partner", "viewer", { embedded: false }),
+    pathParams: partnerPath,
+    query: noQuery,
+    responses: { 200: z.object({ agency: shownAgency.nullable() }).strict(), ...consoleErrors },
+  },
+  report: {
+    method: "GET",
+    path: `${base}/reports/:file`,
+    summary: "The report of a month, such as `2026-10.csv`",
+    metadata: consoleNeeds("partner", "viewer", { embedded: false, cost: 10 }),
+    pathParams: partnerPath.extend({ file: identifierParam }),
+    query: noQuery,
+    responses: { 200: z.string(), ...consoleErrors },
+  },
+} as const;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { namedObject } from "../named-object.ts";
 import { formFactors, propulsionTypes } from "../vehicle-words.ts";
-import { mdsEventTypes, mdsVehicleStates } from "./words.ts";
+import { mdsEventTypes, mdsSpecialGroups, mdsVehicleStates } from "./words.ts";
 
 const uuid = z.string().uuid();
 const deviceId = uuid.describe("A vehicle, for as long as it exists");
@@ -149,6 +149,18 @@ export type MdsTrip = z.infer<typeof mdsTrip>;
 export const mdsTrips = namedObject("MdsTrips", "The trips that ended in an hour.", {
   version,
   trips: z.array(mdsTrip),
+});
+
+/** The columns of a month's report. */
+export const mdsReportRow = z.object({
+  provider_id: providerId,
+  start_date: z.string(),
+  duration: z.string(),
+  special_group_type: z.enum(["all_riders", ...mdsSpecialGroups]),
+  geography_id: z.null(),
+  vehicle_type: z.enum(formFactors),
+  trip_count: z.number().int(),
+  rider_count: z.number().int(),
 });
 
 export const mdsError = namedObject("MdsError", "An error, as MDS has it.", {

@@ -15,6 +15,7 @@ export interface MembershipRow {
   readonly partner_id: string | null;
   readonly partner_name: string | null;
   readonly partner_suspended: boolean;
+  readonly is_agency: boolean;
   readonly role: MembershipRole;
 }
 
@@ -36,7 +37,8 @@ const byHash = statement(
        select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
      coalesce((
      select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
-         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role)
+         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role,
+         'is_agency', exists (select from agencies a where a.system_id = m.system_id and a.partner_id = m.partner_id))
        order by m.system_id, q.name nulls first, m.id)
      from memberships m join systems y on y.system_id = m.system_id
      left join partners q on q.system_id = m.system_id and q.id = m.partner_id

@@ -1,4 +1,4 @@
-import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
+import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
@@ -54,4 +54,52 @@ export async function updateAgencySettings(
 function parameters({ time_zone, boundary, requirements, left_out }: AgencySettings): unknown[] {
   const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
   return [time_zone, json(boundary), json(requirements), json(left_out)];
+}
+
+/** Vehicles in a state, and how many of them lack a fact. */
+export interface StateRow {
+  readonly state: string;
+  readonly vehicles: number;
+  /** Whose position is not known. */
+  readonly nowhere: number;
+  /** Whose shape is not known. */
+  readonly untyped: number;
+}
+
+const countStates = statement(
+  "mds.countStates",
+  `select b.vehicle_state as state, count(*)::int as vehicles,
+     count(*) filter (where coalesce((b.last_event::json ->> 'lat')::double precision, s.lat) is null)::int as nowhere,
+     count(*) filter (where t.form_factor is null)::int as untyped
+   from bikes b
+   left join stations s on s.system_id = $1 and s.id = b.last_event::json ->> 'station_id'
+   left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id
+   where b.system_id = $1 and b.last_event is not null
+   group by b.vehicle_state order by vehicles desc, state`,
+);
+
+/** Returns the vehicles whose events are logged, by state. */
+export function countVehicleStates(db: Queryable, systemId: string): Promise<StateRow[]> {
+  return db.query<StateRow>(countStates, [systemId]);
+}
+
+const listMonthRows = statement(
+  "mds.listMonths",
+  `select to_char(month, 'YYYY-MM') as month, (month + interval '1 month') at time zone $3 as ends_at
+   from generate_series(date_trunc('month', $1::timestamptz at time zone $3), $2::timestamptz at time zone $3,
+     interval '1 month') as month
+   order by month desc limit $4`,
+);
+
+/** Returns the months from one time to another in a time zone, the newest first, with their ends. */
+export function listMonths(
+  db: Queryable,
+  {
+    since,
+    until,
+    timeZone,
+    limit,
+  }: { readonly since: Date; readonly until: Date; readonly timeZone: string; readonly limit: number },
+): Promise<{ readonly month: string; readonly ends_at: Date }[]> {
+  return db.query(listMonthRows, [since, until, timeZone, limit]);
 }

@@ -1,4 +1,4 @@
-import { type MdsVehicle, mdsSpecialGroups } from "@bikeshare/contract/mds";
+import { mdsReportRow, mdsSpecialGroups, type MdsVehicle } from "@bikeshare/contract/mds";
 import { leaveOut } from "./left-out.rules.ts";
 import { formFactorOf } from "./records.rules.ts";
 import type { TripCount } from "./report-queries.ts";
@@ -22,8 +22,11 @@ const HIDDEN = -1;
 /** Returns a month's report: a row for every group of riders and shape of vehicle. */
 export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
   const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
+  const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(
+    (group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true,
+  );
   const rows = [...new Set(forms)].sort().flatMap((form) =>
-    (["all_riders", ...mdsSpecialGroups] as const).map((group) => ({
+    groups.map((group) => ({
       provider_id: providerId,
       start_date: `${month}-01`,
       duration: "P1M",
@@ -34,16 +37,13 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
       rider_count: HIDDEN,
     })),
   );
-  const header = "provider_id,start_date,duration,special_group_type,geography_id,vehicle_type,trip_count,rider_count";
+  const columns = Object.keys(mdsReportRow.shape) as (keyof typeof mdsReportRow.shape)[]; // its own keys
   const lines = rows.map((row) => {
     const given: Partial<typeof row> = leaveOut(leftOut.reports, row);
     // No value has a comma or a quote in it.
-    return header
-      .split(",")
-      .map((name) => (name in given ? String(given[name as keyof typeof row]) : ""))
-      .join(",");
+    return columns.map((name) => (name in given ? String(given[name]) : "")).join(",");
   });
-  return [header, ...lines].map((line) => `${line}\n`).join("");
+  return [columns.join(","), ...lines].map((line) => `${line}\n`).join("");
 }
 
 function toldCount(counts: readonly TripCount[], group: string, form: MdsVehicle["vehicle_type"]): number {

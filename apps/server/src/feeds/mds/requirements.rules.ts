@@ -1,7 +1,8 @@
 import type { RequirementAnswers } from "@bikeshare/contract/console";
+import { MDS_VERSION } from "@bikeshare/contract/mds";
 import { z } from "zod";
 import type { LeftOutFields, RecordList } from "./left-out.rules.ts";
-import { type ServedEndpoint, servedEndpoints } from "./served-fields.rules.ts";
+import { everyEndpoint, type ServedEndpoint, servedEndpoints } from "./served-fields.rules.ts";
 
 const names = z
   .array(z.string())
@@ -88,6 +89,15 @@ export function answerRequirements(file: RequirementFile, providerId: string | u
       endpoints: demandsOf(program).map((demand) => answerDemand(demand, leftOut)),
     })),
   };
+}
+
+/** The requirements of MDS itself: every endpoint that is served. */
+export function ownRequirements(): RequirementFile {
+  const endpoints = everyEndpoint().map((name) => ({ endpoint_name: name }));
+  const provider = { api_name: "provider", required_endpoints: endpoints };
+  return readRequirements({
+    programs: [{ required_data_specs: [{ data_spec_name: "MDS", version: MDS_VERSION, required_apis: [provider] }] }],
+  });
 }
 
 function isOurs({ provider_ids: ids }: Program, providerId: string | undefined): boolean {

@@ -7,7 +7,7 @@ import {
   hasFeed,
   hasField,
 } from "@bikeshare/contract";
-import { mdsContract } from "@bikeshare/contract/mds";
+import { mdsContract, mdsReportRow } from "@bikeshare/contract/mds";
 import { z } from "zod";
 import type { RecordList } from "./left-out.rules.ts";
 
@@ -55,18 +55,25 @@ let known: ReadonlyMap<string, ServedEndpoint> | undefined;
 
 /** The endpoints of the contract that have lists of records, by their paths below `/mds`. */
 function ofContract(): ReadonlyMap<string, ServedEndpoint> {
-  known ??= new Map(
-    Object.values(mdsContract).flatMap(({ path, responses }): [string, ServedEndpoint][] => {
-      const { shape } = responses[200] as z.ZodObject<z.ZodRawShape>;
-      const records = Object.entries(shape).find(([, schema]) => schema instanceof z.ZodArray);
-      if (records === undefined || path.includes(":")) return [];
-      const [list, schema] = records as [RecordList, z.ZodTypeAny];
-      return [
-        [path.replace("/mds/", ""), { list, fields: fieldsOf(schema), find: (at) => find(schema, at.split(".")) }],
-      ];
+  known ??= new Map([
+    ...Object.values(mdsContract).flatMap(({ path, responses }): [string, ServedEndpoint][] => {
+      const ok: unknown = responses[200];
+      const shape = ok instanceof z.ZodObject && !path.includes(":") ? (ok.shape as z.ZodRawShape) : {};
+      const lists = Object.entries(shape).filter(([, schema]) => schema instanceof z.ZodArray);
+      return lists.map(([list, schema]) => [path.replace("/mds/", ""), endpointOf(list as RecordList, schema)]);
     }),
-  );
+    ["reports", endpointOf("reports", mdsReportRow)],
+  ]);
   return known;
+}
+
+/** Returns the names of all endpoints of MDS that are served. */
+export function everyEndpoint(): string[] {
+  return [...ofContract().keys()];
+}
+
+function endpointOf(list: RecordList, schema: z.ZodTypeAny): ServedEndpoint {
+  return { list, fields: fieldsOf(schema), find: (path) => find(schema, path.split(".")) };
 }
 
 function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
@@ -79,7 +86,11 @@ function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
 function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<ServedField, "name"> | undefined {
   if (step === undefined) return { isOptional: false };
   const bare = unwrap(schema);
-  if (bare instanceof z.ZodEnum) return (bare.options as string[]).includes(step) ? { isOptional: true } : undefined;
+  // San Francisco's file has such a word in the plural.
+  if (bare instanceof z.ZodEnum)
+    return (bare.options as string[]).some((word) => word === step || `${word}s` === step)
+      ? { isOptional: true }
+      : undefined;
   const field = bare instanceof z.ZodObject ? (bare.shape as z.ZodRawShape)[step] : undefined;
   const found = field && find(field, rest);
   return found && { isOptional: found.isOptional || field.isOptional() };

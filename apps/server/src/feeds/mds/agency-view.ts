@@ -1,0 +1,112 @@
+import { VEHICLE_EVENT_DAYS } from "@bikeshare/contract";
+import type { ShownAgency } from "@bikeshare/contract/console";
+import { ServiceError, serviceError } from "@bikeshare/rules";
+import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
+import type { ActorContext } from "../../command-context.ts";
+import { insertActOf, listActs } from "../../partners/audit/queries.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import type { ListReader } from "../../storage/lists/read-context.ts";
+import { countVehicleStates, findAgencySettings, listMonths } from "./agency-queries.ts";
+import { HOUR_MS, isSettled, SETTLE_MS } from "./hours.rules.ts";
+import { findAgency } from "./queries.ts";
+import { reportText } from "./report.rules.ts";
+import { reportOf } from "./reports.ts";
+import { answerRequirements, ownRequirements, readRequirements } from "./requirements.rules.ts";
+import { agencyOf, type AgencyReads } from "./service.ts";
+
+interface ViewContext {
+  readonly db: Queryable;
+  readonly clock: () => number;
+  readonly baseUrl: () => string;
+  readonly mds?: boolean | undefined;
+}
+
+const SHOWN_HOURS = 24;
+const SHOWN_MONTHS = 13;
+const SHOWN_READS = 10;
+/** Acts that are searched for readings. An agency that reads trips and events makes two an hour. */
+const SEARCHED_ACTS = 300;
+
+/** Returns what an agency is given, and has read; undefined when the partner is none. */
+export async function viewAgency(
+  { db, clock, baseUrl, mds = false }: ViewContext,
+  systemId: string,
+  partnerId: string,
+): Promise<ShownAgency | undefined> {
+  const agency = await findAgency(db, systemId, partnerId);
+  const settings = await findAgencySettings(db, systemId, partnerId);
+  if (agency === undefined || settings === undefined) return undefined;
+  const now = clock();
+  const since = agency.logged_since;
+  const timeZone = agency.time_zone ?? (await timeZoneOfSystem(db, systemId));
+  const file = settings.requirements === null ? ownRequirements() : readRequirements(settings.requirements);
+  const reads = await readsOf(db, systemId, partnerId);
+  const months = await listMonths(db, { since, until: new Date(now), timeZone, limit: SHOWN_MONTHS });
+  return {
+    ...{ agency_id: agency.agency_id, provider_id: agency.provider_id, is_served: mds, url: `${baseUrl()}/mds` },
+    ...{ time_zone: timeZone, has_own_time_zone: agency.time_zone !== null, has_boundary: settings.boundary !== null },
+    ...{ logged_since: since.toISOString(), kept_days: VEHICLE_EVENT_DAYS },
+    has_requirements: settings.requirements !== null,
+    requirements: answerRequirements(file, agency.provider_id),
+    vehicles: await vehiclesOf(db, systemId),
+    hours: hoursUntil(now, since.getTime(), reads),
+    months: months.map(({ month, ends_at: end }) => ({ month, status: end.getTime() + SETTLE_MS > now ? 404 : 200 })),
+    reads: reads.slice(0, SHOWN_READS),
+  };
+}
+
+async function vehiclesOf(db: Queryable, systemId: string): Promise<ShownAgency["vehicles"]> {
+  const rows = await countVehicleStates(db, systemId);
+  const sum = (name: "nowhere" | "untyped") => rows.reduce((total, row) => total + row[name], 0);
+  const states = rows.map(({ state, vehicles }) => ({ state, vehicles }));
+  return { states, nowhere: sum("nowhere"), untyped: sum("untyped") };
+}
+
+async function readsOf(db: Queryable, systemId: string, partnerId: string): Promise<ShownAgency["reads"]> {
+  const acts = await listActs(db, systemId, { subject: partnerId, limit: SEARCHED_ACTS });
+  return acts
+    .filter(({ action }) => action === "mds.read")
+    .map(({ at, detail }) => {
+      const { endpoint, hour, month, from } = detail as Readonly<Record<string, string | undefined>>;
+      return { at: at.toISOString(), endpoint: endpoint ?? "", what: hour ?? month ?? from ?? "" };
+    });
+}
+
+/** The hours up to the present one, the newest first, with the status that the agency gets. */
+function hoursUntil(now: number, since: number, reads: ShownAgency["reads"]): ShownAgency["hours"] {
+  const present = now - (now % HOUR_MS);
+  return Array.from({ length: SHOWN_HOURS }, (_, index) => {
+    const start = present - index * HOUR_MS;
+    const hour = new Date(start).toISOString();
+    const read = reads.find(({ what }) => what === hour);
+    return { hour, status: statusOfHour(start, { now, since }), read_at: read?.at ?? null };
+  });
+}
+
+function statusOfHour(hour: number, times: Parameters<typeof isSettled>[1]): 200 | 202 | 404 {
+  try {
+    return isSettled(hour, times) ? 200 : 202;
+  } catch (error) {
+    if (error instanceof ServiceError) return 404;
+    throw error;
+  }
+}
+
+/**
+ * Returns a month's report as the agency gets it. The audit log names who read it.
+ * @throws ServiceError `not_found` when the partner is no agency, or the month is not over
+ */
+export async function downloadReport(
+  context: ActorContext & AgencyReads,
+  whose: ListReader,
+  file: string,
+): Promise<{ readonly month: string; readonly text: string }> {
+  const { db } = context;
+  const { systemId, partnerId } = whose;
+  if ((await findAgency(db, systemId, partnerId)) === undefined) throw serviceError("not_found", "report");
+  const agency = await agencyOf(context, whose);
+  const report = await reportOf(context, agency, file);
+  const detail = { endpoint: "/mds/reports", month: report.month };
+  await insertActOf(context, db, { systemId, action: "mds.read", subject: partnerId, detail });
+  return { month: report.month, text: reportText(report, agency) };
+}
