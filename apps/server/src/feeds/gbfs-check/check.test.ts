@@ -94,6 +94,7 @@ const faults: Readonly<Record<string, Fault>> = {
   "far-away": spoiled((d) => Object.assign(station(d), { lat: 10.71234, lon: 59.91234 })),
   ahead: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T12:10:00Z")),
   milliseconds: spoiled((d) => (d["vehicle_status"].last_updated = FEED_TIME)),
+  "ttl-long": spoiled((d) => (d["station_status"].ttl = 3600)),
   old: spoiled((d) => (d["vehicle_status"].last_updated = "2026-08-01T11:00:00Z")),
   "reported-equal": spoiled((d) => {
     for (const each of recordsOf(d["station_status"])) each.last_reported = "2026-08-01T11:59:00Z";
@@ -165,6 +166,50 @@ test("thousands of equal findings are one, with their number and three examples"
       examples: [0, 1, 2].map((index) => ({ path: `data.stations[${index}].is_renting`, id: `s${index}`, value: "1" })),
     },
   ]);
+});
+
+test.each<[string, string, (documents: Documents) => void, string?]>([
+  ["is missing; GBFS 3.0 requires it.", "Add it: true or false.", (d) => delete plan(d).is_taxable],
+  [
+    "is missing; GBFS 3.0 requires it.",
+    'Add it: an array of texts such as [{"text": "…", "language": "en"}].',
+    (d) => delete station(d).name,
+  ],
+  [
+    'is a string; GBFS 3.0 requires an array of texts such as [{"text": "…", "language": "en"}].',
+    'Write an array of texts such as [{"text": "…", "language": "en"}].',
+    (d) => (station(d).name = "Central"),
+  ],
+  [
+    "is out of bounds; GBFS 3.0 requires a whole number, 0 or more.",
+    "Write a whole number, 0 or more.",
+    (d) => (station(d).capacity = -4),
+  ],
+  [
+    "is a string; GBFS 3.0 requires a number, 0 or more.",
+    "Write a number, 0 or more, without quotes.",
+    (d) => (plan(d).price = "8.50"),
+  ],
+  [
+    "is a number; GBFS 3.0 requires a time such as 2026-01-31T08:00:00Z.",
+    "Write a time such as 2026-01-31T08:00:00Z.",
+    (d) => (status(d).last_reported = FEED_TIME),
+  ],
+  [
+    "is out of bounds; GBFS 2.3 requires a time in whole seconds since 1970.",
+    "Write a time in whole seconds since 1970.",
+    (d) => (status(d).last_reported = 1),
+    "2.3",
+  ],
+  [
+    "is in milliseconds, which planners read as a year far ahead.",
+    "Write seconds since 1970; since GBFS 3.0 a time such as 2026-01-31T08:00:00Z.",
+    (d) => (status(d).last_reported = FEED_TIME),
+    "2.3",
+  ],
+])("a value that %s has the advice: %s", (text, fix, spoil, version) => {
+  const found = check(spoiled(spoil, version)).findings.filter((finding) => finding.text.endsWith(text));
+  expect(found.map((finding) => finding.fix)).toEqual([fix]);
 });
 
 test.each<[string, string, (documents: Documents) => void, string?]>([

@@ -15,11 +15,9 @@ import { isObject } from "../gbfs/values.ts";
 const EARLIEST_SECONDS = 1_450_155_600;
 
 interface Kind {
-  /** The expected form, as the end of a sentence that begins with "GBFS 2.3 has". */
+  /** The expected form, as the end of a sentence that begins with "GBFS 2.3 requires". */
   readonly expected: (version: GbfsVersion, type: FieldType) => string;
   readonly accepts: (value: unknown, version: GbfsVersion, type: FieldType) => boolean;
-  /** How to fix it; default: write the expected form. */
-  readonly fix?: string;
 }
 
 /** Returns the rules for a text that must match a pattern. @param since the first version whose schemas check it */
@@ -113,12 +111,10 @@ const scalars = {
     expected: (_, type) => `a whole number${bounds(type)}`,
     accepts: (value, version, type) =>
       typeof value === "number" && Number.isInteger(value) && isInBounds(value, version, type),
-    fix: "Write a number without quotes.",
   },
   number: {
     expected: (_, type) => `a number${bounds(type)}`,
     accepts: (value, version, type) => typeof value === "number" && isInBounds(value, version, type),
-    fix: "Write a number without quotes.",
   },
   oneOf: {
     expected: (version, type) => {
@@ -175,33 +171,44 @@ export function valueFault(
     };
   }
   if ((kind === "object" || kind === "counts") && isObject(value)) return undefined;
-  const scalar: Kind | undefined = Object.hasOwn(scalars, kind) ? scalars[kind as keyof typeof scalars] : undefined;
-  if (scalar?.accepts(value, version, type) === true) return undefined;
-  const expected = scalar?.expected(version, type) ?? (kind === "list" ? "an array" : "an object");
+  if (scalarOf(kind)?.accepts(value, version, type) === true) return undefined;
+  const expected = expectedForm(version, type);
   if (value === null) {
     return {
       text: `is null; GBFS ${version} requires ${expected}`,
       fix: "Leave a field out where its value is not known.",
     };
   }
+  const isQuoted = typeof value === "string" && NUMBERS.includes(kind);
   return {
-    text: `is ${describe(value, kind)}; GBFS ${version} requires ${expected}`,
-    fix: scalar?.fix ?? `Write ${expected}.`,
+    text: `is ${describe(value, version, type)}; GBFS ${version} requires ${expected}`,
+    fix: isQuoted ? `Write ${expected}, without quotes.` : `Write ${expected}.`,
   };
 }
 
-const NUMBERS: readonly string[] = ["integer", "number", "instant"];
+/** Returns the form that a version requires, as the end of a sentence. @param type from `typeIn` */
+export function expectedForm(version: GbfsVersion, type: FieldType): string {
+  if (type === texts3 || type === uris3) return 'an array of texts such as [{"text": "…", "language": "en"}]';
+  return scalarOf(type.kind)?.expected(version, type) ?? (type.kind === "list" ? "an array" : "an object");
+}
+
+function scalarOf(kind: FieldType["kind"]): Kind | undefined {
+  return Object.hasOwn(scalars, kind) ? scalars[kind as keyof typeof scalars] : undefined;
+}
+
+const NUMBERS: readonly FieldType["kind"][] = ["integer", "number"];
 
 /** Describes a value without quoting it, so that equal faults are counted together. */
-function describe(value: unknown, kind: FieldType["kind"]): string {
+function describe(value: unknown, version: GbfsVersion, { kind }: FieldType): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "boolean") return "true or false";
+  const isNumber = NUMBERS.includes(kind) || (kind === "instant" && !isAtLeast(version, "3.0"));
   if (typeof value === "string") {
     if (value === "") return "empty";
-    if (NUMBERS.includes(kind) || kind === "boolean") return "a string";
+    if (isNumber || kind === "boolean" || kind === "list" || kind === "object") return "a string";
     return kind === "oneOf" ? "not a known value" : "a string of another form";
   }
   if (typeof value !== "number") return "an object";
-  if (!NUMBERS.includes(kind)) return "a number";
+  if (!isNumber) return "a number";
   return Number.isInteger(value) ? "out of bounds" : "a number with decimals or out of bounds";
 }

@@ -17,7 +17,7 @@ import {
 import { isObject, type JsonObject } from "../gbfs/values.ts";
 import type { FeedDocument, FeedSet } from "./feed-set.ts";
 import type { FindingLog } from "./findings.ts";
-import { typeIn, valueFault } from "./kinds.rules.ts";
+import { expectedForm, typeIn, valueFault } from "./kinds.rules.ts";
 
 /** Checks every document against the table of fields. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
@@ -109,14 +109,12 @@ class Walk {
 
   #missing(name: string, field: Field, place: Place): void {
     const type = typeIn(this.#version, field.type);
-    const { text = "" } = valueFault(undefined, this.#version, type) ?? {};
-    const expected = text.slice(text.indexOf(" has ") + " has ".length);
     this.#add(
       "required-field",
       "error",
       place,
       `\`${name}\` is missing; GBFS ${this.#version} requires it`,
-      `Add it: ${expected}.`,
+      `Add it: ${expectedForm(this.#version, type)}.`,
     );
   }
 

@@ -95,7 +95,7 @@ function takeVehicles(set: FeedSet) {
         fix: "Give each vehicle `lat` and `lon`, or its station.",
       }),
       type: (n) => ({
-        text: `rents out no ${counted(n, "vehicle")} of unknown types`,
+        text: `does not rent out ${counted(n, "vehicle")} of unknown types`,
         fix: "Describe every type in vehicle_types.json.",
       }),
     }),

@@ -11,6 +11,10 @@ const CLOCK_TOLERANCE_MS = MINUTE_MS;
 const MIN_MILLISECONDS = 1e11;
 /** Maximum delay of a feed beyond its `ttl`. */
 const LATE_MS = 5 * MINUTE_MS;
+/** The files of what changes all the time. */
+const LIVE_FEEDS = ["station_status", "vehicle_status"] as const;
+/** The age beyond which GBFS allows no live data. */
+const MAX_LIVE_TTL_SECONDS = 300;
 /** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
 const MAX_KM = 100;
 /**
@@ -111,6 +115,22 @@ export const contentRules: readonly Rule[] = [
       for (const { file, content } of set.documents)
         if (Number(content["last_updated"]) >= MIN_MILLISECONDS)
           yield { file, path: "last_updated", value: content["last_updated"] };
+      const text = "`last_reported` is in milliseconds, which planners read as a year far ahead.";
+      for (const name of LIVE_FEEDS)
+        for (const record of recordsOf(set, name))
+          if (Number(record.get("last_reported")) >= MIN_MILLISECONDS) yield { ...record.at("last_reported"), text };
+    },
+  },
+  {
+    id: "ttl-long",
+    severity: "warning",
+    text: "The `ttl` is longer than 5 minutes: planners read the file no sooner, and show what is no longer so.",
+    fix: "Write the seconds until the file changes, such as 60.",
+    *find(set) {
+      for (const name of LIVE_FEEDS)
+        for (const document of set.all(name))
+          if (ttlOf(document) > MAX_LIVE_TTL_SECONDS)
+            yield { file: document.file, path: "ttl", value: document.content["ttl"] };
     },
   },
   {
@@ -120,7 +140,7 @@ export const contentRules: readonly Rule[] = [
     fix: "Write the file again whenever its `ttl` has passed, with the time at which it was right.",
     fine: "Counts and vehicles are up to date.",
     *find(set) {
-      for (const name of ["station_status", "vehicle_status"] as const)
+      for (const name of LIVE_FEEDS)
         for (const document of set.all(name)) {
           const { lastUpdated, file, content } = document;
           if (lastUpdated === undefined || set.now - lastUpdated <= ttlOf(document) * 1000 + LATE_MS) continue;
