@@ -266,7 +266,8 @@ const ridesOfWeeks = statement(
    from days
    cross join lateral (
      select coalesce(sum(rides_started), 0) as whole,
-       coalesce(sum(rides_started * least(1, extract(epoch from days.until_now - starts_at) / 900))
+       coalesce(sum(rides_started * case when days.week = 0 then 1
+           else least(1, extract(epoch from days.until_now - starts_at) / 900) end)
          filter (where starts_at < days.until_now), 0) as until_now
      from ride_quarters where system_id = $1 and starts_at >= days.begins and starts_at < days.ends) as rides
    where days.ends > $4::timestamptz and (week = 0 or not ${isUnsummed("days.begins", "days.ends")})

@@ -263,6 +263,14 @@ test("a glance shows the bikes by state, since when stations are empty, and toda
   });
 });
 
+test("today counts every ride of the quarter of an hour that is not over", async () => {
+  at("12:30:00");
+  await harness.start({ id: "r1", bike_id: "1" }, { id: "r2", bike_id: "2" });
+  at("12:31:00");
+  await sum();
+  expect((await cityAtAGlance(harness, "main", MINUTE_MS)).rides.today.until_now).toBe(2);
+});
+
 test("a station is so since its newest change from another state, however many months and changes ago", async () => {
   at("12:30:00");
   await harness.start({ id: "r", bike_id: "1" });
