@@ -78,6 +78,24 @@ it("an operator reads when the peak of a day was, and narrows the time, with the
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
+it("rides are compared with the period before only where all of it is known", async () => {
+  const { page, open } = await visitAs("operator viewer");
+  let known = 96;
+  await page.route("**/summary?**", async (route) => {
+    const response = await route.fetch();
+    const summary = (await response.json()) as ConsoleSummary;
+    const data = summary.data.map((step) => ({ ...step, rides_started: 2 }));
+    const before = data.map((step, index) => ({ ...step, rides_started: index < known ? 1 : null }));
+    await route.fulfill({ response, json: { ...summary, data, before } });
+  });
+  await open("/operator/overview?to=2026-01-15");
+  await page.getByText("100 % more than the day before by then. Started in each quarter of an hour.").waitFor();
+  known = 1;
+  await open("/operator/overview?to=2026-01-14");
+  await page.getByText("Started in each quarter of an hour.", { exact: true }).waitFor();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
 it("an operator rewinds the map, sees how it was, and comes back to now", async () => {
   const { page, open } = await visitAs("operator viewer");
   await open("/operator/map?station=station-1");

@@ -82,13 +82,17 @@ function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
   );
 }
 
-/** Compares until now: the steps that lie ahead are left out of the period before too. */
+/**
+ * Compares until now: the steps that lie ahead are left out of the period before too. While a step of that period is not
+ * known, there is nothing to compare with.
+ */
 function comparedSentence(
   rides: readonly (number | null)[],
   before: readonly (number | null)[],
   range: TimeRange,
 ): string {
-  const earlier = sumOf(before.filter((_, index) => rides[index] !== null));
+  const known = before.filter((_, index) => rides[index] !== null);
+  const earlier = known.includes(null) ? 0 : sumOf(known);
   if (earlier === 0) return `Started in each ${stepWord(range)}.`;
   const compared = comparedText(sumOf(rides), earlier);
   const joined = `${compared.charAt(0).toUpperCase()}${compared.slice(1)} ${compared.endsWith("many") ? "as" : "than"}`;
