@@ -94,7 +94,7 @@ function ExportsHeader({ canChange, onOpen }: ExportsHeaderProps) {
         )
       }
     >
-      Rides, stations and how stations were, as files for cities, researchers and everybody.
+      Rides, stations and their history, as files for cities, researchers and the public.
     </PageHeader>
   );
 }
@@ -125,21 +125,25 @@ function FileTable({ access, files, error, onRetry, onAgain, reload }: FileTable
     id: "actions",
     title: "",
     align: "end",
-    cell: (file) =>
-      access.canChange && (
-        <FileActions
-          file={file}
-          onAgain={() => onAgain(file)}
-          onShare={() => share(file)}
-          onDelete={() => setDeleting(file)}
-        />
-      ),
+    cell: (file) => (
+      <span class="row">
+        <DownloadLink file={file} systemId={access.systemId} />
+        {access.canChange && (
+          <FileActions
+            file={file}
+            onAgain={() => onAgain(file)}
+            onShare={() => share(file)}
+            onDelete={() => setDeleting(file)}
+          />
+        )}
+      </span>
+    ),
   };
   return (
     <>
       <Table
         caption="Files"
-        columns={[...fileColumns(access.systemId), actions]}
+        columns={[...fileColumns(), actions]}
         rows={files}
         rowKey={({ id }) => id}
         error={error}
@@ -167,38 +171,42 @@ interface FileActionsProps {
 }
 
 function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
-  const sharing = file.is_shared ? "Stop sharing" : "Share";
+  const sharing = file.is_shared ? "Stop sharing" : "Share with partners";
   return (
-    <span class="row">
+    <>
       <Button label={`Make again: ${nameOf(file)}`} onClick={onAgain}>
         Make again
       </Button>
-      <Button label={`${sharing} ${nameOf(file)}`} onClick={onShare}>
+      <Button label={`${sharing}: ${nameOf(file)}`} onClick={onShare}>
         {sharing}
       </Button>
       <Button variant="danger" label={`Delete ${nameOf(file)}`} onClick={onDelete}>
         Delete
       </Button>
-    </span>
+    </>
   );
 }
 
 const DOWNLOAD = "/console/v1/systems/:system_id/exports/:id/file";
 
-function fileColumns(systemId: string): readonly Column<ShownExport>[] {
+function DownloadLink({ file, systemId }: { readonly file: ShownExport; readonly systemId: string }) {
+  if (file.file === null || file.is_here !== true) return null;
+  const href = addressOf(DOWNLOAD, { system_id: systemId, id: file.id });
+  return (
+    <a class="button button-secondary" href={href} aria-label={`Download ${nameOf(file)}`} download>
+      Download
+    </a>
+  );
+}
+
+function fileColumns(): readonly Column<ShownExport>[] {
   return [
     {
       id: "file",
       title: "File",
       cell: (shown) => (
         <>
-          {shown.file !== null && shown.is_here === true ? (
-            <a href={addressOf(DOWNLOAD, { system_id: systemId, id: shown.id })} download>
-              {nameOf(shown)}
-            </a>
-          ) : (
-            nameOf(shown)
-          )}
+          {nameOf(shown)}
           <br />
           <span class="muted">
             {exportFormats[shown.format].text}
