@@ -41,6 +41,7 @@ it("an operator imports last month by dropping a file, sees what would be import
   await page.getByRole("button", { name: "Import 25 rides" }).click();
   await page.getByText("25 rides of 2026-02.csv are imported").waitFor();
   await page.getByText("Stored before: 0. Rejected: 1.").waitFor();
+  await page.getByRole("row", { name: /trip files trips done 25 rides/ }).waitFor();
   await inspect(page, "operator-imports-done");
   await page.getByRole("link", { name: "Report and undo" }).click();
   await page.getByRole("heading", { name: "Import of trip files" }).waitFor();
@@ -94,7 +95,7 @@ it("an operator sends the city last month's open data: makes it, looks at it, sh
   await row.getByText("ready", { exact: true }).waitFor();
   await inspect(page, "operator-exports");
   const download = page.waitForEvent("download");
-  await row.getByRole("link", { name: /Rides, 2026-01/ }).click();
+  await row.getByText("Download", { exact: true }).click();
   expect((await download).suggestedFilename()).toMatch(/^main-rides-2026-01-coarse.*\.csv\.gz$/);
   await row.getByRole("button", { name: /^Share/ }).click();
   await row.getByText("may have it").waitFor();

@@ -1,5 +1,5 @@
 import type { ShownUpload } from "@bikeshare/contract/console";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { api, queries } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
@@ -30,11 +30,13 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     staleTime: Number.POSITIVE_INFINITY,
   });
   const { run, isPending } = useAction();
+  const isOver = data?.upload?.state === "done" || data?.upload?.state === "failed";
+  useEffect(() => void (isOver && reloadImports()), [isOver]);
   if (data === undefined) return null;
   const { upload, time_zone: zone } = data;
   const reload = async () => {
     await queries.invalidateQueries({ queryKey: key });
-    await queries.invalidateQueries({ queryKey: ["fleet", "Imports"] });
+    await reloadImports();
   };
   const act = (work: () => Promise<unknown>) =>
     void run(async () => {
@@ -63,6 +65,11 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
       {canChange && hasRoom && <DropZone zone={zone} isPending={isPending} onFile={send} />}
     </>
   );
+}
+
+/** Reads the list of imports again. */
+function reloadImports(): Promise<void> {
+  return queries.invalidateQueries({ queryKey: ["fleet", "Imports"] });
 }
 
 /** Somebody stopped the sending: no failure. */
@@ -103,8 +110,8 @@ function DropZone({ zone, isPending, onFile }: DropZoneProps) {
         <strong>Drop a file of trips here, or choose one</strong>
         <br />
         <span class="muted">
-          CSV, as .csv, .csv.gz or .zip, with times of {zone}. It is tried first: nothing is imported before you have
-          seen what would be.
+          CSV with the columns of Citi Bike or of another system that publishes trips, as .csv, .csv.gz or .zip. Times
+          of {zone}. You see what would be imported first.
         </span>
       </span>
       <input
