@@ -81,7 +81,7 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await page.getByRole("tab", { name: "Zones" }).click();
   const file = { name: "zones.geojson", mimeType: "application/geo+json", buffer: Buffer.from(JSON.stringify(zone)) };
   await page.getByLabel("GeoJSON file").setInputFiles(file);
-  await page.getByLabel("What holds in the zone without a rule").selectOption("No parking");
+  await page.getByLabel("Rule of the zone without one").selectOption("No parking");
   await page.getByRole("button", { name: "Import 1 zone" }).click();
   await page.getByRole("cell", { name: "Old harbour", exact: true }).waitFor();
   await page.getByRole("application", { name: /^Map of the zones/ }).waitFor();
@@ -119,6 +119,18 @@ it("a value that GBFS does not allow is refused at its field, which gets the foc
   await expect
     .poll(() => app.getByLabel("Page in the store").evaluate((field) => field === document.activeElement))
     .toBe(true);
+  await app.getByLabel("Address that tells").fill("");
+  const link = page.getByRole("group", { name: "Links to stations" }).getByLabel("Web");
+  await link.fill("https://bikes.example/{station}");
+  await page.getByRole("button", { name: "Save" }).click();
+  const wrong = page.getByText(/must be an address with \{station_id\} in it/).last();
+  await wrong.waitFor();
+  // What is wrong stands above the bar with the button.
+  const isSeen = (of: Element) => {
+    const { left, top, height } = of.getBoundingClientRect();
+    return of.contains(document.elementFromPoint(left + 5, top + height / 2));
+  };
+  await expect.poll(() => wrong.evaluate(isSeen)).toBe(true);
   await page.reload();
   await expect.poll(() => page.getByLabel("Website").inputValue()).toBe("");
   allow(/400/);

@@ -82,7 +82,7 @@ function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuesti
     <Form onSubmit={() => onSave(ruled, mode === "replace")}>
       {bare > 0 && (
         <SelectField
-          label={`What holds in the ${bare === 1 ? "zone" : `${bare} zones`} without a rule`}
+          label={`Rule of the ${bare === 1 ? "zone" : `${bare} zones`} without one`}
           value={look}
           choices={zoneLooks.map(({ id, title }) => ({ value: id, label: title }))}
           onChange={setLook}
@@ -90,10 +90,10 @@ function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuesti
       )}
       {count > 0 && (
         <SelectField
-          label={count === 1 ? "The zone that there is" : `The ${count} zones that there are`}
+          label={count === 1 ? "The existing zone" : `The ${count} existing zones`}
           value={mode}
           choices={[
-            { value: "add", label: "Keep beside the new" },
+            { value: "add", label: "Keep" },
             { value: "replace", label: "Replace" },
           ]}
           onChange={setMode}
