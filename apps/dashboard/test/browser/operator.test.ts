@@ -154,6 +154,9 @@ it("an admin ends a ride whose end nobody reported, after a question; a viewer i
   expect(await seen.getByRole("button", { name: /End/ }).count()).toBe(0);
   const { open } = await visitAs("operator admin");
   const page = await open("/operator/rides?status=started&started_before=2999-01-01T00:00:00Z");
+  // A ride under way has not ended outside a station.
+  const row = page.getByRole("row", { name: /ride forgotten-ride/ });
+  await expect.poll(() => row.getByRole("cell").last().textContent()).toBe("under way");
   await page.getByRole("button", { name: "End this ride" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Cancel" }).waitFor();

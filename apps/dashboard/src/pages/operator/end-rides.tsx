@@ -46,13 +46,10 @@ export function EndRides({ systemId, ids }: EndRidesProps) {
           </>
         }
       >
+        <p>For a ride whose end was never reported. It ends now, with the reason “operator”, and cannot be resumed.</p>
         <p>
-          For rides whose end was never reported. They end now, with the reason “operator”, and cannot be taken up
-          again.
-        </p>
-        <p>
-          A bike that has reported itself since its ride began stands where it was seen. Any other is missing until it
-          reports itself.
+          A bike that has reported its position since the ride began is shown there. Any other is missing until it
+          reports one.
         </p>
       </Dialog>
     </div>

@@ -21,7 +21,7 @@ import { EndRides } from "./end-rides.tsx";
 import { Reservations } from "./fleet-history.tsx";
 import { ItemHeader, ItemPage } from "./item-page.tsx";
 import { AsApi, Timeline } from "./item-timeline.tsx";
-import { bikeName, durationText, FleetLink, rideColumns, RideStatus } from "./ride-columns.tsx";
+import { bikeName, durationText, FleetLink, rideColumns, RideStatus, UnderWay } from "./ride-columns.tsx";
 
 /** The operator's page of one bike, with its latest rides. */
 export function BikePage() {
@@ -147,7 +147,7 @@ function RideFacts({ ride, names, url }: RidePartProps) {
       facts={[
         ["Bike", <FleetLink of="bikes" id={ride.bike_id} names={names} url={url} />],
         ["From", station(ride.start_station_id)],
-        ["To", station(ride.end_station_id)],
+        ["To", ride.status === "started" ? <UnderWay /> : station(ride.end_station_id)],
         ["Started", <Time at={ride.started_at} show="both" />],
         ["Ended", <Time at={ride.ended_at} show="both" none="under way" />],
         ["Duration", durationText(ride.duration_seconds)],

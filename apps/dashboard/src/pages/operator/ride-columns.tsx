@@ -78,7 +78,12 @@ export function rideColumns(url: UrlState, names: FleetNames, isList = false): r
     },
     { id: "duration", title: "Duration", align: "end", cell: ({ duration_seconds: s }) => durationText(s) },
     { id: "from", title: "From", isSecondary: true, cell: ({ start_station_id: id }) => station(id) },
-    { id: "to", title: "To", isSecondary: true, cell: ({ end_station_id: id }) => station(id) },
+    {
+      id: "to",
+      title: "To",
+      isSecondary: true,
+      cell: ({ status, end_station_id: id }) => (status === "started" ? <UnderWay /> : station(id)),
+    },
   ];
 }
 
@@ -122,6 +127,11 @@ export function reservationColumns(
     },
     { id: "ends", title: "Ends", isSecondary: true, cell: ({ expires_at: at }) => <Time at={at} /> },
   ];
+}
+
+/** The end of a ride that has none yet. */
+export function UnderWay() {
+  return <span class="muted">under way</span>;
 }
 
 /** `12 min 5 s`, `1 h 3 min`. */
