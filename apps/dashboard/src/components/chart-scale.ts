@@ -1,5 +1,6 @@
 /** The scales, ticks and texts of a chart. */
 import { lazily } from "./lazily.ts";
+import { wallTime } from "./time-zone.ts";
 
 export interface Series {
   readonly label: string;
@@ -31,8 +32,7 @@ export function highest(series: readonly Series[], count: number): number {
   return [...totals, ...lines].reduce((most, value) => Math.max(most, value), 0);
 }
 
-const clock = lazily(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }));
-// Days are counted in UTC: in the reader's zone they would begin at odd hours.
+// Days of requests are counted in UTC: in another zone they would begin at odd hours.
 const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -48,7 +48,7 @@ export interface TimeTexts {
 /** Returns the format of a chart's times: with the clock's time, or by day when they are days apart. */
 export function timeTexts(times: readonly string[]): (time: string) => string {
   const isByDay = stepOf(times) >= DAY_MS;
-  return (time) => (isByDay ? day() : clock()).format(new Date(time));
+  return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
 }
 
 function stepOf([first, second]: readonly string[]): number {

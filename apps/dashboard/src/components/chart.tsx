@@ -138,7 +138,7 @@ function Limit({ value, label, layout }: NonNullable<ChartProps["limit"]> & { re
   );
 }
 
-/** Times in a system's zone, or as charts of requests show them: by the reader's clock, and days in UTC. */
+/** Times in a system's zone with labels at round hours, or as charts of requests show them: both ends, and days in UTC. */
 function textsOf(times: readonly string[], timeZone: string | undefined, width: number): TimeTexts {
   if (timeZone !== undefined) return zonedTexts(times, timeZone, width);
   const full = timeTexts(times);
