@@ -1,6 +1,7 @@
 import { scopeNames } from "@bikeshare/contract";
 import {
   MDS_MEDIA_TYPE,
+  MDS_REPORT_MEDIA_TYPE,
   MDS_SCOPE,
   mdsContract,
   mdsError,
@@ -263,22 +264,39 @@ it("pages vehicles by links that lead to each once", async () => {
 });
 
 describe("who may read", () => {
+  const hour = "2026-01-01T00";
   const paths = [
-    "/mds/vehicles",
-    "/mds/vehicles/status",
-    "/mds/events/historical?event_time=2026-01-01T00",
-    "/mds/trips?end_time=2026-01-01T00",
+    ...[
+      "/mds/vehicles",
+      "/mds/vehicles/x",
+      "/mds/vehicles/status",
+      "/mds/vehicles/status/x",
+      "/mds/stops",
+      "/mds/stops/x",
+    ],
+    `/mds/events/historical?event_time=${hour}`,
+    "/mds/events/recent?start_time=0&end_time=0",
+    `/mds/trips?end_time=${hour}`,
+    `/mds/telemetry?telemetry_time=${hour}`,
+    "/mds/reports/2026-01.csv",
   ];
+  const typeOf = (path: string) => (path.includes("reports") ? MDS_REPORT_MEDIA_TYPE : MDS_MEDIA_TYPE);
+
+  it("is asked for of every endpoint", () => {
+    const all = Object.values(mdsContract).flatMap(({ method, path }) => (method === "GET" ? path : []));
+    const shapes = paths.map((path) => path.replace(/\?.*/, "").replace(/\/(x|2026-01\.csv)$/, "/:"));
+    expect(shapes.toSorted()).toEqual(all.map((path) => path.replace(/:\w+$/, ":")).toSorted());
+  });
 
   it("answers 401 without credentials, 403 to partners' and the operator's keys, 406 without the version", async () => {
     const partner = await mds.app.issue({ scopes: [...scopeNames] });
     const operator = await mds.app.issue({ kind: "operator", partnerId: null, scopes: [] });
     for (const path of paths) {
-      const anonymous = await fetch(mds.url + path, { headers: { accept: MDS_MEDIA_TYPE } });
+      const anonymous = await fetch(mds.url + path, { headers: { accept: typeOf(path) } });
       expect(anonymous.status).toBe(401);
       mdsError.parse(await anonymous.json());
       for (const { key } of [partner, operator]) {
-        const refused = await mds.get(path, key);
+        const refused = await mds.get(path, key, { accept: typeOf(path) });
         expect([path, refused.status]).toEqual([path, 403]);
         expectOfficial("error", await refused.json());
       }

@@ -251,22 +251,26 @@ export interface TripRow extends Pick<
   readonly start_lon: number | null;
   readonly end_lat: number | null;
   readonly end_lon: number | null;
+  /** Whether agencies can know its bike by one id. */
+  readonly is_named: boolean;
   /** Null: it ended outside a station. */
   readonly is_virtual_end: boolean | null;
 }
 
-// Bikes of feeds change their ids, and a trip file without bikes has a new one for each ride: MDS can name neither.
-const endedIn = `from rides r left join bikes b on b.system_id = $1 and b.id = r.bike_id
-  where r.system_id = $1 and r.ended_at >= $2::timestamptz and r.ended_at < $3::timestamptz and r.status = 'completed'
-    and coalesce(b.source, 'operator') = 'operator' and r.bike_id <> r.source || ':ride:' || r.id`;
+// Bikes of feeds change their ids, and a trip file without bikes has a new one for each ride: MDS can name neither. That is
+// asked of the rides that were read: as a condition on them it had all rides of the hour sorted for each batch.
+const endedIn = `from rides r
+  where r.system_id = $1 and r.ended_at >= $2::timestamptz and r.ended_at < $3::timestamptz and r.status = 'completed'`;
 const listTripRows = statement(
   "mds.listTrips",
   `select r.id, r.bike_id, r.started_at, r.ended_at, r.updated_at, r.duration_seconds, r.distance_meters,
      r.standard_cost, r.actual_cost, r.currency,
+     coalesce(b.source, 'operator') = 'operator' and r.bike_id <> r.source || ':ride:' || r.id as is_named,
      coalesce(r.start_lat, origin.lat) as start_lat, coalesce(r.start_lon, origin.lon) as start_lon,
      coalesce(r.end_lat, target.lat) as end_lat, coalesce(r.end_lon, target.lon) as end_lon,
      target.is_virtual_station as is_virtual_end
    from (select r.* ${endedIn} and (r.ended_at, r.id) > ($4::timestamptz, $5) order by r.ended_at, r.id limit $6) as r
+   left join bikes b on b.system_id = $1 and b.id = r.bike_id
    left join stations origin on origin.system_id = $1 and origin.id = r.start_station_id
    left join stations target on target.system_id = $1 and target.id = r.end_station_id
    order by r.ended_at, r.id`,

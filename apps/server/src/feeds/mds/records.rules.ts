@@ -109,9 +109,10 @@ export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext):
   };
 }
 
-/** Returns a ride as agencies see it; undefined of one that began or ended nowhere known. */
+/** Returns a ride as agencies see it; undefined of one that began or ended nowhere known, or whose bike has no lasting id. */
 export function tripRecord(row: TripRow, { providerId, uuid }: RecordContext): MdsTrip | undefined {
   const { start_lat, start_lon, end_lat, end_lon } = row;
+  if (!row.is_named) return undefined;
   if (start_lat === null || start_lon === null || end_lat === null || end_lon === null) return undefined;
   const from = { lat: start_lat, lng: start_lon };
   const to = { lat: end_lat, lng: end_lon };

@@ -146,6 +146,9 @@ export interface SettledHour<Row> {
 /** Events of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
 
+/** Events are not later than that: no report may say so. */
+const MAX_AHEAD_MS = 24 * HOUR_MS;
+
 /** Lies before the id of every event. */
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
@@ -183,7 +186,13 @@ export function tripsOfHour(
  * Returns where vehicles were in an hour, at its events and by their reports. It is never refused: MDS has neither 202 nor
  * 404 for it, and what comes later changes the hour.
  */
-export function telemetryOfHour(reads: AgencyReads, agency: Agency, hour: number): Promise<SettledHour<PointRow>> {
+export async function telemetryOfHour(
+  reads: AgencyReads,
+  agency: Agency,
+  hour: number,
+): Promise<SettledHour<PointRow>> {
+  const isLogged = hour + HOUR_MS > agency.loggedSince && hour <= reads.clock() + MAX_AHEAD_MS;
+  if (!isLogged) return { version: "none", async *batches() {} };
   return hourOf(reads, agency, hour, {
     state: findStateOfHour,
     list: (db, systemId, span, last: PointRow | undefined) =>
@@ -261,8 +270,7 @@ export async function recentEvents(
   if (from > to) throw serviceError("invalid_parameter", "timesReversed");
   const oldest = clock() - RECENT_MS;
   if (from < oldest) throw serviceError("invalid_parameter", "notRecent", { oldest });
-  // Nothing happens later than a report may say: what lies beyond the day needs no look.
-  const last = Math.min(to, clock() + 24 * HOUR_MS);
+  const last = Math.min(to, clock() + MAX_AHEAD_MS);
   if (from >= last) return { rows: [], next: undefined };
   const span = { from: new Date(from), to: new Date(last), firstDay: dayOf(from), lastDay: dayOf(last) };
   const place = { at: new Date(after?.at ?? from), id: after?.id ?? FIRST_ID };
