@@ -29,6 +29,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   against: { file: "against.ts", does: "rides and an import of trips, beside another checkout" },
   "import-trips": { file: "import-trips.ts", does: "an import of trips beside PostgreSQL's copy" },
   "export-rides": { file: "export-rides.ts", does: "time and memory of an export of a month of rides" },
+  "mds-hour": { file: "mds-hour.ts", does: "memory while an agency reads an hour of 100,000 trips" },
   "gbfs-snapshots": { file: "gbfs-snapshots.ts", does: "reading and applying GBFS snapshots" },
   "hostile-stations": { file: "hostile-stations.ts", does: "memory that a hostile GBFS feed costs" },
   webhooks: { file: "webhooks.ts", does: "deliveries beside job queues; or endpoints, fair or held" },

@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { MDS_MEDIA_TYPE } from "@bikeshare/contract/mds";
+import { memoryMiB } from "@bikeshare/load";
+import { createAgency } from "../src/feeds/mds/agencies.ts";
+import { statement } from "../src/storage/db/statement.ts";
+import { describeMachine, onPostgres, say, serve } from "./processes.ts";
+import { NO_LIMIT, openNewSystem, SYSTEM_ID } from "./provision.ts";
+
+/*
+ * How much memory `serve` takes while an agency reads an hour with so many trips: its resident set, in MB of 10^6 bytes,
+ * before and at the most. `pnpm bench mds-hour [trips]`
+ */
+const TRIPS = Number(process.argv[2] ?? 100_000);
+const HOUR = 3_600_000;
+
+const insertTrips = statement(
+  "mdsHourBench.insertTrips",
+  `insert into rides (system_id, source, id, bike_id, status, started_at, ended_at, duration_seconds, distance_meters,
+     start_lat, start_lon, end_lat, end_lon, updated_at)
+   select $1, 'operator', 'ride-' || n, 'bike-' || n % 5000, 'completed', $2::timestamptz,
+     $2::timestamptz + n % 3600 * interval '1 second', n % 3600, n % 9000, 59.9, 10.7, 59.91, 10.71, $2::timestamptz
+   from generate_series(1, $3::int) as n`,
+);
+const beginEarlier = statement("mdsHourBench.beginEarlier", "update mds_providers set logged_since = $1::timestamptz");
+const analyze = statement("mdsHourBench.analyze", "vacuum (analyze) rides");
+
+await onPostgres(async ({ directory, connectionString }) => {
+  const context = await openNewSystem(connectionString);
+  const hour = Math.floor(Date.now() / HOUR - 4) * HOUR;
+  const agency = await createAgency(context, SYSTEM_ID, { name: "City", keyKind: "live", rateLimit: NO_LIMIT });
+  await context.db.query(beginEarlier, [new Date(hour)]);
+  await context.db.query(insertTrips, [SYSTEM_ID, new Date(hour), TRIPS]);
+  await context.db.query(analyze, []);
+  await context.db.close();
+  say(describeMachine());
+  const memory = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2", MDS: "on" };
+  const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...memory });
+  const megabytes = async () => (await memoryMiB(service.pid)) * 1.048576;
+  try {
+    for (const encoding of ["identity", "gzip"]) {
+      const before = await megabytes();
+      const begun = performance.now();
+      const headers = {
+        ...{ accept: MDS_MEDIA_TYPE, authorization: `Bearer ${agency.key.key}`, "accept-encoding": encoding },
+      };
+      const path = `/mds/trips?end_time=${new Date(hour).toISOString().slice(0, 13)}`;
+      const response = await fetch(service.url + path, { headers });
+      let [peak, trips, rest] = [0, 0, ""];
+      const decoder = new TextDecoder();
+      for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        peak = Math.max(peak, await megabytes());
+        const parts = (rest + decoder.decode(chunk, { stream: true })).split('"trip_id"');
+        trips += parts.length - 1;
+        rest = (parts.at(-1) ?? "").slice(-10);
+      }
+      const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+      say(`${encoding}: ${trips} trips in ${seconds} s, from ${Math.round(before)} to at most ${Math.round(peak)} MB`);
+    }
+  } finally {
+    await service.stop();
+  }
+});
