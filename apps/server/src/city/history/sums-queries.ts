@@ -190,6 +190,16 @@ const takeMarks = statement(
    select hour, of_flows from due order by hour`,
 );
 
+const isHourMarked = statement(
+  "sums.isHourMarked",
+  "select exists (select from sum_marks where system_id = $1 and hour < $2) as found",
+);
+
+/** Tells whether hours before an instant are to be summed. */
+export async function hasSumMarks(db: QueryRunner, systemId: string, before: Date): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(isHourMarked, [systemId, before])).found;
+}
+
 /** An hour that is to be summed. */
 export interface MarkedHour {
   readonly hour: Date;

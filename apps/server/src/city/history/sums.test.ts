@@ -5,7 +5,7 @@ import { statement } from "../../storage/db/statement.ts";
 import { describe as describeSystem } from "../descriptions/service.ts";
 import { listFlows } from "./flows.ts";
 import { cityAtAGlance, sumsOfStations, systemSummary } from "./summary.ts";
-import { sumSystem } from "./sums.ts";
+import { sumSystem, sumWholePast } from "./sums.ts";
 
 let harness: FleetHarness;
 beforeEach(async () => {
@@ -61,6 +61,21 @@ test("a station's hour has its rides, and for how long it was empty, full and of
     { station_id: "B", bikes: [1, null, null, null], docks: [9, null, null, null] },
   ]);
   expect(await ridesByHour()).toEqual(["2/2", "0/0", "0/0", "null/null", "null/null", "null/null"]);
+});
+
+test("a past is summed to its end, however many turns it takes", async () => {
+  at("12:10:00");
+  await harness.start({ id: "r1", bike_id: "1" });
+  at("12:20:00");
+  await harness.end({ id: "r1", end_station_id: "B" });
+  at("23:05:00");
+  await markOnly();
+  let now = 0;
+  const monotonic = () => (now += 7_000);
+  await sumSystem({ ...harness, monotonic }, "main");
+  expect((await ridesByHour()).slice(0, 2)).toEqual(["null/null", "null/null"]);
+  await sumWholePast({ ...harness, monotonic }, "main", new AbortController().signal);
+  expect(await ridesByHour()).toEqual(["1/1", "0/0", "0/0", "0/0", "0/0", "0/0"]);
 });
 
 describe("hours that are over are summed again", () => {

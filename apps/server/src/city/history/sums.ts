@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { HISTORY_RETENTION_DAYS, SYSTEM_SUM_RETENTION_YEARS } from "@bikeshare/contract";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
 import { type Database, liftStatementTimeout, type Transaction } from "../../storage/db/database.ts";
@@ -10,6 +11,7 @@ import {
   expandOpenMarks,
   findChangedHours,
   hasFlowMarks,
+  hasSumMarks,
   insertAllFlowMarks,
   insertFleetSample,
   insertFlowMarks,
@@ -42,6 +44,8 @@ const TODAY_FLOWS_MS = 10 * MINUTE_MS;
 const SETTLING_MS = 15 * MINUTE_MS;
 /** For how long one system is summed before the next one's turn, when there is much to do. */
 const TURN_MS = 20_000;
+/** Between two turns of a system whose past is summed to its end. */
+const OTHERS_MS = 100;
 /** Rides read together whose hours are marked. */
 const CHANGED_RIDES = 20_000;
 /** One transaction should take about so long: too short, and each begins anew; too long, and a stop waits for it. */
@@ -98,6 +102,16 @@ export async function sumSystem(
   await sumCurrentHour(context, systemId);
   const hours = await sumMarkedHours(context, systemId, { isOver, onProgress });
   return hours + (await sumDueFlows(context, systemId, { isOver, onProgress }));
+}
+
+/** Sums a system until no hour of its past is left, or the signal says otherwise. Other processes may sum it too. */
+export async function sumWholePast(context: SumContext, systemId: string, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    await sumSystem(context, systemId);
+    if (!(await hasSumMarks(context.db, systemId, hourOf(context.clock())))) return;
+    // Another process may hold what is left.
+    await setTimeout(OTHERS_MS);
+  }
 }
 
 /** Runs work on a system's sums, unless another process does. @returns what it gives; undefined: another process does */

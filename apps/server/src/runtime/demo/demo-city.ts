@@ -15,7 +15,7 @@ import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { deleteCreation, type PastState, recordPastStates } from "../../city/history/past-states.ts";
-import { sumSystem } from "../../city/history/sums.ts";
+import { sumWholePast } from "../../city/history/sums.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../storage/db/database.ts";
 
@@ -196,8 +196,8 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
         if (stopping.aborted) return;
         await writeDay(patient, systemId, day, 0, now);
       }
-      // At once, rather than within a minute: somebody is about to look.
-      await sumSystem({ db: patient, clock, monotonic: () => performance.now() }, systemId);
+      // At once and without pauses, rather than a turn each minute: somebody is about to look.
+      await sumWholePast({ db: patient, clock, monotonic: () => performance.now() }, systemId, stopping);
     },
   };
 }
