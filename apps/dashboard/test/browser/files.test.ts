@@ -98,7 +98,7 @@ it("an operator sends the city last month's open data: makes it, looks at it, sh
   await row.getByText("Download", { exact: true }).click();
   expect((await download).suggestedFilename()).toMatch(/^main-rides-2026-01-coarse.*\.csv\.gz$/);
   await row.getByRole("button", { name: /^Share/ }).click();
-  await row.getByText("may have it").waitFor();
+  await row.getByText("shared", { exact: true }).waitFor();
 
   // The city's own program has a key, and fetches what was shared.
   const operator = await callAsOperator(world);

@@ -171,7 +171,7 @@ interface FileActionsProps {
 }
 
 function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
-  const sharing = file.is_shared ? "Stop sharing" : "Share with partners";
+  const sharing = file.is_shared ? "Stop sharing" : "Share";
   return (
     <>
       <Button label={`Make again: ${nameOf(file)}`} onClick={onAgain}>
@@ -206,7 +206,7 @@ function fileColumns(): readonly Column<ShownExport>[] {
       title: "File",
       cell: (shown) => (
         <>
-          {nameOf(shown)}
+          <strong>{nameOf(shown)}</strong>
           <br />
           <span class="muted">
             {exportFormats[shown.format].text}
@@ -226,7 +226,7 @@ function fileColumns(): readonly Column<ShownExport>[] {
     {
       id: "shared",
       title: "Partners",
-      cell: ({ is_shared: isShared }) => (isShared ? "may have it" : "do not see it"),
+      cell: ({ is_shared: isShared }) => (isShared ? "shared" : "not shared"),
     },
     {
       id: "asOf",
@@ -267,7 +267,7 @@ function ScheduleTable({ access: { systemId, canChange }, schedules, reload }: S
     {
       id: "shared",
       title: "Partners",
-      cell: ({ is_shared: isShared }) => (isShared ? "may have it" : "do not see it"),
+      cell: ({ is_shared: isShared }) => (isShared ? "shared" : "not shared"),
     },
     { id: "keep", title: "Kept", cell: ({ keep_months: months }) => `${months} ${months === 1 ? "month" : "months"}` },
     {
