@@ -17,8 +17,9 @@ const CHUNKS = [
   { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page/ },
   { name: "chart", test: /\/components\/chart/ },
   // The time that charts show: pages of requests and deliveries have it without a city.
-  { name: "range", test: /\/pages\/city\/(range|times)/ },
+  { name: "range", test: /\/pages\/(city\/(range|times)|requests\/requests-over-time)/ },
   { name: "city", test: /\/components\/map\/(availability|legend)|\/pages\/city\/(city-data|map-panel|selected)/ },
+  { name: "city-overview", test: /\/pages\/city\/(overview-page|trends|figures|attention)/ },
   { name: "map", test: /\/components\/map\// },
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
   { name: "station", test: /\/pages\/city\/station/ },
@@ -29,10 +30,11 @@ const CHUNKS = [
   { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },
   { name: "deliveries", test: /\/pages\/deliveries\// },
   { name: "key-table", test: /\/pages\/keys\/key-table/ },
+  { name: "webhook", test: /\/pages\/webhook\/(operator|webhook-page|settings|secret|status|replay|held)/ },
   { name: "keys", test: /\/pages\/keys\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
-  { name: "partners", test: /\/pages\/operator\/(partners-page|partner-dialogs|partner-status)/ },
-  { name: "overview", test: /pages\/overview\// },
+  { name: "partners", test: /\/pages\/operator\/partner/ },
+  { name: "overview", test: /\/pages\/(overview|agency)\// },
   { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];
 

@@ -12,10 +12,14 @@ export function pageAddress({ path }: Page, membership: Membership, memberships:
     : `${address}?system=${encodeURIComponent(membership.system_id)}`;
 }
 
+type ListedFor = Pick<Membership, "partner_id"> & Partial<Pick<Membership, "is_agency">>;
+
 /** Returns the pages that the navigation lists for a membership. */
-export function listedPages({ partner_id }: Pick<Membership, "partner_id">): readonly Page[] {
+export function listedPages({ partner_id, is_agency = false }: ListedFor): readonly Page[] {
   const audience = partner_id === null ? "operator" : "partner";
-  return pages.filter((page) => page.isListed === true && page.audience === audience);
+  return pages.filter(
+    (page) => page.isListed === true && page.audience === audience && (page.isForAgencies !== true || is_agency),
+  );
 }
 
 /** Returns the name of a membership's pages in a word or two. */

@@ -14,6 +14,8 @@ export interface Page {
   readonly audience: "public" | "person" | "partner" | "operator";
   /** Whether the navigation lists it, in the order of this table. */
   readonly isListed?: boolean;
+  /** Whether it is about cities, and listed for partners that are agencies alone. */
+  readonly isForAgencies?: boolean;
   /** The heading in the navigation under which the operator finds it. */
   readonly group?: NavigationGroup;
   readonly icon?: IconName;

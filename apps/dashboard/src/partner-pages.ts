@@ -13,6 +13,17 @@ export const partnerPages: readonly Page[] = [
     load: async () => (await import("./pages/overview/overview-page.tsx")).PartnerOverviewPage,
   },
   {
+    path: "/partners/:partner_id/city-data",
+    title: "City data",
+    audience: "partner",
+    guide: "cities",
+    isListed: true,
+    isForAgencies: true,
+    icon: "building",
+    letter: "c",
+    load: async () => (await import("./pages/agency/agency-page.tsx")).AgencyPage,
+  },
+  {
     path: "/partners/:partner_id/stations",
     title: "Stations",
     audience: "partner",

@@ -63,6 +63,10 @@ export const routes = {
     acknowledge: "POST /console/v1/systems/:system_id/checks/acknowledge",
     unacknowledge: "POST /console/v1/systems/:system_id/checks/unacknowledge",
   },
+  agency: {
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id/agency",
+    report: "GET /console/v1/systems/:system_id/partners/:partner_id/agency/reports/:file",
+  },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
     create: "POST /console/v1/systems/:system_id/partners/:partner_id/keys",

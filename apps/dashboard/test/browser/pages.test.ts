@@ -79,8 +79,8 @@ const visitors: Readonly<Record<string, Visited>> = {
   operator: "operator admin",
 };
 
-// The page of examples is not shipped; it has a test of its own.
-const shipped = pages.filter(({ path }) => path !== "/_components");
+// The page of examples is not shipped; it has a test of its own, and so have the pages of cities.
+const shipped = pages.filter(({ path, isForAgencies }) => path !== "/_components" && isForAgencies !== true);
 
 it.each(["public", "person", "partner", "operator"])(
   "every page of audience %s can be read and used by everybody",

@@ -26,6 +26,8 @@ interface PartnerPartsProps {
 export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerPartsProps) {
   const url = useUrlState();
   const keys = useKeysOf(systemId, id);
+  // Agencies have such keys, and nobody else.
+  const isCity = keys.data?.some(({ scopes }) => scopes.includes("mds:read")) === true;
   return (
     <>
       <div class="partner-parts">
@@ -44,6 +46,7 @@ export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerP
         />
       </Part>
       <PeoplePart systemId={systemId} id={id} url={url} />
+      {isCity && <Link href={url.link(`/partners/${encodeURIComponent(id)}/city-data`)}>City data</Link>}
       <VisitPart id={id} url={url} />
     </>
   );

@@ -8,7 +8,7 @@ export const HOUR_MS = 3_600_000;
  * Milliseconds from the end of an hour until it is settled. Too low: agencies read hours that late reports still change.
  * Too high: agencies wait for longer.
  */
-export const SETTLE_MS = HOUR_MS;
+export const SETTLE_MS = 60 * 60_000;
 
 /**
  * Tells whether an hour is settled.

@@ -1,0 +1,291 @@
+import type { ShownAgency } from "@bikeshare/contract/console";
+import { api } from "../../api/api.ts";
+import { addressOf } from "../../api/client.ts";
+import { useQuery } from "../../api/queries.ts";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Facts } from "../../components/facts.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status, type Tone } from "../../components/status.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { usePartnerAccess } from "../../session/session.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+
+interface OfAgency {
+  readonly agency: ShownAgency;
+}
+
+/** What a city is given: its hours, vehicles, months and requirements. */
+export function AgencyPage() {
+  const access = usePartnerAccess();
+  const params = { system_id: access?.systemId ?? "", partner_id: access?.partnerId ?? "" };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["agency", params],
+    queryFn: ({ signal }) => api.agency.get({ params, signal }),
+    enabled: access !== undefined,
+  });
+  if (access === undefined || data?.agency === null) return <NotFoundPage />;
+  if (data === undefined)
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
+  const { agency } = data;
+  return (
+    <div class="stack">
+      <PageHeader title="City data">What the city reads by the Mobility Data Specification 2.0</PageHeader>
+      <NotServed agency={agency} />
+      <Lacks agency={agency} />
+      <h2>What the city gets</h2>
+      <GivenInWords agency={agency} />
+      <AgencyFacts agency={agency} />
+      <h2>Hours</h2>
+      <Table
+        caption="Hours"
+        columns={hourColumns}
+        rows={agency.hours}
+        rowKey={({ hour }) => hour}
+        empty={<EmptyState title="No hours" />}
+      />
+      <States agency={agency} />
+      <h2>Monthly reports</h2>
+      <Table
+        caption="Monthly reports"
+        columns={monthColumns(access.systemId, access.partnerId)}
+        rows={agency.months}
+        rowKey={({ month }) => month}
+        empty={<EmptyState title="No months" />}
+      />
+      <h2>Read last</h2>
+      <Reads agency={agency} />
+      <h2>Requirements</h2>
+      <Requirements agency={agency} />
+    </div>
+  );
+}
+
+function AgencyFacts({ agency }: OfAgency) {
+  const { time_zone: zone, has_own_time_zone: hasOwn } = agency;
+  return (
+    <Facts
+      isWide
+      facts={[
+        ["Address", <span class="mono">{agency.url}</span>],
+        ["Time zone of months", hasOwn ? zone : `${zone} (the system’s)`],
+        ["Agency id", <span class="mono">{agency.agency_id}</span>],
+        ["Provider id", <span class="mono">{agency.provider_id}</span>],
+      ]}
+    />
+  );
+}
+
+const words: Readonly<Record<200 | 202 | 404, readonly [tone: Tone, word: string]>> = {
+  200: ["success", "200 ready"],
+  202: ["progress", "202 not settled"],
+  404: ["neutral", "404 not served"],
+};
+
+function Answered({ status }: { readonly status: 200 | 202 | 404 }) {
+  const [tone, word] = words[status];
+  return <Status tone={tone}>{word}</Status>;
+}
+
+const hourColumns: readonly Column<ShownAgency["hours"][number]>[] = [
+  { id: "hour", title: "Hour", cell: ({ hour }) => <Time at={hour} show="exact" /> },
+  { id: "status", title: "Answer", cell: ({ status }) => <Answered status={status} /> },
+  { id: "read", title: "Read", cell: ({ read_at: at }) => <Time at={at} none="not yet" /> },
+];
+
+const stateColumns: readonly Column<ShownAgency["vehicles"]["states"][number]>[] = [
+  { id: "state", title: "State", cell: ({ state }) => state },
+  { id: "vehicles", title: "Vehicles", align: "end", cell: ({ vehicles }) => vehicles.toLocaleString("en") },
+];
+
+function States({ agency }: OfAgency) {
+  return (
+    <>
+      <h2>Vehicles by state</h2>
+      <Table
+        caption="Vehicles by state"
+        columns={stateColumns}
+        rows={agency.vehicles.states}
+        rowKey={({ state }) => state}
+        empty={<EmptyState title="No vehicles" />}
+      />
+    </>
+  );
+}
+
+const REPORT = "/console/v1/systems/:system_id/partners/:partner_id/agency/reports/:file";
+
+function monthColumns(systemId: string, partnerId: string): readonly Column<ShownAgency["months"][number]>[] {
+  const hrefOf = (month: string) =>
+    addressOf(REPORT, { system_id: systemId, partner_id: partnerId, file: `${month}.csv` });
+  return [
+    {
+      id: "month",
+      title: "Month",
+      cell: ({ month, status }) =>
+        status === 200 ? (
+          <a href={hrefOf(month)} download>
+            {month}.csv
+          </a>
+        ) : (
+          month
+        ),
+    },
+    {
+      id: "status",
+      title: "Answer",
+      cell: ({ status }) => (status === 200 ? <Answered status={200} /> : <Status tone="neutral">404 not over</Status>),
+    },
+  ];
+}
+
+type Endpoint = ShownAgency["requirements"]["programs"][number]["endpoints"][number];
+
+const endpointColumns: readonly Column<Endpoint>[] = [
+  {
+    id: "endpoint",
+    title: "Endpoint",
+    cell: (row) => [row.spec, row.version, row.api, row.endpoint].filter((part) => part !== "").join(" "),
+  },
+  {
+    id: "status",
+    title: "Answer",
+    cell: ({ status }) => <Status tone={status === "given" ? "success" : "warning"}>{status}</Status>,
+  },
+  { id: "given", title: "Given", isSecondary: true, cell: (endpoint) => fieldsOf(endpoint, "given") },
+  { id: "missing", title: "Missing", cell: (endpoint) => fieldsOf(endpoint, "missing") },
+  { id: "disallowed", title: "Disallowed", cell: (endpoint) => fieldsOf(endpoint, "disallowed") },
+];
+
+/** `route, distance`; a star marks what is given only where it is known. */
+function fieldsOf({ fields }: Endpoint, wanted: Endpoint["fields"][number]["status"]) {
+  const found = fields.filter(({ status }) => status === wanted);
+  if (found.length === 0) return <span class="muted">none</span>;
+  return found.map(({ field, is_optional: isOptional }) => `${field}${isOptional ? "*" : ""}`).join(", ");
+}
+
+function Requirements({ agency: { requirements, has_requirements: hasOwn } }: OfAgency) {
+  return (
+    <>
+      <p class="muted">
+        {hasOwn ? "What the city’s requirement file asks for." : "No requirement file is kept: what MDS asks for."} A
+        star marks fields that are given where they are known.
+      </p>
+      {requirements.programs.map(({ description, is_ours: isOurs, endpoints }, index) => (
+        <section key={index} class="stack">
+          {hasOwn && <h3>{isOurs ? description : `${description} (other providers)`}</h3>}
+          <Table
+            caption="Requirements"
+            columns={endpointColumns}
+            rows={endpoints}
+            rowKey={(row) => `${row.spec} ${row.version} ${row.api} ${row.endpoint}`}
+            empty={<EmptyState title="It asks for nothing" />}
+          />
+        </section>
+      ))}
+    </>
+  );
+}
+
+function NotServed({ agency }: OfAgency) {
+  if (agency.is_served) return null;
+  return (
+    <Notice tone="warning" title="MDS is off">
+      The city gets nothing until the service runs with <span class="mono">MDS=on</span>.
+    </Notice>
+  );
+}
+
+const given = [
+  "Each vehicle’s number, type and propulsion, and where it is. During a trip: where the trip began.",
+  "Each change of a vehicle’s state, with its time, place and trip.",
+  "Each finished trip: vehicle, times, both ends and distance, and its price where it is reported.",
+  "Each station with its vehicles and free docks.",
+  "Trips per month. Counts below 10 are hidden.",
+];
+
+/** Says in words what a city gets, and what not. */
+function GivenInWords({ agency }: OfAgency) {
+  const leftOut = leftOutOf(agency);
+  return (
+    <>
+      <ul>
+        {given.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+      <p>
+        Not who rides, and no positions under way. Events since <Time at={agency.logged_since} />, each kept for{" "}
+        {agency.kept_days} days.
+      </p>
+      {leftOut.length > 0 && <p>Left out, because its requirement file disallows it: {leftOut.join(", ")}.</p>}
+    </>
+  );
+}
+
+/** Returns the fields that the city may not be given: `trips: distance`. */
+function leftOutOf({ requirements }: ShownAgency): string[] {
+  const all = requirements.programs.flatMap(({ is_ours: isOurs, endpoints }) => (isOurs ? endpoints : []));
+  const fields = all.flatMap(({ endpoint, fields: its }) =>
+    its.filter(({ status }) => status === "disallowed").map(({ field }) => `${endpoint}: ${field}`),
+  );
+  return [...new Set(fields)];
+}
+
+/** Says which facts are missing, and of how many vehicles. */
+function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
+  const missing = requirements.programs
+    .filter(({ is_ours: isOurs }) => isOurs)
+    .flatMap(({ endpoints }) =>
+      endpoints.flatMap(({ spec, api: name, endpoint, status, fields }) =>
+        status === "missing"
+          ? [`${[spec, name, endpoint].filter((part) => part !== "").join(" ")} (not served)`]
+          : fields.filter((field) => field.status === "missing").map(({ field }) => `${endpoint}: ${field}`),
+      ),
+    );
+  const texts = [
+    vehicles.nowhere > 0 && `${countOf(vehicles.nowhere)} no known position, and so no status: report where they are.`,
+    vehicles.untyped > 0 && `${countOf(vehicles.untyped)} no known type, and are called bicycles: name their types.`,
+    missing.length > 0 && `Its requirement file asks for more: ${[...new Set(missing)].join(", ")}.`,
+  ].filter((text) => text !== false);
+  if (texts.length === 0) return null;
+  return (
+    <Notice tone="info" title="What is missing">
+      <ul>
+        {texts.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+function countOf(vehicles: number): string {
+  return `${vehicles.toLocaleString("en")} ${vehicles === 1 ? "vehicle has" : "vehicles have"}`;
+}
+
+const readColumns: readonly Column<ShownAgency["reads"][number]>[] = [
+  { id: "endpoint", title: "Read last", cell: ({ endpoint }) => <span class="mono">{endpoint}</span> },
+  {
+    id: "what",
+    title: "Hour or month",
+    cell: ({ what }) => (what.includes("T") ? <Time at={what} show="exact" /> : what),
+  },
+  { id: "at", title: "Read", cell: ({ at }) => <Time at={at} /> },
+];
+
+/** What the city read last. */
+function Reads({ agency }: OfAgency) {
+  return (
+    <Table
+      caption="Read last"
+      columns={readColumns}
+      rows={agency.reads}
+      rowKey={({ at, endpoint, what }) => `${at} ${endpoint} ${what}`}
+      empty={<EmptyState title="Nothing read yet" />}
+    />
+  );
+}
