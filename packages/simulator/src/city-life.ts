@@ -142,6 +142,8 @@ function sendReport(
   station: CityStation | null,
   state: "available" | "non_operational",
 ): void {
-  const item = { id, at: timestamp(id, time), vehicle_state: state, station_id: station?.id ?? null };
+  // Whatever it was taken away for, it comes back in order.
+  const why = { vehicle_state: state, reason: "maintenance" } as const;
+  const item = { id, at: timestamp(id, time), ...why, station_id: station?.id ?? null };
   send({ path: "bikes/reports", subjectId: id, item });
 }

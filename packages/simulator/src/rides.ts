@@ -84,7 +84,7 @@ function sendEnd(backend: Backend, ride: ActiveRide, time: number, reason: RideE
     sendAsPlanned(backend, { path: "rides/cancel", subjectId, item: { id, cancelled_at: at } }, plan, time);
     return;
   }
-  const end = { id, ended_at: at, distance_meters: plan.distanceMeters, ...locationOf(plan) };
+  const end = { id, ended_at: at, distance_meters: plan.distanceMeters, ...locationOf(plan), ...costsOf(plan) };
   const item = reason === undefined ? end : { ...end, end_reason: reason };
   sendAsPlanned(backend, { path: "rides/end", subjectId, item }, plan, time);
 }
@@ -103,6 +103,13 @@ function collectLater({ schedule, fleet, timestamp, send }: Backend, { bikeId, p
     send({ path: "bikes/reports", subjectId: bikeId, item });
     fleet.put(bikeId, plan.to);
   });
+}
+
+/** What a ride costs, in cents: members have paid for half an hour with their fee. */
+function costsOf({ seconds, riderCategory }: PlannedRide): Pick<RideEnd, "standard_cost" | "actual_cost" | "currency"> {
+  const standard = 100 + 15 * Math.ceil(seconds / 60);
+  const paid = riderCategory === "member" ? Math.max(0, standard - 550) : standard;
+  return { standard_cost: standard, actual_cost: paid, currency: "EUR" };
 }
 
 function locationOf({ end, to }: PlannedRide): Pick<RideEnd, "end_station_id" | "lat" | "lon"> {
