@@ -7,9 +7,11 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { MDS_MEDIA_TYPE } from "@bikeshare/contract/mds";
 import { createTestClock, createTestIds, serviceProgram } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { expectOfficial } from "../../test/mds/official-schemas.ts";
 import { upsertStations } from "../city/fleet/station-commands.ts";
 import { checkInvariants } from "../health/check/service.ts";
 import { keysOf } from "../partners/keys/service.ts";
@@ -289,5 +291,50 @@ it("simulate drives a running service, ends its rides when it is stopped, and ta
     code: 2,
     stderr: `DATA_DIR=${directory}: \`start\` is running there already, at ${server.url}. Use that one, stop it first, or set DATA_DIR to another directory.\n`,
   });
+  expect(await server.stop()).toBe(0);
+}, 600_000);
+
+it("with MDS on one command gives a city a token, vehicles, their states, events, stops and trips, all as MDS wants them", async () => {
+  await useMadeCity();
+  env = { ...env, MDS: "on" };
+  const server = await start("--speed", SPEED);
+  const command = ["--conditions=@bikeshare/source", main, "--json", "mds", "create-agency", "City"];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env: { ...env, PORT: "" } });
+  const { client_id: id, key } = JSON.parse(stdout) as { readonly client_id: string; readonly key: string };
+  await untilCompleted((await total(server, COMPLETED)) + 5);
+  // As if the city had been there since yesterday: an hour is settled an hour after its end.
+  await database.db.query(statement("test.logged", "update mds_providers set logged_since = now() - interval '1 day'"));
+  const { access_token: token } = (await (
+    await fetch(`${server.url}/mds/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${id}:${key}`)}` },
+      body: new URLSearchParams({ grant_type: "client_credentials" }),
+    })
+  ).json()) as { readonly access_token: string };
+  const read = async (name: string, path: string) => {
+    const headers = { accept: MDS_MEDIA_TYPE, authorization: `Bearer ${token}` };
+    const response = await fetch(`${server.url}/mds/${path}`, { headers });
+    expect([path, response.status]).toEqual([path, 200]);
+    const document = (await response.json()) as Readonly<Record<string, readonly unknown[]>>;
+    expectOfficial(name, document);
+    return document;
+  };
+  const lists = [
+    ...[(await read("get-vehicles", "vehicles"))["vehicles"], (await read("get-stops", "stops"))["stops"]],
+    (await read("get-vehicles-status", "vehicles/status"))["vehicles_status"],
+    (
+      await read(
+        "get-events-recent-start_time-end_time",
+        `events/recent?start_time=${Date.now() - 3_600_000}&end_time=${Date.now()}`,
+      )
+    )["events"],
+  ];
+  for (const list of lists) expect(list?.length).toBeGreaterThan(10);
+  // Of the city's past.
+  const hours = Array.from({ length: 20 }, (_, index) => new Date(Date.now() - (index + 3) * 3_600_000).toISOString());
+  let trips = 0;
+  for (const hour of hours)
+    trips += (await read("get-trips-end_time", `trips?end_time=${hour.slice(0, 13)}`))["trips"]?.length ?? 0;
+  expect(trips).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);
 }, 600_000);

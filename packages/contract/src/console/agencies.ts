@@ -14,7 +14,7 @@ const fieldAnswer = z
   .strict();
 
 /** What a requirement file asks for, endpoint by endpoint and field by field. */
-export const requirementAnswers = z
+const requirementAnswers = z
   .object({
     agency_id: z.string().nullable(),
     agency_name: z.string().nullable(),
