@@ -27,8 +27,10 @@ import { tripLines } from "./workload/trip-file.ts";
  * PostgreSQL of their own, on the same load in turns, and are compared by the processor time of service and PostgreSQL together.
  * What a service does in the background while the other has its turn counts as well, in a figure of its own.
  *
- *   pnpm bench against ../before           a ride's start and end, in batches and alone; and an import of trips
- *   pnpm bench against ../before rides     one of them: rides or import
+ *   pnpm bench against ../before           all of it
+ *   pnpm bench against ../before rides     a ride's start and end, in batches and alone
+ *   pnpm bench against ../before polls     polls of GBFS documents that do not change
+ *   pnpm bench against ../before import    an import of trips
  */
 const [other = "", only = ""] = process.argv.slice(2);
 /** Turns of rides; imports take a fifth as many. A turn takes half a second, so that both meet the same machine. */
@@ -38,10 +40,14 @@ const CITY = { stations: 1_800, bikes: 26_000, rides: 0 };
 const TRIPS = Number(process.env["BENCH_TRIPS"] ?? 100_000);
 const IMPORTS = Math.ceil(REPETITIONS / 5);
 /** How many rides a request starts or ends, how many requests run at once, and how often each of those starts and ends its rides. */
-const LOADS = [
+const RIDES = [
   { name: "batches of 100, 4 at once", ridesPerCall: 100, lanes: 4, times: 1 },
   { name: "one ride a request, 64 at once", ridesPerCall: 1, lanes: 64, times: 2 },
 ] as const;
+/** Documents of the feeds that planners poll, while nothing changes. */
+const POLLED = ["/gbfs/3.0/station_status.json", "/gbfs/3.0/vehicle_status.json"];
+const POLL_LANES = 16;
+const POLLS_OF_LANE = 40;
 
 /** A checkout with its PostgreSQL. */
 interface Side {
@@ -52,13 +58,26 @@ interface Side {
   readonly db: Database;
 }
 
-/** Microseconds of the processor for each command: in its own turns, and with what followed them. */
+/** Microseconds of the processor for each command or poll: in its own turns, and with what followed them. */
 interface Cost {
   readonly turns: number[];
   service: number;
   postgres: number;
   commands: number;
 }
+
+/** What a turn does. @returns how many commands or polls these were */
+type Load = (city: ServedCity, turn: number) => Promise<number>;
+
+const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
+  ...RIDES.map((rides) => ({
+    name: rides.name,
+    part: "rides",
+    load: (city: ServedCity, turn: number) => ride(city, rides, turn),
+  })),
+  { name: "polls, all answered in full", part: "polls", load: (city) => poll(city, () => ({})) },
+  { name: "polls, all answered 304", part: "polls", load: pollUnchanged },
+];
 
 if (other === "") throw new Error("name the other checkout: pnpm bench against ../before");
 await onPostgres((ours) =>
@@ -71,8 +90,8 @@ await onPostgres((ours) =>
       say(`${describeMachine()}; ${REPETITIONS} turns`);
       // The first start makes schema and system.
       for (const side of sides) await (await serveSide(side)).stop();
-      if (only !== "rides") await compareImports(sides, join(ours.directory, "trips.csv"));
-      if (only !== "import") await compareRides(sides);
+      if (only === "" || only === "import") await compareImports(sides, join(ours.directory, "trips.csv"));
+      if (only !== "import") await compareLoads(sides, LOADS);
     } finally {
       for (const { db } of sides) await db.close();
     }
@@ -90,7 +109,9 @@ function serveSide({ main, directory, connectionString }: Side): Promise<ServerP
 }
 
 function environment(directory: string, connectionString: string): Record<string, string> {
-  return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") };
+  // Polls need no key, so their address is counted.
+  const limit = { PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000" };
+  return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...limit };
 }
 
 /** Runs a command of a checkout. @returns what it prints */
@@ -122,11 +143,11 @@ async function openCity(side: Side): Promise<ServedCity> {
   return { side, server, client, operatorKey, world: await discoverWorld(server.url, key, true) };
 }
 
-async function compareRides(sides: readonly Side[]): Promise<void> {
+async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promise<void> {
   const cities: ServedCity[] = [];
   try {
     for (const side of sides) cities.push(await openCity(side));
-    for (const load of LOADS) await compareLoad(cities, load);
+    for (const { name, part, load } of loads) if (only === "" || only === part) await compareLoad(cities, name, load);
   } finally {
     for (const { client, server } of cities) {
       client.close();
@@ -135,12 +156,12 @@ async function compareRides(sides: readonly Side[]): Promise<void> {
   }
 }
 
-async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[number]): Promise<void> {
+async function compareLoad(cities: readonly ServedCity[], name: string, load: Load): Promise<void> {
   const costs = cities.map((): Cost => ({ turns: [], service: 0, postgres: 0, commands: 0 }));
   const partsOf = ({ side, server }: ServedCity) =>
     Promise.all([cpuMicroseconds(server.pid), postgresMicroseconds(side.db)]);
   const usedBy = (city: ServedCity) => partsOf(city).then(([service, postgres]) => service + postgres);
-  for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await ride(city, load, -1 - turn);
+  for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await load(city, -1 - turn);
   const begun = await Promise.all(cities.map(partsOf));
   for (let turn = 0; turn < REPETITIONS; turn++) {
     // Whoever is first has the colder caches.
@@ -148,7 +169,7 @@ async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[n
       const [city, cost] = [cities[n], costs[n]];
       if (city === undefined || cost === undefined) throw new Error("there are two cities");
       const before = await usedBy(city);
-      const commands = await ride(city, load, turn);
+      const commands = await load(city, turn);
       cost.turns.push(((await usedBy(city)) - before) / commands);
       cost.commands += commands;
     }
@@ -160,13 +181,13 @@ async function compareLoad(cities: readonly ServedCity[], load: (typeof LOADS)[n
     cost.service = (ended[0] - service) / cost.commands;
     cost.postgres = (ended[1] - postgres) / cost.commands;
   }
-  printRides(load.name, costs);
+  printCosts(name, costs);
 }
 
 /** Starts and ends rides, all on other bikes. @returns how many commands these were */
 async function ride(
   { client, world, operatorKey }: ServedCity,
-  { ridesPerCall, lanes, times }: (typeof LOADS)[number],
+  { ridesPerCall, lanes, times }: (typeof RIDES)[number],
   turn: number,
 ): Promise<number> {
   const prefix = randomUUID();
@@ -193,15 +214,37 @@ async function ride(
   return 2 * lanes * times * ridesPerCall;
 }
 
-function printRides(name: string, [ours, theirs]: readonly Cost[]): void {
+/** Polls documents that do not change. @param headersFor those of a poll of a path */
+async function poll(
+  { client }: ServedCity,
+  headersFor: (path: string) => Readonly<Record<string, string>>,
+  expected = 200,
+): Promise<number> {
+  const pollInLane = async () => {
+    for (let n = 0; n < POLLS_OF_LANE; n++) {
+      const path = POLLED[n % POLLED.length] ?? "";
+      const { status } = await client.ask({ path, headers: headersFor(path) });
+      if (status !== expected) throw new Error(`${path}: ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: POLL_LANES }, pollInLane));
+  return POLL_LANES * POLLS_OF_LANE;
+}
+
+async function pollUnchanged(city: ServedCity): Promise<number> {
+  const tags = new Map<string, string>();
+  for (const path of POLLED) tags.set(path, (await city.client.ask({ path })).headers["etag"] ?? "");
+  return poll(city, (path) => ({ "if-none-match": tags.get(path) ?? "" }), 304);
+}
+
+function printCosts(name: string, [ours, theirs]: readonly Cost[]): void {
   if (ours === undefined || theirs === undefined) return;
   const ratios = ours.turns.map((turn, n) => turn / (theirs.turns[n] ?? Number.NaN));
   const spread = [0.25, 0.75].map((share) => percentile(ratios, share).toFixed(2)).join(" to ");
-  const all = (cost: Cost) =>
-    `service ${cost.service.toFixed(0)} and PostgreSQL ${cost.postgres.toFixed(0)} µs a command`;
+  const all = (cost: Cost) => `service ${cost.service.toFixed(0)} and PostgreSQL ${cost.postgres.toFixed(0)} µs each`;
   const ratio = (ours.service + ours.postgres) / (theirs.service + theirs.postgres);
   say(
-    `${name}: in its turns ${median(ours.turns).toFixed(0)} µs a command, the other ${median(theirs.turns).toFixed(0)}: ` +
+    `${name}: in its turns ${median(ours.turns).toFixed(0)} µs each, the other ${median(theirs.turns).toFixed(0)}: ` +
       `${median(ratios).toFixed(2)} × (middle half ${spread}); with the background ${all(ours)}, the other ${all(theirs)}: ` +
       `${ratio.toFixed(2)} ×`,
   );

@@ -1,4 +1,10 @@
-import { type gbfsContract, gbfsVersionPaths, isAtLeast, type PublishedGbfsVersion } from "@bikeshare/contract";
+import {
+  type gbfsContract,
+  gbfsVersionPaths,
+  isAtLeast,
+  type PublishedGbfsVersion,
+  publishedGbfsVersions,
+} from "@bikeshare/contract";
 import { ServiceError, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
@@ -116,12 +122,20 @@ function routesTo(
   };
 }
 
+/** The feeds of each version by the names that they have in it. */
+const feedsByName: ReadonlyMap<PublishedGbfsVersion, ReadonlyMap<string, FeedName>> = new Map(
+  publishedGbfsVersions.map((version) => [
+    version,
+    new Map(feedsIn(version).map((feed) => [nameIn(version, feed), feed])),
+  ]),
+);
+
 /** @throws ServiceError `not_found` for a name that no system has in this version */
 function feedNamed(version: PublishedGbfsVersion, name: string): FeedName {
-  const feeds = feedsIn(version);
-  const feed = feeds.find((each) => nameIn(version, each) === name);
+  const feeds = feedsByName.get(version);
+  const feed = feeds?.get(name);
   if (feed !== undefined) return feed;
-  throw serviceError("not_found", "feed", { feeds: feeds.map((each) => nameIn(version, each)).join(", ") });
+  throw serviceError("not_found", "feed", { feeds: [...(feeds?.keys() ?? [])].join(", ") });
 }
 
 /**

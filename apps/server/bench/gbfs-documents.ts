@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cpuMicroseconds, createHttpClient, fillCity, median } from "@bikeshare/load";
+import { FEED_MIN_AGE_MS } from "../src/feeds/gbfs-out/routes.ts";
+import { describeMachine, onPostgres, say, serve } from "./processes.ts";
+import { makeOperatorKey, openNewSystem } from "./provision.ts";
+
+/*
+ * How long the documents of a large city take to be made anew after a bike has changed, until they are received in full:
+ * `pnpm bench gbfs-documents [stations] [bikes]`
+ */
+const [, , stations = "10000", bikes = "100000"] = process.argv;
+const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 20);
+const DOCUMENTS = ["vehicle_status", "station_status"] as const;
+
+await onPostgres(async ({ directory, connectionString }) => {
+  const context = await openNewSystem(connectionString);
+  const key = await makeOperatorKey(context);
+  await context.db.close();
+  const env = { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") };
+  const service = await serve({ ...env, PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000" });
+  const client = createHttpClient(service.url, { connections: 1 });
+  try {
+    await fillCity(service.url, key, { stations: Number(stations), bikes: Number(bikes), rides: 0 }, 1);
+    say(describeMachine());
+    for (const name of DOCUMENTS) {
+      const [passed, used]: [number[], number[]] = [[], []];
+      let bytes = 0;
+      for (let n = 0; n < REPETITIONS; n++) {
+        const body = JSON.stringify({ items: [{ id: "bike-0001", current_range_meters: n }] });
+        const { status } = await client.ask({ method: "POST", path: "/operator/v1/bikes", key, body });
+        if (status !== 200) throw new Error(`the bike was not changed: ${status}`);
+        await sleep(FEED_MIN_AGE_MS);
+        const [begun, before] = [performance.now(), await cpuMicroseconds(service.pid)];
+        ({ bytes } = await client.ask({ path: `/gbfs/3.0/${name}.json` }));
+        passed.push(performance.now() - begun);
+        used.push((await cpuMicroseconds(service.pid)) - before);
+      }
+      const ms = (values: readonly number[], unit = 1) => Math.round(median(values) / unit);
+      say(`${name}, ${(bytes / 1e6).toFixed(1)} MB: ${ms(passed)} ms, of the service's processor ${ms(used, 1000)} ms`);
+    }
+  } finally {
+    client.close();
+    await service.stop();
+  }
+});
