@@ -75,6 +75,13 @@ test("a working day has two rush hours, a weekend one in the middle of the day",
   expect(rides.filter(({ startedAt }) => startedAt < NOW - 26 * DAY_MS).length).toBeLessThan(3 * perDay);
 });
 
+test("the first day is a whole one, and the rides are nearly as many as asked for", () => {
+  const { rides } = pastOf(7, { rides: 40_000, days: 28 }, { stations: 60, bikes: 900 });
+  const firstDay = Math.floor(NOW / DAY_MS) * DAY_MS - 27 * DAY_MS;
+  expect(Math.min(...rides.map(({ startedAt }) => startedAt))).toBeLessThan(firstDay + 2 * HOUR_MS);
+  expect(rides.length).toBeGreaterThan(0.9 * 40_000);
+});
+
 test("the station in the very middle is full in the morning, and one station is offline for an afternoon", () => {
   const { changes } = pastOf(11, { rides: 40_000, days: 8 }, { stations: 60, bikes: 900 });
   const fullMornings = changes.filter(({ at, station, bikes }) => {

@@ -233,12 +233,12 @@ function hoursOf(
     });
   }).flat();
   const total = hours.reduce((sum, { weight }) => sum + weight, 0);
-  // Some find no bike, or would not be over: a few more than asked for.
+  // Some find no bike, or would not be over: a few fewer than asked for.
   let due = 0;
   return hours
     .filter(({ weight }) => weight > 0)
     .map(({ weight, ...hour }) => {
-      due += (weight / total) * rides * 1.05;
+      due += (weight / total) * rides;
       const started = Math.floor(due);
       due -= started;
       return { ...hour, rides: started };
