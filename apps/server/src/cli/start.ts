@@ -279,7 +279,7 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   };
   if (await isEmpty(db, systemId)) {
     cli.output.note(
-      "The database is empty: creating a city with 200 stations, 2,000 bikes and the rides of four weeks …",
+      "The database is empty: creating a city with 200 stations, 2,000 bikes and the rides of four weeks (the older ones within minutes) …",
     );
     const past = await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
     const { key, partnerId } = await issueDemoKey(context);
