@@ -25,7 +25,7 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
   const rateLimits = `requests in any ${RATE_WINDOW_SECONDS} s (default: RATE_LIMIT_PER_MINUTE)`;
   mds
     .command("create-agency")
-    .description("create a city's agency with its key, which is shown once; the first one begins the log of vehicles")
+    .description("create a city's agency with its key, shown once; the first begins the log of vehicles")
     .argument("<name>", "the agency's name, which is unique among partners")
     .addOption(option("--agency-id <uuid>", "the agency's id in MDS (default: a random one)", uuid))
     .addOption(option("--provider-id <uuid>", "your id in MDS, for the first agency (default: a random one)", uuid))
