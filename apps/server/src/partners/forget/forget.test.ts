@@ -95,6 +95,15 @@ async function columnsWith(text: string): Promise<string[]> {
   return found;
 }
 
+it("words of a trip file that somebody is importing are nobody's reference", async () => {
+  await leaveTraces("casual");
+  await harness.rows(
+    "insert into trip_upload_parts (system_id, upload_id, start, content) values ($1, 'upload', 0, $2)",
+    Buffer.from('"A1","classic_bike","casual"'),
+  );
+  expect(await forget("casual")).toMatchObject({ reservations: 1 });
+});
+
 it("a rider's reference is gone from every column of every table, and nobody else's is", async () => {
   for (const riderRef of ["rider-1", "rider-12"]) await leaveTraces(riderRef);
   // Not numbered yet.
