@@ -1,4 +1,12 @@
-import { type MdsEvent, mdsError, mdsEvents, mdsRecentEvents, mdsStops, mdsTelemetries } from "@bikeshare/contract/mds";
+import {
+  type MdsEvent,
+  mdsError,
+  mdsEvents,
+  mdsRecentEvents,
+  mdsStops,
+  mdsTelemetries,
+  mdsVehiclesStatus,
+} from "@bikeshare/contract/mds";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
@@ -89,6 +97,8 @@ describe("stops", () => {
     for (const unknown of ["x", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"]) await read(`/mds/stops/${unknown}`, 404);
     const { events } = await recent(mds.app.clock() - HOUR, mds.app.clock());
     expect(events.map(({ stop_id: id }) => id)).toContain(stops[0]?.stop_id);
+    const { vehicles_status: statuses } = mdsVehiclesStatus.parse(await read("/mds/vehicles/status"));
+    expect(new Set(statuses.map(({ stop_id: id }) => id))).toEqual(new Set([stops[0]?.stop_id]));
   });
 });
 

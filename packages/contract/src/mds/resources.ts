@@ -58,6 +58,7 @@ export const mdsVehicleStatus = namedObject("MdsVehicleStatus", "A vehicle's las
   provider_id: providerId,
   last_event: mdsEvent,
   last_telemetry: mdsTelemetry,
+  stop_id: stopId,
 });
 export type MdsVehicleStatus = z.infer<typeof mdsVehicleStatus>;
 

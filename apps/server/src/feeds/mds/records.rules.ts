@@ -66,7 +66,8 @@ export function statusRecord(row: VehicleRow, context: RecordContext): MdsVehicl
   const event = eventRecord({ ...stored, lat: row.event_lat, lon: row.event_lon }, context);
   if (event === undefined) return undefined;
   const { device_id, provider_id } = event;
-  return { device_id, provider_id, last_event: event, last_telemetry: telemetryRecord(row, event, context) };
+  const stop = row.station_id === null ? {} : { stop_id: context.uuid("stop", row.station_id) };
+  return { device_id, provider_id, last_event: event, last_telemetry: telemetryRecord(row, event, context), ...stop };
 }
 
 /** A vehicle on a trip is where its trip began: where riders are is neither shown nor stored. */
