@@ -16,7 +16,7 @@ export const partnerPages: readonly Page[] = [
     path: "/partners/:partner_id/city-data",
     title: "City data",
     audience: "partner",
-    guide: "cities",
+    guide: "dashboard",
     isListed: true,
     isForAgencies: true,
     icon: "building",

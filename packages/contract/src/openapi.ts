@@ -1,6 +1,8 @@
 import type { AppRouter } from "@ts-rest/core";
 import { describeDeprecation } from "./deprecation.ts";
 import { gbfsContract } from "./gbfs.ts";
+import { mdsContract } from "./mds.ts";
+import { MDS_MEDIA_TYPE } from "./mds/words.ts";
 import type {
   Components,
   OpenApiDocument,
@@ -13,7 +15,7 @@ import type {
 } from "./openapi/document.ts";
 import { answerExamples, type Examples, requestExamples } from "./openapi/examples.ts";
 import { generate, type Metadata } from "./openapi/generate.ts";
-import { gbfsIntroduction, introduction, operatorIntroduction } from "./openapi/introduction.ts";
+import { gbfsIntroduction, introduction, mdsIntroduction, operatorIntroduction } from "./openapi/introduction.ts";
 import {
   headers,
   ifNoneMatch,
@@ -69,6 +71,10 @@ const gbfsTags: Readonly<Record<string, Tag>> = {
   gbfs: ["GBFS feeds", "The General Bikeshare Feed Specification, as journey planners read it."],
 };
 
+const mdsTags: Readonly<Record<string, Tag>> = {
+  mds: ["Mobility Data Specification", "The Provider API 2.0, as cities read it."],
+};
+
 const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   stations: ["Stations", "Places where bikes are rented and returned."],
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
@@ -120,6 +126,36 @@ export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocu
     },
     introduction: gbfsIntroduction,
   });
+}
+
+/** Returns the OpenAPI 3.1 document of the Provider API for cities. */
+export function createMdsOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  const document = assemble(options, { mds: mdsContract }, mdsTags, {
+    info: {
+      title: "Bike-Sharing Data Service: Provider API for cities",
+      summary: "Vehicles, events, trips and stations by the Mobility Data Specification 2.0.",
+    },
+    introduction: mdsIntroduction,
+    keyDescription: "A token of /mds/token, or the agency's key: `Authorization: Bearer <TOKEN>`.",
+  });
+  const paths = Object.entries(document.paths).map(([path, item]): [string, PathItem] => {
+    const operations = Object.entries(item).map(([method, each]) => [method, withTypesOfMds(each, path)]);
+    return [path, Object.fromEntries(operations) as PathItem];
+  });
+  return { ...document, paths: Object.fromEntries(paths) };
+}
+
+/** MDS has a media type and a form of errors of its own, so that our examples of errors do not fit. */
+function withTypesOfMds(operation: Operation, path: string): Operation {
+  const json = path === "/mds/token" ? JSON_TYPE : MDS_MEDIA_TYPE;
+  const responses = Object.entries(operation.responses).map(([status, { content, ...response }]) => {
+    const media = Object.entries(content ?? {}).map(([type, { schema }]) => [
+      type === JSON_TYPE ? json : type,
+      { schema },
+    ]);
+    return [status, { ...response, ...(content && { content: Object.fromEntries(media) as typeof content }) }];
+  });
+  return { ...operation, responses: Object.fromEntries(responses) as Operation["responses"] };
 }
 
 function assemble(
@@ -180,11 +216,16 @@ export function describeContract(
     const operations = Object.entries(item).map(([method, operation]): [string, Operation] => {
       const known = metadata.get(operation.operationId);
       if (known === undefined) throw new Error(`no metadata was generated for ${operation.operationId}`);
-      return [method, describe(operation, known, method === "get" && /^\/(v1|gbfs)\//.test(path))];
+      return [method, describe(operation, known, method === "get" && hasNotModified(path, operation))];
     });
     return [path, Object.fromEntries(operations)];
   });
   return { paths: Object.fromEntries(described), schemas };
+}
+
+/** Tells whether an endpoint answers 304 to who has what it would send: of MDS's, those of whole hours. */
+function hasNotModified(path: string, { responses }: Operation): boolean {
+  return path.startsWith("/mds/") ? "304" in responses : /^\/(v1|gbfs)\//.test(path);
 }
 
 function describe(operation: Operation, metadata: Metadata, isConditional: boolean): Operation {

@@ -10,13 +10,18 @@ export interface DocumentOptions {
   readonly version: string;
   /** Whether the guides and the reference are served at /docs. */
   readonly hasReference: boolean;
+  /** Whether cities are served, who have a document and a reference of their own. */
+  readonly mds?: boolean;
 }
 
 /**
- * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend and
- * /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from them, without any other host.
+ * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend,
+ * /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from them, without any other host.
  */
-export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasReference }: DocumentOptions): void {
+export function serveDocuments(
+  app: FastifyInstance,
+  { baseUrl, version, hasReference, mds = false }: DocumentOptions,
+): void {
   const json = (make: (generator: Generator) => object) => async () =>
     codedBody(JSON.stringify(make(await loadGenerator())), ["br", "gzip"]);
   const partners = (readers: "clients" | "validators") =>
@@ -37,8 +42,14 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
     type: "application/json",
     make: json(({ createGbfsOpenApiDocument }) => createGbfsOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
+  if (mds) {
+    serveKept(app, "/openapi/mds.json", {
+      type: "application/json",
+      make: json(({ createMdsOpenApiDocument }) => createMdsOpenApiDocument({ baseUrl: baseUrl(), version })),
+    });
+  }
   if (!hasReference) return;
-  serveReference(app);
+  serveReference(app, mds);
   serveGuides(app, {
     partners: async () => (await loadGenerator()).createOpenApiDocument({ baseUrl: baseUrl(), version }),
     feeds: async () => (await loadGenerator()).createGbfsOpenApiDocument({ baseUrl: baseUrl(), version }),

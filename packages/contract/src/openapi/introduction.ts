@@ -9,6 +9,7 @@ import {
   MAX_PAGE_SIZE,
   RATE_WINDOW_SECONDS,
 } from "../limits.ts";
+import { MDS_MEDIA_TYPE, MDS_REPORT_MEDIA_TYPE } from "../mds/words.ts";
 import { scopes } from "../scopes.ts";
 import { walks } from "./samples.ts";
 
@@ -174,6 +175,18 @@ Every error has the same body, and so has the \`error\` of an item: \`error\`, a
 ${errorsList()}
 
 Each answer carries a \`Request-Id\`, which stands in the service's logs.`;
+}
+
+/** Returns the introduction for cities, in Markdown. */
+export function mdsIntroduction(baseUrl: string): string {
+  return `The Provider API of the [Mobility Data Specification](https://github.com/openmobilityfoundation/mobility-data-specification) 2.0. Get a token with the client id and the key from the operator, and send it with the version that you read:
+
+\`\`\`sh
+curl -u "$CLIENT_ID:$KEY" -d grant_type=client_credentials ${baseUrl}/mds/token
+curl -H "Authorization: Bearer $TOKEN" -H "Accept: ${MDS_MEDIA_TYPE}" ${baseUrl}/mds/vehicles
+\`\`\`
+
+Reports are read with \`Accept: ${MDS_REPORT_MEDIA_TYPE}\`. Another version, or none, is answered 406. Hours are in UTC: 404 before the service began and while they last, 202 until an hour after their end, then 200 with an \`ETag\`, which changes when a ride is reported late or corrected. Lists with \`links\` go on at \`links.next\`. Fields that your requirement file disallows are left out of every answer.`;
 }
 
 /** Returns the introduction for readers of the public feeds, in Markdown. */

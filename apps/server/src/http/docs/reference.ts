@@ -3,10 +3,10 @@ import { serveKept } from "../kept-document.ts";
 import { type CodedBody, codedBody } from "../response-body.ts";
 import { docsHeader } from "./serve-guides.ts";
 
-/** Serves the reference, for partners and for the operator's backend, and the program that draws it. */
-export function serveReference(app: FastifyInstance): void {
+/** Serves the reference, for partners, for the operator's backend and for cities, and the program that draws it. */
+export function serveReference(app: FastifyInstance, hasCities: boolean): void {
   const type = "text/javascript; charset=utf-8";
-  for (const audience of ["partners", "operator"] as const) {
+  for (const audience of ["partners", "operator", ...(hasCities ? (["cities"] as const) : [])] as const) {
     serveKept(app, references[audience].path, {
       type: "text/html; charset=utf-8",
       make: () => codedBody(referencePage(audience), ["br", "gzip"]),
@@ -33,6 +33,12 @@ const references = {
     title: "The operator's interface · Bike-Sharing Data Service",
     document: "/openapi/operator.json",
     sources: [{ title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" }],
+  },
+  cities: {
+    path: "/docs/mds",
+    title: "Provider API for cities · Bike-Sharing Data Service",
+    document: "/openapi/mds.json",
+    sources: [{ title: "For cities (MDS)", slug: "mds", url: "/openapi/mds.json" }],
   },
 };
 type Audience = keyof typeof references;
