@@ -22,7 +22,7 @@ const CHUNKS = [
   { name: "city-overview", test: /\/pages\/city\/(overview-page|trends|figures|attention)/ },
   { name: "map", test: /\/components\/map\// },
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
-  { name: "station", test: /\/pages\/city\/station/ },
+  { name: "station", test: /\/pages\/(city\/station|agency)/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
   { name: "audit", test: /\/pages\/audit\// },
   { name: "data", test: /\/pages\/(imports|exports)\// },
@@ -34,7 +34,7 @@ const CHUNKS = [
   { name: "keys", test: /\/pages\/keys\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
   { name: "partners", test: /\/pages\/operator\/partner/ },
-  { name: "overview", test: /\/pages\/(overview|agency)\// },
+  { name: "overview", test: /\/pages\/overview\// },
   { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];
 

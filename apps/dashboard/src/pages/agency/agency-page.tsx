@@ -40,13 +40,7 @@ export function AgencyPage() {
       <GivenInWords agency={agency} />
       <AgencyFacts agency={agency} />
       <h2>Hours</h2>
-      <Table
-        caption="Hours"
-        columns={hourColumns}
-        rows={agency.hours}
-        rowKey={({ hour }) => hour}
-        empty={<EmptyState title="No hours" />}
-      />
+      <Table caption="Hours" columns={hourColumns} rows={agency.hours} rowKey={({ hour }) => hour} empty={null} />
       <States agency={agency} />
       <h2>Monthly reports</h2>
       <Table
@@ -54,7 +48,7 @@ export function AgencyPage() {
         columns={monthColumns(access.systemId, access.partnerId)}
         rows={agency.months}
         rowKey={({ month }) => month}
-        empty={<EmptyState title="No months" />}
+        empty={null}
       />
       <h2>Read last</h2>
       <Reads agency={agency} />
@@ -137,7 +131,7 @@ function monthColumns(systemId: string, partnerId: string): readonly Column<Show
     {
       id: "status",
       title: "Answer",
-      cell: ({ status }) => (status === 200 ? <Answered status={200} /> : <Status tone="neutral">404 not over</Status>),
+      cell: ({ status }) => <Answered status={status} />,
     },
   ];
 }
@@ -182,7 +176,7 @@ function Requirements({ agency: { requirements, has_requirements: hasOwn } }: Of
             columns={endpointColumns}
             rows={endpoints}
             rowKey={(row) => `${row.spec} ${row.version} ${row.api} ${row.endpoint}`}
-            empty={<EmptyState title="It asks for nothing" />}
+            empty={<EmptyState title="Nothing" />}
           />
         </section>
       ))}
@@ -202,9 +196,9 @@ function NotServed({ agency }: OfAgency) {
 const given = [
   "Each vehicle’s number, type and propulsion, and where it is. During a trip: where the trip began.",
   "Each change of a vehicle’s state, with its time, place and trip.",
-  "Each finished trip: vehicle, times, both ends and distance, and its price where it is reported.",
+  "Each finished trip: vehicle, times, both ends, distance, and price where it is reported.",
   "Each station with its vehicles and free docks.",
-  "Trips per month. Counts below 10 are hidden.",
+  "Trips per month, no count below 10.",
 ];
 
 /** Says in words what a city gets, and what not. */
@@ -247,8 +241,8 @@ function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
       ),
     );
   const texts = [
-    vehicles.nowhere > 0 && `${countOf(vehicles.nowhere)} no known position, and so no status: report where they are.`,
-    vehicles.untyped > 0 && `${countOf(vehicles.untyped)} no known type, and are called bicycles: name their types.`,
+    vehicles.nowhere > 0 && `${countOf(vehicles.nowhere)} no known position, and so no status.`,
+    vehicles.untyped > 0 && `${countOf(vehicles.untyped)} no known type, and so are called bicycles.`,
     missing.length > 0 && `Its requirement file asks for more: ${[...new Set(missing)].join(", ")}.`,
   ].filter((text) => text !== false);
   if (texts.length === 0) return null;
@@ -268,7 +262,7 @@ function countOf(vehicles: number): string {
 }
 
 const readColumns: readonly Column<ShownAgency["reads"][number]>[] = [
-  { id: "endpoint", title: "Read last", cell: ({ endpoint }) => <span class="mono">{endpoint}</span> },
+  { id: "endpoint", title: "Read last", cell: ({ endpoint }) => endpoint },
   {
     id: "what",
     title: "Hour or month",
