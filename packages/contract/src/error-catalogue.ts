@@ -72,7 +72,7 @@ export const errorCatalogue = {
   not_acceptable: {
     status: 406,
     meaning: "The request does not accept the version of MDS that is served.",
-    action: "Send `Accept: application/vnd.mds+json;version=2.0`, and `text/vnd.mds+csv;version=2.0` to /mds/reports.",
+    action: "Send `Accept: application/vnd.mds+json;version=2.0`, for reports `text/vnd.mds+csv;version=2.0`.",
   },
   no_bike_available: {
     status: 409,
