@@ -43,7 +43,8 @@ const riding = (bikeId: string): Ride => ({
   updated_at: INSTANT,
 });
 
-it("the ride of a bike that was taken after the bikes were read is ended, and the bike is returned to a station", async () => {
+/** A city with an idle bike and one that is on a ride, before it begins to live. */
+function openCity() {
   const sent: Command[] = [];
   const send = (command: Command) => sent.push(command);
   const schedule = createSchedule();
@@ -53,10 +54,35 @@ it("the ride of a bike that was taken after the bikes were read is ended, and th
     bikes: new Map([idle, taken].map((id) => [id, standing(id)])),
     rides: [riding(taken)],
   };
-  await bootstrapCity({ city, seed: 1, life, time: TIME, send, flush: () => Promise.resolve() }, observed);
+  const clock = () => Date.parse(INSTANT);
+  const options = { city, seed: 1, life, time: TIME, send, flush: () => Promise.resolve(), clock };
+  return { life, schedule, observed, options, ends: () => sent.filter(({ path }) => path === "rides/end") };
+}
+
+it("the ride of a bike that was taken after the bikes were read is ended, and the bike is returned to a station", async () => {
+  const { life, schedule, observed, options, ends } = openCity();
+  await bootstrapCity(options, observed);
 
   expect([...life.standing()]).toEqual([[idle, station]]);
-  expect(sent.filter(({ path }) => path === "rides/end")).toMatchObject([{ subjectId: taken, item: { id: "ride-1" } }]);
+  expect(ends()).toMatchObject([{ subjectId: taken, item: { id: "ride-1" } }]);
   schedule.runUntil(TIME + 3_600_000);
   expect([...life.standing().keys()].toSorted()).toEqual([idle, taken].toSorted());
+});
+
+it("a ride that the city was made with goes on to its end, where its bike can be taken again", async () => {
+  const { life, schedule, observed, options, ends } = openCity();
+  const bike = city.bikes[1] ?? { id: taken, vehicleTypeId: "bike", isElectric: false };
+  const to = city.stations[1] ?? station;
+  const times = { startedAt: Date.parse(INSTANT) - 60_000, endedAt: Date.parse(INSTANT) + 600_000 };
+  const trip = { from: station, to, distanceMeters: 900, riderCategory: "member" } as const;
+  const over = { ...trip, ...times, id: "ride-0", bike: { ...bike, id: idle } };
+  await bootstrapCity({ ...options, underWay: [{ ...trip, ...times, id: "ride-1", bike }, over] }, observed);
+
+  expect([...life.standing()]).toEqual([[idle, station]]);
+  expect(life.riding()).toBe(1);
+  schedule.runUntil(TIME + 599_999);
+  expect(ends()).toEqual([]);
+  schedule.runUntil(TIME + 600_000);
+  expect(ends()).toMatchObject([{ subjectId: taken, item: { id: "ride-1", end_station_id: to.id } }]);
+  expect(life.standing().get(taken)).toBe(to);
 });

@@ -1,5 +1,6 @@
 import type { CityLife } from "./city-life.ts";
 import { type City, type CityBike, type CityStation, EBIKE_RANGE_METERS } from "./city.ts";
+import type { RideUnderWay } from "./history.ts";
 import type { Command, ObservedCity } from "./operator-client.ts";
 import { createRandom } from "./random.ts";
 
@@ -12,6 +13,10 @@ export interface BootstrapOptions {
   readonly send: (command: Command) => void;
   /** Resolves when the service has acknowledged everything sent. */
   readonly flush: () => Promise<void>;
+  /** The rides that the city was made with. */
+  readonly underWay?: readonly RideUnderWay[] | undefined;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
 }
 
 /** States of bikes that a rider could take soon. */
@@ -58,7 +63,7 @@ export function describeCity(
  * Resolves when the service has acknowledged it.
  */
 export async function bootstrapCity(options: BootstrapOptions, observed: ObservedCity | undefined): Promise<void> {
-  const { city, seed, life, time, send, flush } = options;
+  const { city, seed, life, time, send, flush, underWay = [], clock } = options;
   const random = createRandom(seed);
   const initialStations = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
   const described = describeCity(city, initialStations);
@@ -66,7 +71,9 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   // Bikes refer to stations, which must exist.
   await flush();
   for (const command of described.bikes) if (observed?.bikes.has(command.subjectId) !== true) send(command);
-  endLeftoverRides(options, observed);
+  const seen = new Set(observed?.rides.map(({ id }) => id));
+  const going = underWay.filter(({ id }) => seen.has(id));
+  endLeftoverRides(options, observed, new Set(going.map(({ id }) => id)));
   await flush();
   const stationById = new Map(city.stations.map((station) => [station.id, station]));
   // The bikes were read before the rides: a bike that looked available may have been taken since.
@@ -74,7 +81,10 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   for (const station of city.stations) {
     if (observed?.stations.get(station.id)?.status === "offline") life.restoreStation(station, time);
   }
+  for (const ride of going) life.goOn(ride, time + Math.max(0, ride.endedAt - clock()));
+  const ridden = new Set(going.map(({ bike }) => bike.id));
   for (const [{ id }, initialStation] of initialStations) {
+    if (ridden.has(id)) continue;
     const bike = observed?.bikes.get(id);
     const station = bike === undefined ? initialStation : stationById.get(bike.station_id ?? "");
     const isReady = bike === undefined || (RIDABLE_STATES.has(bike.vehicle_state) && !taken.has(id));
@@ -83,11 +93,15 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   }
 }
 
-/** Ends the rides of an earlier run that was cut off. Their bikes are returned to a station later. */
-function endLeftoverRides({ city, send }: BootstrapOptions, observed: ObservedCity | undefined): void {
+/** Ends the rides of an earlier run that was cut off. Their bikes are returned to a station later. @param going rides that go on */
+function endLeftoverRides(
+  { city, send }: BootstrapOptions,
+  observed: ObservedCity | undefined,
+  going: ReadonlySet<string>,
+): void {
   const ours = new Set(city.bikes.map(({ id }) => id));
   for (const ride of observed?.rides ?? []) {
-    if (ours.has(ride.bike_id)) {
+    if (ours.has(ride.bike_id) && !going.has(ride.id)) {
       send({ path: "rides/end", subjectId: ride.bike_id, item: { id: ride.id, end_reason: "timeout" } });
     }
   }

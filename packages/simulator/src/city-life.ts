@@ -1,5 +1,6 @@
 import { type Backend, type BackendOptions, createBackend, createOutages } from "./backend.ts";
 import type { City, CityStation } from "./city.ts";
+import type { RideUnderWay } from "./history.ts";
 import type { OnAnswer } from "./operator-client.ts";
 import { type CityEvent, type CityEventOf, planMinute } from "./plan.ts";
 import { createRides, type Rides } from "./rides.ts";
@@ -12,6 +13,8 @@ export interface CityLife {
   putBike(bikeId: string, station: CityStation): void;
   /** A bike that may be anywhere is brought to a station, a while after `time`. */
   returnBike(bikeId: string, time: number): void;
+  /** A ride that is under way ends at a time. */
+  goOn(ride: RideUnderWay, end: number): void;
   /** A station that is offline comes back, a while after `time`. */
   restoreStation(station: CityStation, time: number): void;
   readonly onAnswer: OnAnswer;
@@ -66,6 +69,7 @@ export function createCityLife(options: CityLifeOptions): CityLife {
       const returned = time + REPAIR_DELAY_MS;
       schedule.at(returned, () => putAvailable(backend, bikeId, returned, stationFor(city, bikeId)));
     },
+    goOn: (ride, end) => rides.goOn(ride, end),
     restoreStation: (station, time) => outages.add(station, time + REPAIR_DELAY_MS),
     onAnswer: rides.onAnswer,
     finish(time) {

@@ -36,7 +36,8 @@ const FIRST_WORDS =
     " ",
   );
 const SECOND_WORDS = "Street Square Lane Gate Quay Avenue Row Hill Yard Corner".split(" ");
-const REGIONS = ["centre", "north", "east", "south", "west"] as const;
+/** The districts around the centre, counter-clockwise as angles grow: that of angle 0 is the east. */
+const QUARTERS = ["east", "north", "west", "south"] as const;
 
 /** Makes a city with bikes. At most 200 stations have different names. */
 export function makeCity(random: Random, size: { readonly stations: number; readonly bikes: number }): City {
@@ -56,7 +57,7 @@ export function makeCity(random: Random, size: { readonly stations: number; read
       lat: Number(lat.toFixed(6)),
       lon: Number(lon.toFixed(6)),
       capacity: Math.max(8, Math.round(docksPerStation * (0.7 + 0.6 * random.next()))),
-      regionId: distance < RADIUS_KM / 3 ? "centre" : (REGIONS[1 + Math.floor((angle / (2 * Math.PI)) * 4)] ?? "west"),
+      regionId: distance < RADIUS_KM / 3 ? "centre" : quarterOf(angle),
     };
   });
   const [first, ...others] = stations;
@@ -68,6 +69,11 @@ export function makeCity(random: Random, size: { readonly stations: number; read
       return { id: `bike-${paddedNumber(index, 4)}`, vehicleTypeId: isElectric ? "ebike" : "bike", isElectric };
     }),
   };
+}
+
+/** Returns the district in a direction from the centre. */
+function quarterOf(angle: number): (typeof QUARTERS)[number] {
+  return QUARTERS[Math.round((angle / (2 * Math.PI)) * 4) % 4] ?? "east";
 }
 
 /** Numbers that begin at 1 and sort as texts. */

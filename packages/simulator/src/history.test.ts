@@ -15,19 +15,22 @@ function pastOf(seed: number, options: { rides: number; days: number }, size = {
   return { city, changes, ...makeHistory(city, createRandom(seed + 1), { ...options, now: NOW, onChange }) };
 }
 
-test("a bike is on one ride at a time, which ends before now", () => {
+test("a bike is on one ride at a time: those that are over end before now, and those under way after it", () => {
   fc.assert(
     fc.property(fc.nat(), fc.integer({ min: 1, max: 4000 }), fc.integer({ min: 1, max: 9 }), (seed, rides, days) => {
       const past = pastOf(seed, { rides, days });
       const ends = new Map<string, number>();
-      const wrong = past.rides.filter(({ bike, startedAt, endedAt }) => {
+      const all = [...past.rides, ...past.underWay];
+      const wrong = all.filter(({ bike, startedAt, endedAt }) => {
         const isAfterLast = startedAt >= (ends.get(bike.id) ?? 0);
         ends.set(bike.id, endedAt);
-        return !isAfterLast || endedAt <= startedAt || endedAt >= NOW;
+        return !isAfterLast || endedAt <= startedAt || startedAt >= NOW;
       });
       expect(wrong).toEqual([]);
-      expect(past.rides.length).toBeLessThanOrEqual(rides);
-      expect(new Set(past.rides.map(({ id }) => id)).size).toBe(past.rides.length);
+      expect(past.rides.filter(({ endedAt }) => endedAt > NOW)).toEqual([]);
+      expect(past.underWay.filter(({ endedAt }) => endedAt <= NOW)).toEqual([]);
+      expect(all.length).toBeLessThanOrEqual(rides);
+      expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     }),
     { numRuns: 10 },
   );
@@ -36,7 +39,7 @@ test("a bike is on one ride at a time, which ends before now", () => {
 test("the changes of the stations lead to where the bikes stand, never beyond a station's docks", () => {
   fc.assert(
     fc.property(fc.nat(), (seed) => {
-      const { city, changes, standing } = pastOf(seed, { rides: 3000, days: 5 });
+      const { city, changes, standing, underWay } = pastOf(seed, { rides: 3000, days: 5 });
       const last = new Map<string, StationChange>();
       let before = 0;
       for (const change of changes) {
@@ -47,7 +50,8 @@ test("the changes of the stations lead to where the bikes stand, never beyond a 
         before = change.at;
         last.set(change.station.id, change);
       }
-      expect(standing.size).toBe(city.bikes.length);
+      expect(standing.size + underWay.length).toBe(city.bikes.length);
+      for (const { bike } of underWay) expect(standing.has(bike)).toBe(false);
       for (const station of city.stations) {
         const bikes = [...standing].filter(([, at]) => at === station).map(([bike]) => bike);
         expect(last.get(station.id)).toMatchObject({
@@ -73,6 +77,16 @@ test("a working day has two rush hours, a weekend one in the middle of the day",
   // Sunday to Saturday, of four whole weeks.
   const perDay = rides.length / 28;
   expect(rides.filter(({ startedAt }) => startedAt < NOW - 26 * DAY_MS).length).toBeLessThan(3 * perDay);
+});
+
+test("the last half hour is as busy as the one before: nothing ends with the present", () => {
+  const { rides, underWay } = pastOf(7, { rides: 40_000, days: 8 }, { stations: 60, bikes: 900 });
+  const all = [...rides, ...underWay];
+  const minutesAgo = (from: number, to: number) => (instant: number) =>
+    instant >= NOW - from * 60_000 && instant < NOW - to * 60_000;
+  const count = (isIn: (instant: number) => boolean) => all.filter(({ startedAt }) => isIn(startedAt)).length;
+  expect(count(minutesAgo(30, 0))).toBeGreaterThan(0.7 * count(minutesAgo(60, 30)));
+  expect(underWay.length).toBeGreaterThan(0);
 });
 
 test("the first day is a whole one, and the rides are nearly as many as asked for", () => {

@@ -14,7 +14,7 @@ export interface HistoryOptions {
   /** How many rides at most: a little more or fewer on some days than on others. */
   readonly rides: number;
   readonly days: number;
-  /** Milliseconds since 1970. No ride ends later. */
+  /** Milliseconds since 1970. */
   readonly now: number;
   /** How far the city's clocks are ahead of UTC. */
   readonly offsetMs?: number;
@@ -35,10 +35,17 @@ export interface StationChange {
 
 /** The past of a city. */
 export interface CityHistory {
-  /** In the order in which they started. */
+  /** The rides that are over, in the order in which they started. */
   readonly rides: readonly CityRide[];
-  /** Where each bike stands after its last ride. */
+  /** The rides that have started and will end. */
+  readonly underWay: readonly RideUnderWay[];
+  /** Where each bike stands that is on no ride. */
   readonly standing: ReadonlyMap<CityBike, CityStation>;
+}
+
+/** A ride that ends at a station in the time to come. */
+export interface RideUnderWay extends CityRide {
+  readonly to: CityStation;
 }
 
 const MINUTE_MS = 60_000;
@@ -91,9 +98,12 @@ export function makeHistory(city: City, random: Random, options: HistoryOptions)
   past.begin(firstDay);
   for (const hour of hoursOf(random, firstDay, options)) past.live(hour);
   past.arriveUntil(now);
-  const kept = past.rides.slice(-options.rides);
+  const kept = past.rides
+    .slice(-options.rides)
+    .map((ride, index): CityRide => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` }));
   return {
-    rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })),
+    rides: kept.filter(({ endedAt }) => endedAt <= now),
+    underWay: kept.flatMap((ride) => (ride.endedAt > now && ride.to !== undefined ? [{ ...ride, to: ride.to }] : [])),
     standing: past.standing(),
   };
 }
@@ -128,7 +138,8 @@ class Past {
       outage.place.isOffline = outage.begins;
       this.#tell(outage.place, start);
     }
-    const instants = Array.from({ length: rides }, () => start + this.#random.between(0, HOUR_MS - 1));
+    const length = Math.min(HOUR_MS, this.#options.now - start);
+    const instants = Array.from({ length: rides }, () => start + this.#random.between(0, length - 1));
     for (const startedAt of instants.sort((a, b) => a - b)) {
       this.arriveUntil(startedAt);
       this.#ride(startedAt, isWeekend ? 0 : pullOf(hour));
@@ -160,14 +171,13 @@ class Past {
     const distanceMeters = riddenMetres(random, from.station, to.station);
     const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
     const endedAt = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
-    // Nobody is under way at `now`.
-    if (endedAt >= this.#options.now) return;
     from.bikes.shift();
     this.#tell(from, startedAt);
     to.coming++;
     this.#arrivals.add({ at: endedAt, bike, place: to });
     // A bike that is left outside a station is brought to the nearest one: here, to where its rider was going.
-    const ended = random.next() < OUTSIDE ? undefined : to.station;
+    const isOutside = random.next() < OUTSIDE && endedAt <= this.#options.now;
+    const ended = isOutside ? undefined : to.station;
     const riderCategory = randomRider(random);
     this.rides.push({ bike, from: from.station, to: ended, startedAt, endedAt, distanceMeters, riderCategory });
   }
@@ -233,7 +243,7 @@ function hoursOf(
     });
   }).flat();
   const total = hours.reduce((sum, { weight }) => sum + weight, 0);
-  // Some find no bike, or would not be over: a few fewer than asked for.
+  // Some find no bike: a few fewer than asked for.
   let due = 0;
   return hours
     .filter(({ weight }) => weight > 0)

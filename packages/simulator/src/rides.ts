@@ -1,6 +1,7 @@
 import type { RideEnd } from "@bikeshare/contract";
 import type { Backend } from "./backend.ts";
 import type { CityStation } from "./city.ts";
+import type { RideUnderWay } from "./history.ts";
 import type { Command, OnAnswer } from "./operator-client.ts";
 import type { CityEventOf } from "./plan.ts";
 
@@ -41,6 +42,10 @@ export function createRides(backend: Backend, run: string) {
     else fleet.put(bikeId, plan.end === "cancelled" ? plan.from : plan.to);
     if (plan.end === "returned") last.set(bikeId, { startedAt, from: plan.from });
   };
+  const follow = (ride: ActiveRide, end: number) => {
+    underWay.set(ride.id, ride);
+    schedule.at(end, () => underWay.has(ride.id) && finish(ride, end, undefined));
+  };
   const onAnswer: OnAnswer = ({ path, item }, { outcome }) => {
     if (path === "rides/start" && outcome === "failed") refused.add(item.id);
   };
@@ -51,10 +56,15 @@ export function createRides(backend: Backend, run: string) {
       if (bikeId === undefined) return;
       const id = `ride-${run}-${String(++startedCount).padStart(5, "0")}`;
       const ride = { id, bikeId, plan, startedAt: timestamp(bikeId, time), isStartSent: false };
-      underWay.set(id, ride);
       if (!plan.isDelayed) sendStart(backend, ride, time);
-      const end = time + (plan.end === "cancelled" ? CANCEL_DELAY_MS : plan.seconds * 1000);
-      schedule.at(end, () => underWay.has(id) && finish(ride, end, undefined));
+      follow(ride, time + (plan.end === "cancelled" ? CANCEL_DELAY_MS : plan.seconds * 1000));
+    },
+    /** Ends a ride at a time that the service has started already. */
+    goOn({ id, bike, startedAt, endedAt, ...trip }: RideUnderWay, end: number) {
+      const seconds = Math.round((endedAt - startedAt) / 1000);
+      const asUsual = { kind: "ride", offsetMs: 0, end: "returned", isDelayed: false, isRepeated: false } as const;
+      const started = { startedAt: new Date(startedAt).toISOString(), isStartSent: true };
+      follow({ id, bikeId: bike.id, plan: { ...trip, ...asUsual, seconds }, ...started }, end);
     },
     onAnswer,
     /** Ends every ride under way. */

@@ -4,6 +4,7 @@ import { bootstrapCity } from "./bootstrap.ts";
 import { type CityLife, createCityLife } from "./city-life.ts";
 import type { City, CityStation } from "./city.ts";
 import { createFigures, type Figures } from "./figures.ts";
+import type { RideUnderWay } from "./history.ts";
 import type { Command, ObservedCity, OnAnswer, PostBatch } from "./operator-client.ts";
 import { createSender, type Sender } from "./sender.ts";
 
@@ -21,6 +22,8 @@ interface SimulationOptions {
   readonly newKey: () => string;
   /** The city as it exists already; undefined: everything is created. */
   readonly observed: ObservedCity | undefined;
+  /** The rides that the city was made with, which go on; others that are observed are ended. */
+  readonly underWay?: readonly RideUnderWay[] | undefined;
   readonly onAnswer?: OnAnswer;
 }
 
@@ -47,7 +50,7 @@ const STOP_TIMEOUT_MS = 10_000;
 
 /** Creates the city where it is missing, then lets it live against a service. */
 export async function startSimulation(options: SimulationOptions): Promise<Simulation> {
-  const { city, seed, clock, observed } = options;
+  const { city, seed, clock, observed, underWay } = options;
   const figures = createFigures(clock());
   const failure = Promise.withResolvers<Error>();
   const time = createCityTime(options);
@@ -68,7 +71,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
   const life = createCityLife({ city, seed, run: clock().toString(36), schedule, instantOf, send });
   try {
     const flush = () => flushOrThrow(sender, failure.promise);
-    await bootstrapCity({ city, seed, life, time: time.now(), send, flush }, observed);
+    await bootstrapCity({ city, seed, life, time: time.now(), send, flush, underWay, clock }, observed);
   } catch (error) {
     await sender.close();
     throw error;

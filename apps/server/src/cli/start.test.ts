@@ -33,6 +33,8 @@ let made: { readonly database: TestDatabase; readonly directory: string; readonl
 interface FirstRun extends Pick<Running, "key" | "sign_in"> {
   readonly keptKey: string;
   readonly completedRides: number;
+  /** Rides by why they ended. */
+  readonly endReasons: readonly string[];
   readonly vehicleTypes: unknown;
   readonly systemInformation: unknown;
   readonly status: number | null;
@@ -51,6 +53,7 @@ beforeAll(async () => {
       sign_in: first.sign_in,
       keptKey: (await readFile(join(directory, "demo-key"), "utf8")).trim(),
       completedRides: await total(first, COMPLETED),
+      endReasons: (await database.db.query<{ end_reason: string }>(endReasons)).map((row) => row.end_reason),
       vehicleTypes: await json("/gbfs/3.0/vehicle_types.json"),
       systemInformation: await json("/gbfs/3.0/system_information.json"),
       status: await first.stop(),
@@ -146,6 +149,8 @@ async function total({ url, key }: Running, path: string): Promise<number> {
   return ((await response.json()) as { total_pages: number }).total_pages;
 }
 
+const endReasons = statement("", "select distinct end_reason from rides where end_reason is not null");
+
 /** Too low: rides take their time. Too high: they take the processor from the service that answers them. */
 const SPEED = "300";
 const COMPLETED = "/v1/events?event=ride.completed&limit=1";
@@ -184,6 +189,8 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   for (const link of [first.sign_in?.operator, first.sign_in?.partner])
     expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
   expect(first.completedRides).toBeGreaterThanOrEqual(20);
+  // Those that were under way when the city was made are ridden to their end.
+  expect(first.endReasons).not.toContain("timeout");
   expect(first.vehicleTypes).toMatchObject({
     data: {
       vehicle_types: [

@@ -1,7 +1,13 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
-import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
+import {
+  createOperatorClient,
+  type RideUnderWay,
+  readCity,
+  type Simulation,
+  startSimulation,
+} from "@bikeshare/simulator";
 import type { Delivery } from "@bikeshare/webhooks";
 import { Option } from "@commander-js/extra-typings";
 import { systemsOf } from "../city/systems/service.ts";
@@ -216,7 +222,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
     isForTrying: true,
     dashboard: openDashboardPages({ note: (text) => output.note(text), isEdited: isDashboardEdited }),
     prepare: async (db) => {
-      demo = await prepareDemo(cli, db);
+      demo = await prepareDemo(cli, db, speed > 0);
       if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
     },
   });
@@ -243,7 +249,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   closers.push(() => access.remove());
   // Despite a public address the service listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
-  const city = await startCity(cli, here, access, speed);
+  const city = await startCity(cli, here, access, { speed, underWay: demo?.underWay });
   if (city !== undefined) closers.push(() => city.stop());
 }
 
@@ -262,12 +268,14 @@ interface Demo {
   readonly signIn: (url: string) => Promise<SignInLinks>;
   /** Makes the keys with which the city is simulated. */
   readonly access: () => Promise<SimulatorKeys>;
+  /** The rides of a new city that are under way. */
+  readonly underWay?: readonly RideUnderWay[];
   /** Writes what is left of a new city's past, which takes some seconds. */
   readonly writePast?: (stopping: AbortSignal) => Promise<void>;
 }
 
-/** Fills an empty database. @returns undefined when the database holds data that `start` did not create */
-async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefined> {
+/** Fills an empty database. @param isAlive whether rides will be simulated @returns undefined when the database holds data that `start` did not create */
+async function prepareDemo(cli: CliContext, db: Database, isAlive: boolean): Promise<Demo | undefined> {
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
   const file = join(cli.config.dataDir, "demo-key");
@@ -281,7 +289,9 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
     cli.output.note(
       "The database is empty: creating a city with 200 stations, 2,000 bikes and the rides of four weeks (the older ones within minutes) …",
     );
-    const past = await withoutTimeLimits(db, (patient) => fillWithDemoCity({ ...context, db: patient }, systemId));
+    const { past, underWay } = await withoutTimeLimits(db, (patient) =>
+      fillWithDemoCity({ ...context, db: patient }, systemId, isAlive),
+    );
     const { key, partnerId } = await issueDemoKey(context);
     // Stored so that the next start can show it again: a demo's key protects nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
@@ -289,7 +299,7 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
       withoutTimeLimits(db, (patient) => past.write(patient, stopping)).catch((error: unknown) =>
         cli.output.note(`The city's past is shorter than four weeks: ${messageOf(error)}`),
       );
-    return { ...demoOf(partnerId, key), writePast };
+    return { ...demoOf(partnerId, key), underWay, writePast };
   }
   const kept = await trimmedText(file);
   const partnerId = await demoPartner(context, kept);
@@ -314,7 +324,7 @@ async function startCity(
   cli: CliContext,
   url: string,
   access: SimulatorKeys,
-  speed: number,
+  { speed, underWay }: { readonly speed: number; readonly underWay: readonly RideUnderWay[] | undefined },
 ): Promise<Simulation | undefined> {
   try {
     return await startSimulation({
@@ -326,6 +336,7 @@ async function startCity(
       post: createOperatorClient(url, access.operatorKey),
       newKey: () => cli.ids.next("sim"),
       observed: await readCity(url, access.partnerKey),
+      underWay,
     });
   } catch (error) {
     cli.output.note(`No rides are simulated: ${messageOf(error)}`);

@@ -278,6 +278,20 @@ test("a glance shows the bikes by state, since when stations are empty, and toda
   });
 });
 
+test("the hour in which summing begins has samples of the fleet from its start, made of what had happened", async () => {
+  at("12:30:00");
+  await harness.start({ id: "r1", bike_id: "1" });
+  at("12:50:00");
+  await sum();
+  const { data } = await summary({ from: "2026-06-01T12:00:00Z", to: "2026-06-01T13:00:00Z", step: "PT15M" });
+  expect(data.map(({ fleet }) => fleet && [fleet.available, fleet.on_trip])).toEqual([
+    [2, null],
+    [2, null],
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
 test("today counts every ride of the quarter of an hour that is not over", async () => {
   at("12:30:00");
   await harness.start({ id: "r1", bike_id: "1" }, { id: "r2", bike_id: "2" });

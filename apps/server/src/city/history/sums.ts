@@ -191,6 +191,9 @@ function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
     await sumRideQuarters(tx, systemId, hours, now);
     const sampledAt = new Date(Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS);
     if (await insertFleetSample(tx, systemId, sampledAt)) await sumStationHours(tx, systemId, hours, now);
+    // Nobody has taken the samples before, as of a service that has just started.
+    if (now.getTime() - (progress.summed_to?.getTime() ?? 0) > SAMPLE_MS)
+      await makeFleetSamples(tx, systemId, hours, now);
     updateSumProgress(tx, { ...progress, summed_to: now });
   }).then(() => undefined);
 }

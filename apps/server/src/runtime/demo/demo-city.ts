@@ -7,12 +7,14 @@ import {
   EBIKE_RANGE_METERS,
   makeCity,
   makeHistory,
+  type RideUnderWay,
   type StationChange,
 } from "@bikeshare/simulator";
 import { lengthOf } from "../../city/counts/service.ts";
 import { describe, describedAll, describedSystem, describedTypesEver } from "../../city/descriptions/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { batchOf, type PastRide, writePastRides } from "../../city/fleet/ride-import.ts";
+import { startRides } from "../../city/fleet/start-rides.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
 import { deleteCreation, type PastState, recordPastStates } from "../../city/history/past-states.ts";
 import { sumWholePast } from "../../city/history/sums.ts";
@@ -160,8 +162,15 @@ export function demoCity(): City {
   return makeCity(createRandom(DEMO_SEED), CITY);
 }
 
-/** What is left of the city's past, to be written while the service runs. */
-export interface RestOfPast {
+/** A city that has just been made. */
+export interface MadeCity {
+  /** The rides under way, which somebody must end. */
+  readonly underWay: readonly RideUnderWay[];
+  /** What is left of the past, to be written while the service runs. */
+  readonly past: RestOfPast;
+}
+
+interface RestOfPast {
   /** Writes it day by day, the newest first, until the signal says otherwise. */
   write(db: Database, stopping: AbortSignal): Promise<void>;
 }
@@ -169,9 +178,9 @@ export interface RestOfPast {
 /**
  * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and the rides of today and yesterday,
  * after which the bikes stand where those rides left them.
- * @returns the four weeks before
+ * @param isAlive whether rides go on: otherwise the bikes of those under way stand where they would have ended
  */
-export async function fillWithDemoCity(context: DemoContext, systemId: string): Promise<RestOfPast> {
+export async function fillWithDemoCity(context: DemoContext, systemId: string, isAlive: boolean): Promise<MadeCity> {
   const { db, clock } = context;
   const city = demoCity();
   const now = clock();
@@ -180,26 +189,33 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
     ...{ ...HISTORY, now, offsetMs: offsetOf(now) },
     onChange: (change) => void changes.push(change),
   });
-  const { stations, bikes } = describeCity(city, history.standing);
+  const placed = history.underWay.map(({ bike, from, to }) => [bike, isAlive ? from : to] as const);
+  const { stations, bikes } = describeCity(city, new Map([...history.standing, ...placed]));
+  const underWay = isAlive ? history.underWay : [];
   await describeDemo(context, systemId, city);
   // One transaction each, where the interface takes 1,000 items at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
+  assertAllDone(await startRides(context, systemId, underWay.map(startOf)));
   const days = daysOf(history.rides, changes, now);
   const firsts = days.splice(0, FIRST_DAYS);
   await db.transaction((tx) => deleteCreation(tx, systemId, new Date(now)));
   // Two at a time, since PostgreSQL uses a separate processor for each; each with a separate slot of the counts.
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
-  return {
-    async write(patient, stopping) {
-      for (const day of days) {
-        if (stopping.aborted) return;
-        await writeDay(patient, systemId, day, 0, now);
-      }
-      // At once and without pauses, rather than a turn each minute: somebody is about to look.
-      await sumWholePast({ db: patient, clock, monotonic: () => performance.now() }, systemId, stopping);
-    },
+  const write: RestOfPast["write"] = async (patient, stopping) => {
+    for (const day of days) {
+      if (stopping.aborted) return;
+      await writeDay(patient, systemId, day, 0, now);
+    }
+    // At once and without pauses, rather than a turn each minute: somebody is about to look.
+    await sumWholePast({ db: patient, clock, monotonic: () => performance.now() }, systemId, stopping);
   };
+  return { underWay, past: { write } };
+}
+
+function startOf({ id, bike, from, startedAt, riderCategory }: RideUnderWay) {
+  const trip = { start_station_id: from.id, rider_category: riderCategory };
+  return { item: { id, bike_id: bike.id, started_at: new Date(startedAt).toISOString(), ...trip } };
 }
 
 /** How far the city's clocks are ahead of UTC at an instant. */
