@@ -5,6 +5,8 @@
 alter table agencies
   -- an IANA name; null: the system's
   add column time_zone    text collate "C",
+  -- trips that ended from then on are given, though their vehicles' events are not; null: those since the events are
+  add column trips_since  timestamptz(3),
   -- a GeoJSON MultiPolygon; null: the agency named none
   add column boundary     json,
   -- its requirement file, as MDS's Policy API has it; null: none is kept

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { registerMds } from "./mds.ts";
 
+const clock = createTestClock();
 let harness: CliHarness;
 beforeAll(async () => {
-  harness = await openCliHarness({ clock: createTestClock(), register: registerMds });
+  harness = await openCliHarness({ clock, register: registerMds });
 });
 afterAll(() => harness.close());
 
@@ -34,11 +35,12 @@ test("an agency is created with a time zone and an area, of which each can be se
   const polygon = { type: "Feature", properties: {}, geometry: { type: "Polygon", coordinates: [ring] } };
   const drawn = await file("area.json", { type: "FeatureCollection", features: [polygon] });
   const { client_id: id } = await json("create-agency", "Oslo", "--time-zone", "Europe/Oslo", "--boundary", drawn);
+  const others = { trips_since: null, requirements: null, left_out: null };
   expect(await json("set-agency", String(id), "--time-zone", "Europe/Paris")).toEqual({
-    ...{ client_id: id, time_zone: "Europe/Paris", boundary: area, requirements: null, left_out: null },
+    ...{ client_id: id, time_zone: "Europe/Paris", boundary: area, ...others },
   });
   expect(await json("set-agency", String(id), "--time-zone", "default", "--boundary", "none")).toEqual({
-    ...{ client_id: id, time_zone: null, boundary: null, requirements: null, left_out: null },
+    ...{ client_id: id, time_zone: null, boundary: null, ...others },
   });
   expect(await json("set-agency", String(id), "--boundary", await file("area.json", area))).toMatchObject({
     boundary: area,
@@ -97,6 +99,15 @@ test("a requirement file is kept with an agency, with the fields that it disallo
   const { stdout } = await harness.run("mds", "set-agency", String(id), "--requirements", path);
   expect(stdout).toMatch(/^fields left out +trips: distance$/m);
   expect(await json("set-agency", String(id), "--requirements", "none")).toMatchObject({ left_out: null });
+});
+
+test("trips of the time before an agency are given since an instant that the operator names, in the past", async () => {
+  const { client_id: id } = await json("create-agency", "Voss", "--trips-since", "2020-01-31T00:00:00Z");
+  const trips = { trips_since: "2020-01-31T00:00:00.000Z" };
+  expect(await json("set-agency", String(id), "--time-zone", "default")).toMatchObject(trips);
+  const ago = await json("set-agency", String(id), "--trips-since", "48h");
+  expect(Date.parse(String(ago["trips_since"]))).toBe(clock() - 48 * 3_600_000);
+  await expect(harness.run("mds", "set-agency", String(id), "--trips-since", "soon")).rejects.toThrow("RFC 3339");
 });
 
 test("what is no time zone, no area or no agency is refused with what to write instead", async () => {

@@ -10,7 +10,7 @@ import { answerRequirements, readRequirements, type RequirementFile } from "../f
 import { shownAddress } from "../feeds/outgoing.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
-import { option, plainName, readValue, UsageError } from "./options.ts";
+import { option, pastInstant, plainName, readValue, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
 /** `mds create-agency`, `mds set-agency` and `mds check`. */
@@ -31,14 +31,15 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
     .addOption(option("--provider-id <uuid>", "your id in MDS, for the first agency (default: a random one)", uuid))
     .addOption(option("--rate-limit <n>", rateLimits, integer(1, MAX_RATE_LIMIT)))
     .addOption(option("--time-zone <zone>", `${timeZoneAbout} (default: the system's)`, timeZone))
+    .option("--trips-since <instant>", `${tripsAbout} (default: since the log began)`)
     .option("--boundary <file>", boundaryAbout)
     .option("--requirements <url | file>", requirementsAbout)
-    .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, ...files }) => {
+    .action(async (given, { agencyId, providerId, rateLimit, timeZone: zone, tripsSince, ...files }) => {
       const name = readValue("<name>", given, plainName);
       const documents = await readDocuments(files);
       return runOnSystem(cli(), async (context) => {
         const { mode: keyKind, mds: isServed } = context.config;
-        const settings = { timeZone: zone, ...documents };
+        const settings = { timeZone: zone, tripsSince: readTripsSince(context, tripsSince), ...documents };
         const made = await createAgency(context, context.systemId, {
           ...{ name, agencyId, providerId, rateLimit, keyKind, ...settings },
         });
@@ -66,21 +67,27 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
     .description("change an agency's settings; those that you leave out stay")
     .argument("<id>", "the agency's client id")
     .addOption(option("--time-zone <zone>", `${timeZoneAbout}; \`default\`: the system's`, timeZoneOrDefault))
+    .option("--trips-since <instant>", tripsAbout)
     .option("--boundary <file>", `${boundaryAbout}; \`none\` removes it`)
     .option("--requirements <url | file>", `${requirementsAbout}; \`none\` removes it`)
-    .action(async (id, { timeZone: zone, ...files }) => {
-      if (zone === undefined && Object.keys(files).length === 0)
-        throw new UsageError("Name what to change: --time-zone, --boundary or --requirements.");
+    .action(async (id, { timeZone: zone, tripsSince, ...files }) => {
+      if (zone === undefined && tripsSince === undefined && Object.keys(files).length === 0)
+        throw new UsageError("Name what to change: --time-zone, --trips-since, --boundary or --requirements.");
       const documents = await readDocuments(files);
       return runOnSystem(cli(), async (context) => {
-        const change = { timeZone: zone === "default" ? null : zone, ...documents };
+        const change = {
+          timeZone: zone === "default" ? null : zone,
+          tripsSince: readTripsSince(context, tripsSince),
+          ...documents,
+        };
         const settings = await setAgency(context, context.systemId, id, change);
-        const { time_zone, boundary, requirements, left_out } = settings;
+        const { time_zone, trips_since, boundary, requirements, left_out } = settings;
         const isKept = (file: unknown) => (file === null ? "none" : "kept");
         return {
-          object: { client_id: id, time_zone, boundary, requirements, left_out },
+          object: { client_id: id, time_zone, trips_since, boundary, requirements, left_out },
           facts: {
             ...{ "client id": id, "time zone": time_zone ?? "the system's" },
+            "trips since": trips_since ?? "its vehicles' events are logged",
             ...{ boundary: isKept(boundary), "requirement file": isKept(requirements) },
             "fields left out": leftOutText(left_out),
           },
@@ -152,12 +159,18 @@ function answerText({ status, is_optional: isOptional, is_required: isRequired }
 type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["fields"][number];
 
 const timeZoneAbout = "the IANA time zone of its months, such as Europe/Oslo";
+const tripsAbout = "give the trips that ended since an instant, or a duration ago such as 720h";
 const boundaryAbout = "GeoJSON of its area";
 const requirementsAbout = "its requirement file, as MDS's Policy API has it";
 
 function leftOutText(fields: unknown): string {
   const lists = Object.entries((fields ?? {}) as LeftOutFields); // as `leftOutFields` makes it
   return lists.map(([list, names]) => `${list}: ${names.join(", ")}`).join("; ") || "none";
+}
+
+/** By the database's clock, not this machine's. */
+function readTripsSince({ clock }: { readonly clock: () => number }, given: string | undefined): Date | undefined {
+  return given === undefined ? undefined : readValue("--trips-since", given, pastInstant(clock()));
 }
 
 interface GivenFiles {

@@ -305,12 +305,19 @@ it("with MDS on one command gives a city a token, vehicles, their states, events
   await useMadeCity();
   env = { ...env, MDS: "on" };
   const server = await start("--speed", SPEED);
-  const command = ["--conditions=@bikeshare/source", main, "--json", "mds", "create-agency", "City"];
+  const command = [
+    "--conditions=@bikeshare/source",
+    main,
+    "--json",
+    "mds",
+    "create-agency",
+    "City",
+    "--trips-since",
+    "24h",
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, command, { env: { ...env, PORT: "" } });
   const { client_id: id, key } = JSON.parse(stdout) as { readonly client_id: string; readonly key: string };
   await untilCompleted((await total(server, COMPLETED)) + 5);
-  // As if the city had been there since yesterday: an hour is settled an hour after its end.
-  await database.db.query(statement("test.logged", "update mds_providers set logged_since = now() - interval '1 day'"));
   const { access_token: token } = (await (
     await fetch(`${server.url}/mds/token`, {
       method: "POST",
@@ -337,7 +344,7 @@ it("with MDS on one command gives a city a token, vehicles, their states, events
     )["events"],
   ];
   for (const list of lists) expect(list?.length).toBeGreaterThan(10);
-  // Of the city's past.
+  // An hour is settled an hour after its end.
   const hours = Array.from({ length: 20 }, (_, index) => new Date(Date.now() - (index + 3) * 3_600_000).toISOString());
   let trips = 0;
   for (const hour of hours)

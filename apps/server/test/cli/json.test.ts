@@ -50,7 +50,7 @@ const fields: Readonly<Record<string, string>> = {
   "keys rotate": "id key scopes expires_at rate_limit replaces replaced_key_ends_at",
   "mds check": "agency_id agency_name mds_release programs",
   "mds create-agency": "client_id name agency_id provider_id key_id key vehicles",
-  "mds set-agency": "client_id time_zone boundary requirements left_out",
+  "mds set-agency": "client_id time_zone trips_since boundary requirements left_out",
   migrate: "applied",
   "migrate plan": "steps",
   openapi: "openapi info servers tags paths webhooks components",

@@ -432,6 +432,24 @@ it("has no hours before the first agency, and none that are not over", async () 
   expect(mdsError.parse(await read("/mds/events/historical", 400)).error_description).toContain("must be given");
 });
 
+it("has the trips of before the first agency for one that the operator gives them to, without events", async () => {
+  const { app } = mds;
+  const begun = app.clock() - (app.clock() % HOUR) - 30 * 24 * HOUR;
+  const at = (minutes: number) => new Date(begun + minutes * 60_000).toISOString();
+  await upsertBikes(app, app.systemId, [{ item: { id: "early", station_id: "A" } }]);
+  await startRides(app, app.systemId, [
+    { item: { id: "early", bike_id: "early", started_at: at(0), start_station_id: "A" } },
+  ]);
+  await endRides(app, app.systemId, [{ item: { id: "early", ended_at: at(10), end_station_id: "B" } }]);
+  const other = await mds.agency({ tripsSince: new Date(begun) });
+  const hour = hourOf(begun);
+  const given = await mds.get(`/mds/trips?end_time=${hour}`, other.key.key);
+  expect(mdsTrips.parse(await given.json()).trips).toHaveLength(1);
+  expect((await mds.get(`/mds/trips?end_time=${hourOf(begun - HOUR)}`, other.key.key)).status).toBe(404);
+  expect((await mds.get(`/mds/events/historical?event_time=${hour}`, other.key.key)).status).toBe(404);
+  await read(`/mds/trips?end_time=${hour}`, 404);
+});
+
 it("names no endpoint that it does not serve", () => {
   expect(Object.keys(mdsContract)).toEqual([
     "token",

@@ -213,7 +213,7 @@ function GivenInWords({ agency }: OfAgency) {
       </ul>
       <p>
         Not who rides, and no positions under way. Events since <Time at={agency.logged_since} />, each kept for{" "}
-        {agency.kept_days} days.
+        {agency.kept_days} days. Trips since <Time at={agency.trips_since} />.
       </p>
       {leftOut.length > 0 && <p>Left out, because its requirement file disallows it: {leftOut.join(", ")}.</p>}
     </>

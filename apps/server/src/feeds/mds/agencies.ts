@@ -16,6 +16,8 @@ import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 export interface AgencyChange {
   /** An IANA name in which its months begin; null: the system's time zone. */
   readonly timeZone?: string | null | undefined;
+  /** The trips that ended from then on are given; null: those since its vehicles' events are. */
+  readonly tripsSince?: Date | null | undefined;
   /** The area that it is responsible for; null: it names none. */
   readonly boundary?: MultiPolygon | null | undefined;
   /** Its requirement file; null: none is kept. */
@@ -92,23 +94,32 @@ export async function setAgency(
     const settings = changed(before, change, await providerIdOf(tx, systemId));
     await updateAgencySettings(tx, systemId, partnerId, settings);
     // Areas and files are too long for the log.
-    const { time_zone, boundary, requirements, left_out } = settings;
-    const detail = { time_zone, boundary: boundary !== null, requirements: requirements !== null, left_out };
+    const { time_zone, trips_since, boundary, requirements, left_out } = settings;
+    const detail = {
+      time_zone,
+      trips_since,
+      boundary: boundary !== null,
+      requirements: requirements !== null,
+      left_out,
+    };
     await insertActOf(context, tx, { systemId, action: "agency.changed", subject: partnerId, detail });
     return settings;
   });
 }
 
-const NO_SETTINGS: AgencySettings = { time_zone: null, boundary: null, requirements: null, left_out: null };
+const NO_SETTINGS: AgencySettings = {
+  ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
+};
 
 function changed(
   before: AgencySettings,
-  { timeZone, boundary, requirements }: AgencyChange,
+  { timeZone, tripsSince, boundary, requirements }: AgencyChange,
   providerId: string | undefined,
 ): AgencySettings {
   return {
     ...before,
     ...(timeZone !== undefined && { time_zone: timeZone }),
+    ...(tripsSince !== undefined && { trips_since: tripsSince }),
     ...(boundary !== undefined && { boundary }),
     ...(requirements !== undefined && {
       requirements,

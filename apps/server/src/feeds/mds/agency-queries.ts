@@ -3,22 +3,25 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
 /** What the operator sets of an agency. */
-export type AgencySettings = Pick<Tables["agencies"], "time_zone" | "boundary" | "requirements" | "left_out">;
+export type AgencySettings = Pick<
+  Tables["agencies"],
+  "time_zone" | "trips_since" | "boundary" | "requirements" | "left_out"
+>;
 
 const insertRow = statement(
   "mds.insertAgency",
-  `insert into agencies (system_id, partner_id, agency_id, time_zone, boundary, requirements, left_out)
-   values ($1, $2, $3, $4, $5, $6, $7)`,
+  `insert into agencies (system_id, partner_id, agency_id, time_zone, trips_since, boundary, requirements, left_out)
+   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 
 const findSettings = statement(
   "mds.findAgencySettings",
-  "select time_zone, boundary, requirements, left_out from agencies where system_id = $1 and partner_id = $2",
+  "select time_zone, trips_since, boundary, requirements, left_out from agencies where system_id = $1 and partner_id = $2",
 );
 
 const updateSettings = statement(
   "mds.updateAgencySettings",
-  `update agencies set time_zone = $3, boundary = $4, requirements = $5, left_out = $6
+  `update agencies set time_zone = $3, trips_since = $4, boundary = $5, requirements = $6, left_out = $7
    where system_id = $1 and partner_id = $2`,
 );
 
@@ -51,9 +54,9 @@ export async function updateAgencySettings(
   await tx.query(updateSettings, [systemId, partnerId, ...parameters(settings)]);
 }
 
-function parameters({ time_zone, boundary, requirements, left_out }: AgencySettings): unknown[] {
+function parameters({ time_zone, trips_since, boundary, requirements, left_out }: AgencySettings): unknown[] {
   const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
-  return [time_zone, json(boundary), json(requirements), json(left_out)];
+  return [time_zone, trips_since, json(boundary), json(requirements), json(left_out)];
 }
 
 /** Vehicles in a state, and how many of them lack a fact. */

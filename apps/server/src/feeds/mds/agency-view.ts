@@ -41,11 +41,12 @@ export async function viewAgency(
   const timeZone = agency.time_zone ?? (await timeZoneOfSystem(db, systemId));
   const file = settings.requirements === null ? ownRequirements() : readRequirements(settings.requirements);
   const reads = await readsOf(db, systemId, partnerId);
-  const months = await listMonths(db, { since, until: new Date(now), timeZone, limit: SHOWN_MONTHS });
+  const tripsSince = agency.trips_since ?? since;
+  const months = await listMonths(db, { since: tripsSince, until: new Date(now), timeZone, limit: SHOWN_MONTHS });
   return {
     ...{ agency_id: agency.agency_id, provider_id: agency.provider_id, is_served: mds, url: `${baseUrl()}/mds` },
     ...{ time_zone: timeZone, has_own_time_zone: agency.time_zone !== null, has_boundary: settings.boundary !== null },
-    ...{ logged_since: since.toISOString(), kept_days: VEHICLE_EVENT_DAYS },
+    ...{ logged_since: since.toISOString(), trips_since: tripsSince.toISOString(), kept_days: VEHICLE_EVENT_DAYS },
     has_requirements: settings.requirements !== null,
     requirements: answerRequirements(file, agency.provider_id),
     vehicles: await vehiclesOf(db, systemId),

@@ -6,7 +6,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { LeftOutFields } from "./left-out.rules.ts";
 
 /** An agency, and the provider of its system. */
-export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id" | "time_zone"> {
+export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id" | "time_zone" | "trips_since"> {
   /** The fields that its requirement file disallows, by endpoint. */
   readonly left_out: LeftOutFields | null;
   readonly provider_id: string;
@@ -16,7 +16,7 @@ export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agen
 
 const findAgencyRow = statement(
   "mds.findAgency",
-  `select agency.partner_id, agency.agency_id, agency.time_zone, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
+  `select agency.partner_id, agency.agency_id, agency.time_zone, agency.trips_since, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
    from agencies agency join mds_providers provider on provider.system_id = $1
    where agency.system_id = $1 and agency.partner_id = $2`,
 );

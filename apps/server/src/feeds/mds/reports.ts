@@ -27,12 +27,12 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
   // PostgreSQL knows no year 0.
   if (month === undefined || month < "0001") throw serviceError("not_found", "report");
   const { filtered, clock } = context;
-  const { whose, loggedSince } = agency;
+  const { whose, tripsSince } = agency;
   const timeZone = agency.timeZone ?? (await filtered.read(whose, (db) => timeZoneOfSystem(db, whose.systemId)));
   const days = await filtered.read(whose, (db) => listReportDays(db, whose.systemId, timeZone, `${month}-01`));
   const end = days.at(-1)?.to.getTime() ?? 0;
   const text = (at: number) => new Date(at).toISOString();
-  if (end <= loggedSince) throw serviceError("not_found", "monthBefore", { since: text(loggedSince) });
+  if (end <= tripsSince) throw serviceError("not_found", "monthBefore", { since: text(tripsSince) });
   if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: text(end + SETTLE_MS) });
   const counts: TripCount[] = [];
   for (const day of days) counts.push(...(await tripsOfDay(context, agency, timeZone, day)));

@@ -40,6 +40,8 @@ export interface Agency extends RecordContext {
   readonly whose: ListReader;
   readonly agencyId: string;
   readonly loggedSince: number;
+  /** The trips that ended from then on are given. */
+  readonly tripsSince: number;
   /** Where its months begin; null: in the system's time zone. */
   readonly timeZone: string | null;
   /** The fields that it may not be given. */
@@ -55,6 +57,7 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
     agencyId: row.agency_id,
     providerId: row.provider_id,
     loggedSince: row.logged_since.getTime(),
+    tripsSince: (row.trips_since ?? row.logged_since).getTime(),
     timeZone: row.time_zone,
     leftOut: row.left_out ?? {},
     uuid: namesOf(row.namespace),
@@ -163,6 +166,7 @@ export function eventsOfHour(
   hour: number,
 ): Promise<SettledHour<EventRow> | undefined> {
   return settledHour(reads, agency, hour, {
+    since: agency.loggedSince,
     state: findStateOfHour,
     list: (db, systemId, span, last: EventRow | undefined) =>
       listEvents(db, systemId, span, last ?? { at: span.from, id: FIRST_ID }, BATCH_SIZE),
@@ -176,6 +180,7 @@ export function tripsOfHour(
   hour: number,
 ): Promise<SettledHour<TripRow> | undefined> {
   return settledHour(reads, agency, hour, {
+    since: agency.tripsSince,
     state: findStateOfTrips,
     list: (db, systemId, span, last: TripRow | undefined) =>
       listTrips(db, systemId, span, last ?? { ended_at: span.from, id: "" }, BATCH_SIZE),
@@ -215,9 +220,9 @@ async function settledHour<Row>(
   reads: AgencyReads,
   agency: Agency,
   hour: number,
-  statements: HourReads<Row>,
+  { since, ...statements }: HourReads<Row> & { readonly since: number },
 ): Promise<SettledHour<Row> | undefined> {
-  if (!isSettled(hour, { now: reads.clock(), since: agency.loggedSince })) return undefined;
+  if (!isSettled(hour, { now: reads.clock(), since })) return undefined;
   return hourOf(reads, agency, hour, statements);
 }
 

@@ -7,6 +7,7 @@ export interface Tables {
     readonly partner_id: string;
     readonly agency_id: string;
     readonly time_zone: string | null;
+    readonly trips_since: Date | null;
     readonly boundary: unknown;
     readonly requirements: unknown;
     readonly left_out: unknown;
@@ -919,7 +920,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
-  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid", time_zone: "text", boundary: "json", requirements: "json", left_out: "json" },
+  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid", time_zone: "text", trips_since: "timestamptz", boundary: "json", requirements: "json", left_out: "json" },
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
