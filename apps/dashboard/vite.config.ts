@@ -14,7 +14,7 @@ const CHUNKS = [
     test: /dashboard\/src\/([^/]+\.|(api|components(?!\/(bytes|chart|filters|instant|map|pager|pick|sparkline))|layout(?!\/shortcuts)|session)\/|pages\/([^/]+\.|gbfs\/feed-check))|contract\/src\/alert-words|@tanstack|^\0/,
   },
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
-  { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page/ },
+  { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page|\/audit\/act-columns/ },
   { name: "chart", test: /\/components\/chart/ },
   // The time that charts show: pages of requests and deliveries have it without a city.
   { name: "range", test: /\/pages\/(city\/(range|times)|requests\/requests-over-time)/ },
@@ -24,7 +24,7 @@ const CHUNKS = [
   { name: "stations", test: /\/pages\/(city\/(map-page|rewind)|stations\/)/ },
   { name: "station", test: /\/pages\/(city\/station|agency)/ },
   { name: "fleet", test: /\/pages\/operator\/(fleet|item-timeline|reservation|end-rides)/ },
-  { name: "audit", test: /\/pages\/audit\// },
+  { name: "audit-and-small", test: /\/pages\/(audit|reference)\/|operator\/endpoints-page/ },
   { name: "data", test: /\/pages\/(imports|exports)\// },
   { name: "feeds", test: /\/pages\/operator\/(feed|alerts)/ },
   { name: "attempt", test: /\/pages\/deliveries\/(attempt|body|words|phases)/ },

@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { chromium } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { findChromium } from "../test/browser/chromium.ts";
 import { callAs } from "../test/browser/console-client.ts";
 import { environment } from "../test/browser/service.ts";
@@ -116,6 +116,18 @@ async function failedDelivery(
   throw new Error("the sample city has sent no webhook");
 }
 
+/** Waits until the city's past is summed: today is compared with the weeks before, and stations with their rides. */
+async function sumsOf(page: Page): Promise<void> {
+  await page.getByText(/usually [\d,]+ by now, [\d,]+ a week ago/).waitFor();
+  // The page reads the week's sums once in some minutes.
+  await page.reload();
+  await page.getByText(/usually [\d,]+ by now, [\d,]+ a week ago/).waitFor();
+  await page
+    .getByText(/^\d+ rides? usually$/)
+    .first()
+    .waitFor();
+}
+
 async function takePicture(name: string, theme: "light" | "dark", cookie: string, address: string): Promise<void> {
   const context = await browser.newContext({
     viewport: WINDOW,
@@ -132,8 +144,7 @@ async function takePicture(name: string, theme: "light" | "dark", cookie: string
   await page.goto(address);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
-  if (name.startsWith("city"))
-    await page.getByRole("region", { name: "Empty and full stations" }).getByRole("link").first().waitFor();
+  if (name.startsWith("city")) await sumsOf(page);
   await page.waitForTimeout(SETTLED_MS);
   const path = join(PICTURES, `${name}.jpg`);
   await page.screenshot({ path, type: "jpeg", quality: QUALITY });

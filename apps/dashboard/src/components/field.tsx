@@ -8,6 +8,7 @@ interface FieldProps {
   readonly hint?: ComponentChildren;
   /** The error, and how to correct it. */
   readonly error?: string | undefined;
+  readonly required?: boolean | undefined;
 }
 
 /** Attributes that tie a control to its label, hint and error. */
@@ -15,6 +16,7 @@ interface ControlAttributes {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
   readonly "aria-invalid": boolean | undefined;
+  readonly "aria-required": boolean | undefined;
 }
 
 interface CustomFieldProps extends FieldProps {
@@ -22,16 +24,19 @@ interface CustomFieldProps extends FieldProps {
 }
 
 /** A label, a control, its hint and its error. `TextField` and `SelectField` use it. */
-export function Field({ label, hint, error, children }: CustomFieldProps) {
+export function Field({ label, hint, error, required, children }: CustomFieldProps) {
   const id = useId();
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id} data-required={required}>
+        {label}
+      </label>
       {children({
         id,
         "aria-describedby": described.length > 0 ? described.join(" ") : undefined,
         "aria-invalid": error === undefined ? undefined : true,
+        "aria-required": required,
       })}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="field-hint">
@@ -56,7 +61,6 @@ interface TextFieldProps extends FieldProps {
   readonly name?: string;
   readonly autocomplete?: string;
   readonly placeholder?: string;
-  readonly required?: boolean;
   readonly inputMode?: "numeric" | "text";
   readonly maxLength?: number;
   /** For ids, addresses and secrets. */
@@ -64,11 +68,11 @@ interface TextFieldProps extends FieldProps {
 }
 
 export function TextField(props: TextFieldProps) {
-  const { label, hint, error, value, onInput, type = "text", monospace = false } = props;
+  const { label, hint, error, required, value, onInput, type = "text", monospace = false } = props;
   // The types of elements want each kind on its own; all are boxes with a text.
   const kind = { type } as { readonly type: "text" };
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field label={label} hint={hint} error={error} required={required}>
       {(control) => (
         <input
           {...control}
@@ -78,7 +82,7 @@ export function TextField(props: TextFieldProps) {
           name={props.name}
           autocomplete={props.autocomplete}
           placeholder={props.placeholder}
-          required={props.required}
+          required={required}
           inputMode={props.inputMode}
           maxLength={props.maxLength}
           spellcheck={false}

@@ -102,6 +102,7 @@ it("an operator rewinds the map, sees how it was, and comes back to now", async 
   const slider = page.getByRole("slider", { name: "Time of day" });
   await slider.waitFor();
   await expect.poll(() => slider.getAttribute("aria-valuetext")).toBe("Now");
+  const length = (await slider.boundingBox())?.width;
   const at = new Date(Date.now() - 1_000).toISOString();
   await open(`/operator/map?station=station-1&at=${at.slice(0, 16)}Z`);
   await page
@@ -109,6 +110,7 @@ it("an operator rewinds the map, sees how it was, and comes back to now", async 
     .or(page.getByText("begins"))
     .first()
     .waitFor();
+  expect((await slider.boundingBox())?.width).toBe(length);
   await page.getByRole("button", { name: "Back to now" }).click();
   await expect.poll(() => page.url()).not.toContain("at=");
   await page.getByRole("slider", { name: /^Bikes today/ }).waitFor();

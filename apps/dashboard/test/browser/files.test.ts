@@ -51,6 +51,9 @@ it("an operator imports last month by dropping a file, sees what would be import
   await page.getByRole("button", { name: "Undo the import" }).click();
   await page.getByText("undone", { exact: true }).first().waitFor();
   await open("/operator/imports");
+  await page.getByText("The import of 2026-02.csv was undone").waitFor();
+  await page.getByText("25 of its 25 rides are removed.").waitFor();
+  expect(await page.getByText("are imported").count()).toBe(0);
   await box.waitFor();
 });
 

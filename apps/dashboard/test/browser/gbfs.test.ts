@@ -33,6 +33,12 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await page.getByRole("heading", { name: "What planners miss" }).waitFor();
   await page.getByRole("link", { name: "Pricing plans" }).click();
   await page.getByRole("link", { name: "Add a pricing plan" }).click();
+  // All that is missing is named at once, and the first of it has the focus.
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect.poll(() => page.getByText(/^Must be given/).count()).toBe(6);
+  const idField = page.getByLabel("Id", { exact: true });
+  await expect.poll(() => idField.evaluate((field) => field === document.activeElement)).toBe(true);
+  await inspect(page, "gbfs-plan-missing");
   await page.getByLabel("Id", { exact: true }).fill("single");
   await page.getByLabel("Name", { exact: true }).fill("Single ride");
   await page.getByLabel("Currency").fill("eur");
@@ -46,9 +52,10 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await inspect(page, "gbfs-plan-new");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("cell", { name: "€1.00 for the ride, €0.10 a minute from minute 30." }).waitFor();
+  await page.getByText("No vehicle type uses this plan yet").waitFor();
   await inspect(page, "gbfs-plans");
 
-  await page.getByRole("tab", { name: "Vehicle types" }).click();
+  await page.getByRole("link", { name: "Set it" }).click();
   await page.getByRole("link", { name: "Add a vehicle type" }).click();
   await page.getByLabel("Id", { exact: true }).fill("ebike");
   await page.getByLabel("Name", { exact: true }).fill("E-bike");
@@ -60,6 +67,11 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("cell", { name: "60,000 m" }).waitFor();
   await inspect(page, "gbfs-types");
+  await page.getByRole("tab", { name: "Pricing plans" }).click();
+  await page
+    .getByRole("row", { name: /Single ride/ })
+    .getByText("E-bike")
+    .waitFor();
 
   await page.getByRole("tab", { name: "Facts" }).click();
   await page.getByLabel("Feed contact").fill("feeds@bikes.example");

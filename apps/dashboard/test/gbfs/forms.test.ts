@@ -1,6 +1,6 @@
 import { type FactKind, factKinds, type Facts } from "@bikeshare/contract/facts";
 import { expect, test } from "vitest";
-import { draftOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
+import { draftOf, unreadyOf, valueOf } from "../../src/pages/gbfs/form-values.ts";
 import { zonesFrom } from "../../src/pages/gbfs/geojson.ts";
 import { priceInWords } from "../../src/pages/gbfs/price-in-words.ts";
 import { lookOf, ruleInWords } from "../../src/pages/gbfs/zone-rules.ts";
@@ -45,6 +45,16 @@ test("an input that is emptied says nothing, and a number that is none goes to t
   ]);
   expect(valueOf(price.type, "two")).toBe("two");
   expect(valueOf(price.type, "  ")).toBeUndefined();
+});
+
+test("all required facts that are missing, and all numbers that are none, are found at once", () => {
+  const pathsOf = (published: object, drafts: object) =>
+    unreadyOf(factKinds.pricing_plan, published as Record<string, unknown>, drafts as Record<string, unknown>).map(
+      ({ path }) => path,
+    );
+  expect(pathsOf({}, {})).toEqual(["name", "currency", "price", "is_taxable", "description"]);
+  const drafts = { name: [{ text: "Ride", language: "en" }], price: "two", reservation_price_per_min: "0,1" };
+  expect(pathsOf({ currency: "EUR" }, drafts)).toEqual(["price", "is_taxable", "description"]);
 });
 
 test("zones are read from what drawing programs write, and from GBFS", () => {

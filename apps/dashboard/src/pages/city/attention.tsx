@@ -10,6 +10,10 @@ const SHOWN = 8;
 const WEEK_HOURS = 7 * 24;
 const HOUR_MS = 3_600_000;
 
+/** What is said of riders beside a station. */
+const RIDERS_HELP =
+  "Usually: rides that begin at an empty station, or end at a full one, in as long a time, by the mean of the last seven days.";
+
 /** A station where riders find no bike, or no dock. */
 export interface TroubledStation {
   readonly id: string;
@@ -76,7 +80,7 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
                 )}
               </span>
               {riders !== undefined && (
-                <span class="troubled-riders">
+                <span class="troubled-riders" title={RIDERS_HELP}>
                   {riders === 0 ? "less than 1 ride usually" : `${riders} ${riders === 1 ? "ride" : "rides"} usually`}
                 </span>
               )}
@@ -84,6 +88,7 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
           ))}
         </ol>
       )}
+      {troubled.some(({ riders }) => riders !== undefined) && <p class="muted">{RIDERS_HELP}</p>}
       {rest > 0 && (
         <p>
           {rest.toLocaleString("en")} more:{" "}

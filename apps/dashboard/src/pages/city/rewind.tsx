@@ -83,7 +83,10 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
       />
       <output class="rewind-time">{text}</output>
       <DayChooser day={day} timeZone={timeZone} onChange={onChange} />
-      {at !== undefined && <Button onClick={() => onChange(undefined)}>Back to now</Button>}
+      {/* Always there, so that the slider keeps its length under the hand. */}
+      <Button disabled={at === undefined} onClick={() => onChange(undefined)}>
+        Back to now
+      </Button>
     </div>
   );
 }

@@ -201,7 +201,9 @@ function WeekGrid({ cells, measure }: { readonly cells: StationWeek["data"]; rea
   const highest = most ?? Math.max(1, ...cells.map((cell) => cell[measure] ?? 0));
   return (
     <table class={`week-grid week-${tone}`}>
-      <caption class="visually-hidden">{label}, the mean of the last eight weeks, by weekday and hour</caption>
+      <caption>
+        {label} in each hour, the mean of the last eight weeks. The darkest: {Math.round(highest * 10) / 10} {unit}.
+      </caption>
       <thead>
         <tr>
           <td />

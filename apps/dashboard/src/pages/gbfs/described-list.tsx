@@ -1,5 +1,5 @@
 import type { FactKind } from "@bikeshare/contract/facts";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, ComponentProps } from "preact";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { Button, ButtonLink } from "../../components/button.tsx";
@@ -14,6 +14,7 @@ import { useAction } from "../use-action.ts";
 import { FactForm } from "./fact-form.tsx";
 import { shortText } from "./fact-input.tsx";
 import { type DescribedThing, removeFacts, useDescribed } from "./facts-data.ts";
+import { useFactError } from "./form-context.ts";
 
 interface DescribedListProps<Kind extends FactKind> {
   readonly access: Access;
@@ -147,17 +148,21 @@ function NewThing({ access, kind, view, noun, url, idHint, taken }: NewThingProp
         isNew
         onSaved={() => url.filter({ new: "" })}
         before={
-          <TextField
-            label="Id"
+          <IdField
             hint={idHint}
             value={id}
             onInput={setId}
-            monospace
-            required
             error={isTaken ? `There is a ${noun} with this id: open it in the list` : undefined}
           />
         }
       />
     </section>
+  );
+}
+
+function IdField({ error, ...props }: Pick<ComponentProps<typeof TextField>, "hint" | "value" | "onInput" | "error">) {
+  const missing = useFactError("id");
+  return (
+    <TextField {...props} label="Id" monospace required error={error ?? (props.value === "" ? missing : undefined)} />
   );
 }

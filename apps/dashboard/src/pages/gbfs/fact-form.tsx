@@ -12,7 +12,7 @@ import { useAction } from "../use-action.ts";
 import { FactInput } from "./fact-input.tsx";
 import { readFacts, setFacts, useChoices, useDescribed, useDescribedOne } from "./facts-data.ts";
 import { type FactError, FormContext, refusalOf } from "./form-context.ts";
-import { draftOf, valueOf } from "./form-values.ts";
+import { draftOf, unreadyOf, valueOf } from "./form-values.ts";
 
 type Origins = DescribedFactsOfKind["from"];
 type Drafts = Readonly<Record<string, unknown>>;
@@ -48,14 +48,14 @@ function LoadedForm(props: FactFormProps) {
 
 function FilledForm(props: FilledProps) {
   const { access, before, actions } = props;
-  const { described, drafts, setDrafts, error, isPending, save } = useFactForm(props);
+  const { described, drafts, setDrafts, errors, isPending, save } = useFactForm(props);
   const form = useRef<HTMLDivElement>(null);
-  const context = useFormContext(access.systemId, error);
-  useEffect(() => focusWrong(form.current), [error]);
+  const context = useFormContext(access.systemId, errors);
+  useEffect(() => focusWrong(form.current), [errors]);
   return (
     <FormContext.Provider value={context}>
       <div ref={form} class="fact-form">
-        <Form onSubmit={save}>
+        <Form onSubmit={save} isChecked>
           <fieldset disabled={!access.canChange} class="stack">
             {before}
             <Sections
@@ -89,7 +89,7 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
   const facts: Facts = factKinds[kind];
   const [described, setDescribed] = useState(props.described);
   const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
-  const [error, setError] = useState<FactError>();
+  const [errors, setErrors] = useState<readonly FactError[]>([]);
   const { run, isPending } = useAction();
   const show = (now: DescribedFactsOfKind, typed: Drafts) => {
     setDescribed(now);
@@ -107,13 +107,18 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
   };
   const save = () =>
     void run(async () => {
-      const failure = await refusalOf(send);
-      setError(failure);
-      if (failure !== undefined) return;
+      const unready = [
+        ...(id === "" ? [{ path: "id", message: "Must be given" }] : []),
+        ...unreadyOf(facts, described.published, drafts),
+      ];
+      const refused = unready.length > 0 ? undefined : await refusalOf(send);
+      const found = refused === undefined ? unready : [refused];
+      setErrors(found);
+      if (found.length > 0) return;
       showToast("success", "Saved. The feeds show it within a minute.");
       onSaved?.();
     });
-  return { described, drafts, setDrafts, error, isPending, save };
+  return { described, drafts, setDrafts, errors, isPending, save };
 }
 
 interface SectionsProps {
@@ -129,12 +134,13 @@ function Sections({ facts, described: { own, published, from }, drafts, heading:
   return sectionsOf(facts).map(({ heading, of }) => (
     <section key={heading} class="fact-section">
       {heading !== undefined && <Heading>{heading}</Heading>}
-      {of.map(([name, { type, label, about }]) => (
+      {of.map(([name, { type, label, about, required }]) => (
         <FactInput
           key={name}
           type={type}
           path={name}
           label={label}
+          required={required}
           hint={hintOf(about, from[name], drafts[name] !== undefined)}
           draft={drafts[name]}
           published={own[name] === undefined ? published[name] : undefined}
@@ -146,13 +152,13 @@ function Sections({ facts, described: { own, published, from }, drafts, heading:
 }
 
 /** Returns what inputs of the system's facts know. */
-export function useFormContext(systemId: string, error: FactError | undefined) {
+export function useFormContext(systemId: string, errors: readonly FactError[]) {
   const [system] = useDescribed(systemId, "system").things ?? [];
   const choices = {
     pricing_plan: useChoices(systemId, "pricing_plan"),
     vehicle_type: useChoices(systemId, "vehicle_type"),
   };
-  return { error, language: system?.published.language ?? "en", choices };
+  return { errors, language: system?.published.language ?? "en", choices };
 }
 
 /** Leads to the field that was refused. */

@@ -15,6 +15,7 @@ interface FactInputProps {
   readonly path: string;
   readonly label: string;
   readonly hint?: string | undefined;
+  readonly required?: boolean | undefined;
   /** What is typed; undefined where it is not set. */
   readonly draft: unknown;
   /** What applies while it is not set. */
@@ -80,7 +81,12 @@ function LineInput(props: FactInputProps) {
   // The types of elements want each kind on its own; all are boxes with a text.
   const kind = { type: inputTypes[type.kind] ?? "text" } as { readonly type: "text" };
   return (
-    <Field label={label} hint={sentence(hintWith(hint, type.kind === "date" ? published : undefined))} error={error}>
+    <Field
+      label={label}
+      hint={sentence(hintWith(hint, type.kind === "date" ? published : undefined))}
+      error={error}
+      required={props.required}
+    >
       {(control) => (
         <>
           <input
@@ -126,7 +132,7 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
   // An id that is no longer there stays to be seen, and to be changed.
   const all = value === "" || choices.some((choice) => choice.value === value) ? choices : [...choices, plain(value)];
   return (
-    <Field label={label} hint={sentence(hint)} error={useFactError(path)}>
+    <Field label={label} hint={sentence(hint)} error={useFactError(path)} required={props.required}>
       {(control) => (
         <select {...control} class="control" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           <option value="">{applies === undefined ? "Not set" : `Not set here: ${applies}`}</option>
@@ -167,13 +173,13 @@ function YesNoInput(props: FactInputProps) {
 }
 
 /** A text in each language. */
-function TextsInput({ path, label, hint, draft, published, onChange }: FactInputProps) {
+function TextsInput({ path, label, hint, required, draft, published, onChange }: FactInputProps) {
   const { language } = useContext(FormContext);
   const applies = itemsOf(published) as readonly LocalText[];
   const unset = applies.length > 0 ? applies.map((each) => each.language) : [language];
   const rows = (draft as readonly LocalText[] | undefined) ?? unset.map((tag) => ({ text: "", language: tag }));
   return (
-    <Group label={label} hint={hint} error={useFactError(path)}>
+    <Group label={label} hint={hint} error={useFactError(path)} required={required}>
       {rows.map((each, index) => (
         <TextInput
           key={index}
@@ -360,11 +366,12 @@ interface GroupProps {
   readonly label: string;
   readonly hint?: string | undefined;
   readonly error: string | undefined;
+  readonly required?: boolean | undefined;
   readonly children: ComponentChildren;
 }
 
 /** Inputs that belong together: their label, hint and error are read out with each. */
-function Group({ label, hint, error, children }: GroupProps) {
+function Group({ label, hint, error, required, children }: GroupProps) {
   const id = useId();
   return (
     <fieldset
@@ -372,7 +379,7 @@ function Group({ label, hint, error, children }: GroupProps) {
       aria-describedby={error === undefined ? `${id}-hint` : `${id}-error`}
       data-wrong={error && "true"}
     >
-      <legend>{label}</legend>
+      <legend data-required={required}>{label}</legend>
       {hint !== undefined && (
         <p id={`${id}-hint`} class="field-hint">
           <Sentence>{hint}</Sentence>

@@ -11,21 +11,20 @@ export interface FactError {
 }
 
 interface FormContext {
-  readonly error: FactError | undefined;
+  readonly errors: readonly FactError[];
   /** The language of texts that name none. */
   readonly language: string;
   /** What ids of a kind may refer to. */
   readonly choices: { readonly [Kind in FactKind]?: readonly Choice[] };
 }
 
-export const FormContext = createContext<FormContext>({ error: undefined, language: "en", choices: {} });
+export const FormContext = createContext<FormContext>({ errors: [], language: "en", choices: {} });
 
 /** Returns the error of a field. @param isGroup whether the fields below it show their own */
 export function useFactError(path: string, isGroup = false): string | undefined {
-  const { error } = useContext(FormContext);
-  if (error === undefined) return undefined;
-  const isWithin = error.path.startsWith(path) && /^($|[.[])/.test(error.path.slice(path.length));
-  return isWithin && (!isGroup || error.path === path) ? error.message : undefined;
+  const { errors } = useContext(FormContext);
+  const isWithin = (of: string) => of.startsWith(path) && /^($|[.[])/.test(of.slice(path.length));
+  return errors.find((error) => (isGroup ? error.path === path : isWithin(error.path)))?.message;
 }
 
 /** Returns which field the service refuses of a change, if it does. Its message begins with the field's path. */

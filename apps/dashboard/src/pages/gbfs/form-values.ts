@@ -2,7 +2,7 @@
  * What a form holds while it is filled in, and the fact that comes of it. A draft has the form of its fact, but numbers and
  * GeoJSON as they are typed, and empty inputs; the service judges what is sent.
  */
-import type { Fields, FieldType, LocalText } from "@bikeshare/contract/facts";
+import type { Facts, Fields, FieldType, LocalText } from "@bikeshare/contract/facts";
 import { multiPolygonFrom } from "./geojson.ts";
 import { fieldOf, itemsOf, jsonOf } from "./json-parts.ts";
 
@@ -55,6 +55,32 @@ export function valueOf(type: FieldType, draft: unknown): unknown {
     default:
       return typeof draft === "string" ? draft.trim() || undefined : draft;
   }
+}
+
+/** What a fact is called, and what is wrong with it. */
+interface Unready {
+  readonly path: string;
+  readonly message: string;
+}
+
+/**
+ * Returns all that can be seen to be wrong before the service is asked, which names one thing at a time.
+ * @param published what applies of the facts that are not typed
+ */
+export function unreadyOf(
+  facts: Facts,
+  published: Readonly<Record<string, unknown>>,
+  drafts: Readonly<Record<string, unknown>>,
+): readonly Unready[] {
+  return Object.entries(facts).flatMap(([path, { type, about, required }]) => {
+    const value = valueOf(type, drafts[path]);
+    if (required === true && (value ?? published[path]) === undefined)
+      return [{ path, message: `Must be given: ${about}` }];
+    const isNumber = type.kind === "integer" || type.kind === "number";
+    return isNumber && typeof value === "string"
+      ? [{ path, message: `Cannot be "${value}": it must be a number` }]
+      : [];
+  });
 }
 
 function mapFields(fields: Fields = {}, value: unknown, map: (type: FieldType, value: unknown) => unknown): object {

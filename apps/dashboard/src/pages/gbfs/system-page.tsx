@@ -1,4 +1,6 @@
+import { Link } from "wouter-preact";
 import { Loading } from "../../components/loading.tsx";
+import { Status } from "../../components/status.tsx";
 import { type Tab, Tabs } from "../../components/tabs.tsx";
 import { lazyPart, useLazy } from "../../components/use-lazy.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
@@ -7,7 +9,8 @@ import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { DescribedList } from "./described-list.tsx";
 import { FactForm } from "./fact-form.tsx";
-import { ONLY } from "./facts-data.ts";
+import { shortText } from "./fact-input.tsx";
+import { type DescribedThing, ONLY, useDescribed } from "./facts-data.ts";
 import { NextSteps } from "./next-steps.tsx";
 import { priceInWords } from "./price-in-words.ts";
 import { PublishedView } from "./published-view.tsx";
@@ -58,6 +61,11 @@ function LazyZones({ access }: ViewProps) {
 }
 
 function PricingPlansView({ access }: ViewProps) {
+  const { things: types } = useDescribed(access.systemId, "vehicle_type");
+  const usersOf = (plan: string) =>
+    types?.filter(
+      ({ published: { default_pricing_plan_id: id, pricing_plan_ids: ids = [] } }) => id === plan || ids.includes(plan),
+    );
   return (
     <DescribedList
       access={access}
@@ -66,8 +74,24 @@ function PricingPlansView({ access }: ViewProps) {
       noun="pricing plan"
       idHint="Short and lasting, such as single-ride"
       empty="Without one, some planners show none of your bikes."
-      columns={[{ id: "price", title: "Price", cell: ({ published }) => priceInWords(published) }]}
+      columns={[
+        { id: "price", title: "Price", cell: ({ published }) => priceInWords(published) },
+        { id: "types", title: "Vehicle types", cell: ({ id }) => <Users types={usersOf(id)} /> },
+      ]}
     />
+  );
+}
+
+/** The vehicle types that a plan applies to. */
+function Users({ types }: { readonly types: readonly DescribedThing<"vehicle_type">[] | undefined }) {
+  const url = useUrlState();
+  if (types === undefined) return null;
+  if (types.length > 0) return types.map(({ id, published }) => shortText(published.name) ?? id).join(", ");
+  return (
+    <>
+      <Status tone="warning">No vehicle type uses this plan yet</Status>{" "}
+      <Link href={url.link("/operator/systems", { view: "types" })}>Set it</Link>
+    </>
   );
 }
 

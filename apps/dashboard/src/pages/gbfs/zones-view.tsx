@@ -43,7 +43,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
   // All zones are saved together: those that were shown when one was opened.
   const [opened, setOpened] = useState<{ readonly index: number; readonly of: typeof described }>();
   const close = () => setOpened(undefined);
-  const context = useFormContext(systemId, refused);
+  const context = useFormContext(systemId, refused ? [refused] : []);
   const current = opened?.of.published.features?.[opened.index];
   return (
     <FormContext.Provider value={context}>

@@ -22,23 +22,15 @@ import { type Access, useOperatorAccess } from "../../session/session.ts";
 import { actColumns } from "../audit/act-columns.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { useAction } from "../use-action.ts";
+import { useImport } from "./import-data.ts";
 import { createdText, ImportStatus } from "./import-status.tsx";
-
-/** An import that changes is read again so often. */
-const POLL_INTERVAL_MS = 2_000;
 
 /** The operator's page of one import: its actor, its problems, and the action that undoes it. */
 export function ImportPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
   const { id } = useParams<{ id: string }>();
-  const systemId = access?.systemId ?? "";
-  const { data, error, refetch } = useQuery({
-    queryKey: ["import", systemId, id],
-    queryFn: ({ signal }) => api.imports.get({ params: { system_id: systemId, id }, signal }),
-    enabled: access !== undefined,
-    refetchInterval: ({ state }) => (isChanging(state.data?.import) ? POLL_INTERVAL_MS : false),
-  });
+  const { data, error, refetch } = useImport(access?.systemId ?? "", id);
   if (access === undefined) return <NotFoundPage />;
   if (data === undefined)
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
@@ -70,10 +62,6 @@ export function ImportPage() {
       </section>
     </div>
   );
-}
-
-function isChanging(imported: ShownImport | undefined): boolean {
-  return imported?.status === "running" || imported?.status === "undoing";
 }
 
 function Progress({ imported }: { readonly imported: ShownImport }) {

@@ -9,6 +9,7 @@ import { showToast } from "../../components/toast.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
 import { useAction } from "../use-action.ts";
+import { useImport } from "./import-data.ts";
 import { isUnderWay, sendFile, type Sending, sendingKey, stopSending, type UploadActions } from "./send-file.ts";
 import { TrialResult } from "./trial-result.tsx";
 import "./upload.css";
@@ -140,7 +141,7 @@ interface StepProps {
 function Step({ systemId, upload, sending, actions }: StepProps) {
   const { state, file_name: name } = upload;
   if (state === "tried") return <TrialResult systemId={systemId} upload={upload} actions={actions} />;
-  if (state === "done") return <Done upload={upload} />;
+  if (state === "done") return <Done systemId={systemId} upload={upload} />;
   if (state === "failed")
     return (
       <Notice tone="danger" title={`${name} was not imported`} actions={<ImportLink id={upload.import_id} />}>
@@ -154,10 +155,10 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
 const BEGUN_SHARE = 0.25;
 
 /** Leads to the page of an import; null: nothing was written. */
-function ImportLink({ id }: { readonly id: string | null }) {
+function ImportLink({ id, label = "Report and undo" }: { readonly id: string | null; readonly label?: string }) {
   const url = useUrlState();
   if (id === null) return null;
-  return <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>Report and undo</ButtonLink>;
+  return <ButtonLink href={url.link(`/operator/imports/${encodeURIComponent(id)}`)}>{label}</ButtonLink>;
 }
 
 function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
@@ -198,8 +199,25 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   );
 }
 
-function Done({ upload: { result, import_id: id, file_name: name } }: Pick<StepProps, "upload">) {
+function Done({
+  systemId,
+  upload: { result, import_id: id, file_name: name },
+}: Omit<StepProps, "sending" | "actions">) {
   const number = (n: number) => n.toLocaleString("en");
+  const { data, error } = useImport(systemId, id);
+  const now = data?.import;
+  // Said only when it is known whether it still is so.
+  if (id !== null && now === undefined && error === null) return null;
+  if (now?.status === "undone" || now?.status === "undoing")
+    return (
+      <Notice
+        tone="neutral"
+        title={`The import of ${name} ${now.status === "undone" ? "was undone" : "is being undone"}`}
+        actions={<ImportLink id={id} label="Report" />}
+      >
+        {`${number(now.removed)} of its ${number(now.created)} rides are removed.`}
+      </Notice>
+    );
   return (
     <Notice
       tone="success"

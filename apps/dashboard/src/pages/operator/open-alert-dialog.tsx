@@ -41,7 +41,7 @@ export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAler
   const [refused, setRefused] = useState<FactError>();
   const { run, isPending } = useAction();
   const form = useRef<HTMLDivElement>(null);
-  const context = useFormContext(systemId, refused);
+  const context = useFormContext(systemId, refused ? [refused] : []);
   useEffect(() => focusWrong(form.current), [refused]);
   const change = (changed: Partial<Draft>) => setWanted((held) => ({ ...held, ...changed }));
   const open = () =>
