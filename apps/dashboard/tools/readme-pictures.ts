@@ -29,6 +29,9 @@ const PATIENCE_MS = 180_000;
 /** Until charts and map are drawn, and nothing moves. */
 const SETTLED_MS = 3_000;
 
+/** Today beside the mean of several weeks, which is not that of the last one alone. */
+const COMPARED = /usually ([\d,]+) by now, (?!\1 a)[\d,]+ a week ago/;
+
 /** What `start --json` prints when it is ready. */
 interface Started {
   readonly url: string;
@@ -117,11 +120,11 @@ async function failedDelivery(
 }
 
 /** Waits until the city's past is summed: today is compared with the weeks before, and stations with their rides. */
-async function sumsOf(page: Page): Promise<void> {
-  await page.getByText(/usually [\d,]+ by now, [\d,]+ a week ago/).waitFor();
+async function waitForSums(page: Page): Promise<void> {
+  await page.getByText(COMPARED).waitFor();
   // The page reads the week's sums once in some minutes.
   await page.reload();
-  await page.getByText(/usually [\d,]+ by now, [\d,]+ a week ago/).waitFor();
+  await page.getByText(COMPARED).waitFor();
   await page
     .getByText(/^\d+ rides? usually$/)
     .first()
@@ -144,7 +147,7 @@ async function takePicture(name: string, theme: "light" | "dark", cookie: string
   await page.goto(address);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForFunction(() => document.querySelector("[aria-busy=true]") === null);
-  if (name.startsWith("city")) await sumsOf(page);
+  if (name.startsWith("city")) await waitForSums(page);
   await page.waitForTimeout(SETTLED_MS);
   const path = join(PICTURES, `${name}.jpg`);
   await page.screenshot({ path, type: "jpeg", quality: QUALITY });

@@ -31,6 +31,27 @@ it("an operator sees which stations are empty and since when, opens one beside t
   expect(page.url()).not.toContain("station=");
 });
 
+it("what is usual beside a station says of which time it is, and with what it is compared", async () => {
+  const { page, open } = await visitAs("operator viewer");
+  const operator = await callAsOperator(world);
+  const { stations } = await operator.systemSums.glance({ params });
+  const [{ id } = { id: "" }] = stations.empty.data;
+  // As after a week in which ten rides an hour began there.
+  const sums = { minutes_empty: 0, minutes_full: 0, minutes_offline: 0, bikes: null, rides_ended: 0 };
+  await page.route("**/station-sums?**", async (route) => {
+    const response = await route.fetch();
+    const all = (await response.json()) as object;
+    await route.fulfill({ response, json: { ...all, data: [{ id, ...sums, rides_started: 7 * 24 * 10 }] } });
+  });
+  await open("/operator/overview");
+  const help =
+    "Usually: rides that begin at an empty station, or end at a full one, in as long a time, by the mean of the last seven days.";
+  const troubled = page.getByRole("region", { name: "Empty and full stations" });
+  await troubled.getByText(help).waitFor();
+  await expect.poll(() => troubled.getByText(/rides? usually$/).getAttribute("title")).toBe(help);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
 it("the map opens a station by a press and by the keyboard, and shows only what was chosen", async () => {
   const { page, open } = await visitAs("operator viewer");
   await open("/operator/map?availability=empty");
@@ -120,6 +141,9 @@ it("support takes a station offline and brings it back, and the audit log names 
   await closeStations(world, "station-44");
   const { page, open } = await visitAs("operator admin");
   await open("/operator/stations/station-44");
+  await page
+    .getByText("Minutes without a bike in each hour, the mean of the last eight weeks. The darkest: 60 min.")
+    .waitFor();
   await page.getByRole("button", { name: "Take it offline" }).click();
   await page.getByText("Closed: closed by the operator").waitFor();
   await page.getByRole("button", { name: "Bring it back online" }).click();
