@@ -150,6 +150,8 @@ async function resendNight(
   console: Awaited<ReturnType<typeof callAs>>,
 ): Promise<void> {
   const HOURS_LATER = 7;
+  // In the evening that is another day, of which the service, whose clock stays, has nothing to show in the chart.
+  allow(/deliveries-over-time/);
   await page.clock.setSystemTime(Date.now() + HOURS_LATER * 3_600_000);
   await page.getByRole("link", { name: "Deliveries", exact: true }).click();
   await page.getByRole("button", { name: "Failed last night" }).click();
