@@ -14,6 +14,7 @@ import {
 } from "@bikeshare/contract/mds";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe as describeThing } from "../../src/city/descriptions/service.ts";
 import { reportBikes, upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { createReservation } from "../../src/city/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/city/fleet/finish-rides.ts";
@@ -448,6 +449,22 @@ it("has the trips of before the first agency for one that the operator gives the
   expect((await mds.get(`/mds/trips?end_time=${hourOf(begun - HOUR)}`, other.key.key)).status).toBe(404);
   expect((await mds.get(`/mds/events/historical?event_time=${hour}`, other.key.key)).status).toBe(404);
   await read(`/mds/trips?end_time=${hour}`, 404);
+});
+
+it("says what moves a vehicle, and its shape, as the operator describes its type", async () => {
+  const { app } = mds;
+  await describeThing({ ...app, actor: "test" }, app.systemId, "vehicle_type", "cargo", {
+    ...{ form_factor: "cargo_bicycle", propulsion_type: "electric_assist", max_range_meters: 50_000 },
+  });
+  await upsertBikes(app, app.systemId, [{ item: { id: "cargo", station_id: "B", vehicle_type_id: "cargo" } }]);
+  const { vehicles } = mdsVehicles.parse(await read("/mds/vehicles"));
+  expect(vehicles).toContainEqual(
+    expect.objectContaining({ vehicle_type: "cargo_bicycle", propulsion_types: ["electric_assist"] }),
+  );
+  const { stops } = (await read("/mds/stops")) as { readonly stops: readonly Record<string, unknown>[] };
+  expect(stops.map((stop) => stop["num_vehicles_available"])).toContainEqual(
+    expect.objectContaining({ cargo_bicycle: 1 }),
+  );
 });
 
 it("names no endpoint that it does not serve", () => {

@@ -1,6 +1,7 @@
 import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 /** What the operator sets of an agency. */
 export type AgencySettings = Pick<
@@ -73,10 +74,10 @@ const countStates = statement(
   "mds.countStates",
   `select b.vehicle_state as state, count(*)::int as vehicles,
      count(*) filter (where coalesce((b.last_event::json ->> 'lat')::double precision, s.lat) is null)::int as nowhere,
-     count(*) filter (where t.form_factor is null)::int as untyped
+     count(*) filter (where ${FORM_FACTOR} is null)::int as untyped
    from bikes b
    left join stations s on s.system_id = $1 and s.id = b.last_event::json ->> 'station_id'
-   left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id
+   ${joinType("b.vehicle_type_id")}
    where b.system_id = $1 and b.last_event is not null
    group by b.vehicle_state order by vehicles desc, state`,
 );

@@ -50,7 +50,7 @@ export async function viewAgency(
     has_requirements: settings.requirements !== null,
     requirements: answerRequirements(file, agency.provider_id),
     vehicles: await vehiclesOf(db, systemId),
-    hours: hoursUntil(now, since.getTime(), reads),
+    hours: hoursUntil(now, Math.min(since.getTime(), tripsSince.getTime()), reads),
     months: months.map(({ month, ends_at: end }) => ({ month, status: end.getTime() + SETTLE_MS > now ? 404 : 200 })),
     reads: reads.slice(0, SHOWN_READS),
   };

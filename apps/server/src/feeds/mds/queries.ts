@@ -4,6 +4,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { LeftOutFields } from "./left-out.rules.ts";
+import { FORM_FACTOR, joinType, PROPULSION_TYPE } from "./type-sql-fragments.ts";
 
 /** An agency, and the provider of its system. */
 export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id" | "time_zone" | "trips_since"> {
@@ -75,10 +76,10 @@ const event = "b.last_event::json";
 const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.lat, b.lon,
   b.reported_position_at as position_at, b.battery_percent,
   coalesce((${event} ->> 'lat')::double precision, s.lat) as event_lat,
-  coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon, t.form_factor, t.propulsion_type`;
+  coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon, ${FORM_FACTOR} as form_factor, ${PROPULSION_TYPE} as propulsion_type`;
 const from = `from bikes b
   left join stations s on s.system_id = $1 and s.id = ${event} ->> 'station_id'
-  left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id`;
+  ${joinType("b.vehicle_type_id")}`;
 
 // A vehicle that left is listed until a time after it did.
 const listRows = (name: string, states: string, condition = "") =>

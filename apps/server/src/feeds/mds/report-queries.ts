@@ -1,5 +1,6 @@
 import type { Queryable, QueryRunner } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 /** A local day, with the trips that were counted of it last. */
 export interface DayRow {
@@ -39,8 +40,8 @@ const listDayRows = statement(
 
 const countDay = statement(
   "mds.countTripsOfDay",
-  `select r.special_group, t.form_factor, count(*)::int as n
-   from rides r left join vehicle_types t on t.system_id = $1 and t.id = r.vehicle_type_id
+  `select r.special_group, ${FORM_FACTOR} as form_factor, count(*)::int as n
+   from rides r ${joinType("r.vehicle_type_id")}
    where r.system_id = $1 and r.started_at >= $2::timestamptz and r.started_at < $3::timestamptz and r.status = 'completed'
    group by 1, 2 order by 1, 2`,
 );
@@ -53,8 +54,8 @@ const keepDay = statement(
 
 const listShapes = statement(
   "mds.listShapesInOperation",
-  `select distinct t.form_factor from bikes b
-   left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id
+  `select distinct ${FORM_FACTOR} as form_factor from bikes b
+   ${joinType("b.vehicle_type_id")}
    where b.system_id = $1 and b.last_event is not null`,
 );
 

@@ -2,6 +2,7 @@ import { STATES_IN_DOCK } from "@bikeshare/rules";
 import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { QueryRunner } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
+import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 const columns = columnsOfTable("stations").only(
   ...(["id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "status", "updated_at"] as const),
@@ -30,8 +31,8 @@ const states = STATES_IN_DOCK.map((state) => `'${state}'`).join(", ");
 const isThere = "s.status <> 'removed' and s.offline_reason is distinct from 'removed_from_source'";
 const select = `select ${columns.list("s")}, case when s.counters = 'operated' then (
      select coalesce(json_agg(json_build_object('id', b.id, 'vehicle_state', b.vehicle_state,
-       'form_factor', t.form_factor, 'is_logged', b.last_event is not null) order by b.id), '[]')
-     from bikes b left join vehicle_types t on t.system_id = $1 and t.id = b.vehicle_type_id
+       'form_factor', ${FORM_FACTOR}, 'is_logged', b.last_event is not null) order by b.id), '[]')
+     from bikes b ${joinType("b.vehicle_type_id")}
      where b.system_id = $1 and b.station_id = s.id and b.vehicle_state in (${states})) end as vehicles
    from stations s where s.system_id = $1 and ${isThere}`;
 
@@ -43,7 +44,8 @@ const listIds = statement(
 );
 const listForms = statement(
   "mds.listFormFactors",
-  "select id, form_factor from vehicle_types where system_id = $1 and form_factor is not null order by id",
+  `select id, ${FORM_FACTOR} as form_factor from descriptions type
+   where system_id = $1 and kind = 'vehicle_type' and ${FORM_FACTOR} is not null order by id`,
 );
 
 /** Returns stations that are there or will be, in the order of their ids. */
