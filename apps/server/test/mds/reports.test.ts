@@ -1,5 +1,6 @@
 import { MDS_REPORT_MEDIA_TYPE, mdsError } from "@bikeshare/contract/mds";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { describe } from "../../src/city/descriptions/service.ts";
 import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
 import { endRides } from "../../src/city/fleet/finish-rides.ts";
 import { upsertPastRides } from "../../src/city/fleet/past-rides.ts";
@@ -109,4 +110,19 @@ it("asks for MDS's own media type of reports", async () => {
 it("writes into the audit log each month that an agency reads", async () => {
   const acts = await listActs(mds.app.db, mds.app.systemId, { actor: "key", limit: 10 });
   expect(acts.map(({ detail }) => detail)).toContainEqual({ endpoint: "/mds/reports", month });
+});
+
+it("tells the shapes of trips as the operator describes their types now, also of days that were counted before", async () => {
+  const { app } = mds;
+  const items = Array.from({ length: 10 }, (_, n) => {
+    const time = `${month}-25T08:00:0${n}Z`;
+    return { item: { id: `cargo${n}`, bike_id: "c", started_at: time, ended_at: time, vehicle_type_id: "cargo" } };
+  });
+  expect(await upsertPastRides(app, app.systemId, items)).toMatchObject({ failed: 0 });
+  const rowOf = async (shape: string) =>
+    (await (await get(`${month}.csv`)).text()).split("\n").find((row) => row.includes(`all_riders,null,${shape},`));
+  expect(await rowOf("cargo_bicycle")).toBeUndefined();
+  const type = { form_factor: "cargo_bicycle", propulsion_type: "human" } as const;
+  await describe({ ...app, actor: "test" }, app.systemId, "vehicle_type", "cargo", type);
+  expect(await rowOf("cargo_bicycle")).toMatch(/,10,-1$/);
 });

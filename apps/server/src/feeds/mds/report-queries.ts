@@ -10,14 +10,14 @@ export interface DayRow {
   /** The state of its rides: another one than `counted_version` means that they changed since. */
   readonly version: string;
   readonly counted_version: string | null;
-  readonly counts: readonly TripCount[] | null;
+  readonly counts: readonly DayCount[] | null;
 }
 
-/** Trips of a group of riders with a shape of vehicle. */
-export interface TripCount {
+/** Trips of a group of riders with a type of vehicle: of its id, because the operator may describe the type anew. */
+export interface DayCount {
   /** Null: no group that is counted by itself. */
   readonly special_group: string | null;
-  readonly form_factor: string | null;
+  readonly vehicle_type_id: string | null;
   readonly n: number;
 }
 
@@ -40,8 +40,7 @@ const listDayRows = statement(
 
 const countDay = statement(
   "mds.countTripsOfDay",
-  `select r.special_group, ${FORM_FACTOR} as form_factor, count(*)::int as n
-   from rides r ${joinType("r.vehicle_type_id")}
+  `select r.special_group, r.vehicle_type_id, count(*)::int as n from rides r
    where r.system_id = $1 and r.started_at >= $2::timestamptz and r.started_at < $3::timestamptz and r.status = 'completed'
    group by 1, 2 order by 1, 2`,
 );
@@ -69,8 +68,8 @@ export function countTripsOfDay(
   db: QueryRunner,
   systemId: string,
   { from, to }: Pick<DayRow, "from" | "to">,
-): Promise<TripCount[]> {
-  return db.query<TripCount>(countDay, [systemId, from, to]);
+): Promise<DayCount[]> {
+  return db.query<DayCount>(countDay, [systemId, from, to]);
 }
 
 /** Keeps what was counted of a day. */

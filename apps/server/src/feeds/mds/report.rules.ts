@@ -1,8 +1,16 @@
 import { mdsReportRow, mdsSpecialGroups, type MdsVehicle } from "@bikeshare/contract/mds";
 import { leaveOut } from "./left-out.rules.ts";
 import { formFactorOf } from "./records.rules.ts";
-import type { TripCount } from "./report-queries.ts";
 import type { Agency } from "./service.ts";
+
+/** Trips of a group of riders with a shape of vehicle. */
+interface TripCount {
+  /** Null: no group that is counted by itself. */
+  readonly special_group: string | null;
+  /** Null: unknown. */
+  readonly form_factor: string | null;
+  readonly n: number;
+}
 
 /** The trips of a month. */
 export interface Report {

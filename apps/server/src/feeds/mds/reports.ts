@@ -4,14 +4,15 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { SETTLE_MS } from "./hours.rules.ts";
 import {
   countTripsOfDay,
+  type DayCount,
   type DayRow,
   keepTripsOfDay,
   listReportDays,
   listShapesInOperation,
-  type TripCount,
 } from "./report-queries.ts";
 import type { Report } from "./report.rules.ts";
 import type { Agency, AgencyReads } from "./service.ts";
+import { listFormFactors } from "./stop-queries.ts";
 
 interface ReportContext extends AgencyReads {
   readonly db: Queryable;
@@ -34,8 +35,13 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
   const text = (at: number) => new Date(at).toISOString();
   if (end <= tripsSince) throw serviceError("not_found", "monthBefore", { since: text(tripsSince) });
   if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: text(end + SETTLE_MS) });
-  const counts: TripCount[] = [];
-  for (const day of days) counts.push(...(await tripsOfDay(context, agency, timeZone, day)));
+  const trips: DayCount[] = [];
+  for (const day of days) trips.push(...(await tripsOfDay(context, agency, timeZone, day)));
+  const forms = await filtered.read(whose, (db) => listFormFactors(db, whose.systemId));
+  const counts = trips.map(({ vehicle_type_id: type, ...count }) => ({
+    ...count,
+    form_factor: forms.get(type ?? "") ?? null,
+  }));
   const shapes = await filtered.read(whose, (db) => listShapesInOperation(db, whose.systemId));
   return { month, counts, shapes };
 }
@@ -45,7 +51,7 @@ async function tripsOfDay(
   { whose }: Agency,
   timeZone: string,
   day: DayRow,
-): Promise<readonly TripCount[]> {
+): Promise<readonly DayCount[]> {
   if (day.counts !== null && day.counted_version === day.version) return day.counts;
   const counts = await filtered.read(whose, (reader) => countTripsOfDay(reader, whose.systemId, day));
   await keepTripsOfDay(db, whose.systemId, timeZone, { ...day, counts });
