@@ -107,6 +107,7 @@ test("trips of the time before an agency are given since an instant that the ope
   expect(await json("set-agency", String(id), "--time-zone", "default")).toMatchObject(trips);
   const ago = await json("set-agency", String(id), "--trips-since", "48h");
   expect(Date.parse(String(ago["trips_since"]))).toBe(clock() - 48 * 3_600_000);
+  expect(await json("set-agency", String(id), "--trips-since", "default")).toMatchObject({ trips_since: null });
   await expect(harness.run("mds", "set-agency", String(id), "--trips-since", "soon")).rejects.toThrow("RFC 3339");
 });
 

@@ -67,7 +67,7 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
     .description("change an agency's settings; those that you leave out stay")
     .argument("<id>", "the agency's client id")
     .addOption(option("--time-zone <zone>", `${timeZoneAbout}; \`default\`: the system's`, timeZoneOrDefault))
-    .option("--trips-since <instant>", tripsAbout)
+    .option("--trips-since <instant>", `${tripsAbout}; \`default\`: since the log began`)
     .option("--boundary <file>", `${boundaryAbout}; \`none\` removes it`)
     .option("--requirements <url | file>", `${requirementsAbout}; \`none\` removes it`)
     .action(async (id, { timeZone: zone, tripsSince, ...files }) => {
@@ -77,7 +77,7 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
       return runOnSystem(cli(), async (context) => {
         const change = {
           timeZone: zone === "default" ? null : zone,
-          tripsSince: readTripsSince(context, tripsSince),
+          tripsSince: readChangedTripsSince(context, tripsSince),
           ...documents,
         };
         const settings = await setAgency(context, context.systemId, id, change);
@@ -171,6 +171,11 @@ function leftOutText(fields: unknown): string {
 /** By the database's clock, not this machine's. */
 function readTripsSince({ clock }: { readonly clock: () => number }, given: string | undefined): Date | undefined {
   return given === undefined ? undefined : readValue("--trips-since", given, pastInstant(clock()));
+}
+
+/** The word `default` is null. */
+function readChangedTripsSince(context: { readonly clock: () => number }, given: string | undefined) {
+  return given === "default" ? null : readTripsSince(context, given);
 }
 
 interface GivenFiles {
