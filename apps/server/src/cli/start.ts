@@ -274,7 +274,11 @@ interface Demo {
   readonly writePast?: (stopping: AbortSignal) => Promise<void>;
 }
 
-/** Fills an empty database. @param isAlive whether rides will be simulated @returns undefined when the database holds data that `start` did not create */
+/**
+ * Fills an empty database.
+ * @param isAlive whether rides will be simulated
+ * @returns undefined when the database holds data that `start` did not create
+ */
 async function prepareDemo(cli: CliContext, db: Database, isAlive: boolean): Promise<Demo | undefined> {
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));

@@ -16,7 +16,8 @@ export interface DocumentOptions {
 
 /**
  * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend,
- * /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from them, without any other host.
+ * /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from
+ * them, without any other host.
  */
 export function serveDocuments(
   app: FastifyInstance,
