@@ -60,7 +60,7 @@ interface PairedFields {
 
 /** Returns the fields that are missing beside others, or do not go with them. */
 function incompleteFields(given: PairedFields): [path: string, message: string][] {
-  const { lat, lon, vehicle_state: state, reason, standard_cost: standard, actual_cost: actual, currency } = given;
+  const { lat, lon, vehicle_state: state, reason, currency } = given;
   const found: [string, string][] = [];
   const needed = (path: string, field: string) => found.push([path, issueText("givenWith", { field })]);
   if (lat === undefined && lon !== undefined) needed("lat", "lon");
@@ -71,8 +71,8 @@ function incompleteFields(given: PairedFields): [path: string, message: string][
     else if (reasons === undefined) found.push(["reason", issueText("noReason", { state })]);
     else if (!reasons.includes(reason)) found.push(["reason", issueText("enum", { values: reasons.join(", ") })]);
   }
-  const cost = [{ standard }, { actual }].find((each) => typeof Object.values(each)[0] === "number");
-  if (cost !== undefined && typeof currency !== "string") needed("currency", `${Object.keys(cost)[0] ?? ""}_cost`);
+  const cost = (["standard_cost", "actual_cost"] as const).find((name) => typeof given[name] === "number");
+  if (cost !== undefined && typeof currency !== "string") needed("currency", cost);
   return found;
 }
 

@@ -56,7 +56,7 @@ const shownAgency = z
     time_zone: z.string(),
     has_own_time_zone: z.boolean().describe("False: it is the system's"),
     has_boundary: z.boolean(),
-    logged_since: timestamp.describe("Hours before are not served"),
+    logged_since: timestamp.describe("Events from then on are given"),
     trips_since: timestamp.describe("Trips that ended from then on are given"),
     kept_days: z.number().int().describe("For how long events are kept"),
     has_requirements: z.boolean().describe("False: the answers are to what MDS asks for"),
