@@ -30,8 +30,13 @@ export function createReportSummary() {
   return {
     add(entry: ReportEntry): void {
       reasons.set(entry.reason, (reasons.get(entry.reason) ?? 0) + 1);
-      if (first.length < MAX_KEPT_ENTRIES) first.push(entry);
+      if (first.length < MAX_KEPT_ENTRIES) first.push({ ...entry, value: storable(entry.value) });
     },
     result: (): ReportSummary => ({ reasons: Object.fromEntries(reasons), first }),
   };
+}
+
+/** Replaces what PostgreSQL stores in no JSON: NUL, and halves of a character, as a shortened value may end with. */
+function storable(value: string | null): string | null {
+  return value === null ? null : value.replaceAll("\0", "\uFFFD").toWellFormed();
 }

@@ -14,6 +14,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { updateSourceHealth } from "../gbfs/health-queries.ts";
 import { importGbfs } from "../gbfs/import.ts";
+import { listReportEntries } from "./queries.ts";
 import { listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
@@ -84,6 +85,18 @@ async function expectSound(): Promise<void> {
 }
 
 const run = (text: string) => database.db.query(statement("", text), [database.systemId]);
+
+it("keeps the record of an import whose report names ids that PostgreSQL stores in no JSON", async () => {
+  const cut = `${"x".repeat(199)}🚲${"y".repeat(100)}`;
+  const bad = { b1: "b\0\ud800", b2: cut };
+  const id = await importCity(0, (text) =>
+    text.replaceAll(/"(b[12])"/g, (_, bike: keyof typeof bad) => JSON.stringify(bad[bike])),
+  );
+  const { db, systemId } = database;
+  expect((await listImports(db, systemId)).map((kept) => [kept.id, kept.status])).toEqual([[id, "done"]]);
+  const kept = await listReportEntries(db, systemId, id, { after: 0, reason: undefined, limit: 9 });
+  expect(kept.map(({ entry }) => entry.value)).toEqual(["b\uFFFD\uFFFD", expect.stringMatching(/^x{199}\uFFFD…$/)]);
+});
 
 it("the import that brought a feed in is undone with all that is known of the feed", async () => {
   const id = await importCity(0);
