@@ -387,6 +387,15 @@ describe("importTrips, whole files", () => {
       "ruined_times",
       3,
     ],
+    [
+      "times with the day first, which begin as if the month came first",
+      lyftFile([
+        lyftRow("may", { started_at: "05/01/2021 08:00", ended_at: "05/01/2021 08:10" }),
+        lyftRow("january", { started_at: "25/01/2021 08:00", ended_at: "25/01/2021 08:10" }),
+      ]),
+      "day_first",
+      3,
+    ],
     ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
     ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
     ["a line that is too long", lyftFile([...many, lyftRow("x".repeat(70_000))]), "unparsable", 52],

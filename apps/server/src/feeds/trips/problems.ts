@@ -36,6 +36,7 @@ export type ImportFileErrorReason =
   | "extra_column"
   | "unparsable"
   | "ruined_times"
+  | "day_first"
   | "wrong_column_count";
 
 /** An issue of one row: where, which value, why. */

@@ -1,11 +1,12 @@
 import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../city/fleet/ride-import.ts";
 import type { Layout, TripField } from "./formats.ts";
-import type { RowProblem, WarningReason } from "./problems.ts";
+import { ImportFileError, type RowProblem, type WarningReason } from "./problems.ts";
 import {
   clockChangeAt,
   compactLocal,
   DURATION_TOLERANCE_MS,
+  isDayFirst,
   readWallTime,
   resolveTripTimes,
   type TimeZone,
@@ -63,7 +64,10 @@ const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
 const MAX_DURATION_SECONDS = 2_147_483_647;
 const MAX_ID_LENGTH = 255;
 
-/** Returns a function that turns a row into a trip, or into the reason why it is none. */
+/**
+ * Returns a function that turns a row into a trip, or into the reason why it is none. The function throws an
+ * ImportFileError at a row that shows that the times of the whole file are written in another order.
+ */
 export function createTripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
   return (fields, row) => {
     try {
@@ -85,8 +89,8 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
     });
   }
   const values: RowValues = { fields, layout };
-  const startTime = requiredTime(values, "startedAt");
-  const endTime = requiredTime(values, "endedAt");
+  const startTime = requiredTime(values, "startedAt", row);
+  const endTime = requiredTime(values, "endedAt", row);
   const givenDuration = durationSeconds(values);
   const times = resolveTripTimes(startTime, endTime, givenDuration === null ? undefined : givenDuration * 1000, zone);
   if (times.endedAt < times.startedAt) throw issue(values, "end_before_start", "endedAt");
@@ -153,10 +157,18 @@ function issue(values: RowValues, reason: RowProblem["reason"], field: TripField
   return new RowRejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
 }
 
-function requiredTime(values: RowValues, field: TripField): WallTime {
+function requiredTime(values: RowValues, field: TripField, row: number): WallTime {
   const text = value(values, field);
   if (text === undefined) throw issue(values, "missing_value", field);
   const time = readWallTime(text);
+  // The other rows of such a file can be read, as times of other months.
+  if (time === undefined && isDayFirst(text)) {
+    throw new ImportFileError(
+      "day_first",
+      row,
+      `"${text}" has the day before the month, and times with slashes are read with the month first: write the file's times as 2026-01-25 08:00`,
+    );
+  }
   if (time === undefined) throw issue(values, "bad_time", field);
   return time;
 }

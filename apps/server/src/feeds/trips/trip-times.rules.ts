@@ -292,6 +292,12 @@ export function readWallTime(text: string): WallTime | undefined {
   return local === undefined ? undefined : { local, offset: undefined };
 }
 
+/** Tells whether a text can only be a time with the day first: `25/01/2026 08:00`. */
+export function isDayFirst(text: string): boolean {
+  const swapped = text.replace(/^(\d{1,2})\/(\d{1,2})\//, "$2/$1/");
+  return MONTH_FIRST.test(text) && readWallTime(text) === undefined && readWallTime(swapped) !== undefined;
+}
+
 /** Tells whether a text is a time that a spreadsheet has cut: minutes, seconds and tenths ("06:17.5"), or "####". */
 export function isSpreadsheetTime(text: string): boolean {
   return /^(?:\d{1,2}:\d{2}\.\d|#{3,})$/.test(text);
