@@ -31,6 +31,7 @@ import { tripLines } from "./workload/trip-file.ts";
  *   pnpm bench against ../before rides     a ride's start and end, in batches and alone
  *   pnpm bench against ../before polls     polls of GBFS documents that do not change
  *   pnpm bench against ../before import    an import of trips
+ *   pnpm bench against . log               the log of vehicle events: rides with it, and without it in the other
  */
 const [other = "", only = ""] = process.argv.slice(2);
 /** Turns of rides; imports take a fifth as many. A turn takes half a second, so that both meet the same machine. */
@@ -70,11 +71,12 @@ interface Cost {
 type Load = (city: ServedCity, turn: number) => Promise<number>;
 
 const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
-  ...RIDES.map((rides) => ({
-    name: rides.name,
-    part: "rides",
-    load: (city: ServedCity, turn: number) => ride(city, rides, turn),
-  })),
+  ...["rides", "log"].flatMap((part) =>
+    RIDES.map((rides) => ({
+      ...{ name: rides.name, part },
+      load: (city: ServedCity, turn: number) => ride(city, rides, turn),
+    })),
+  ),
   { name: "polls, all answered in full", part: "polls", load: (city) => poll(city, () => ({})) },
   { name: "polls, all answered 304", part: "polls", load: pollUnchanged },
 ];
@@ -139,6 +141,8 @@ async function openCity(side: Side): Promise<ServedCity> {
   const key = await issue("--partner", made.id, "--scopes", "stations:read,rides:read,bikes:read");
   const server = await serveSide(side);
   await fillCity(server.url, operatorKey, CITY, 1);
+  if (only === "log" && side.name === "this")
+    await run(side, side.connectionString, ["mds", "create-agency", "Bench city"]);
   const client = createHttpClient(server.url, { connections: 64 });
   return { side, server, client, operatorKey, world: await discoverWorld(server.url, key, true) };
 }
@@ -147,7 +151,8 @@ async function compareLoads(sides: readonly Side[], loads: typeof LOADS): Promis
   const cities: ServedCity[] = [];
   try {
     for (const side of sides) cities.push(await openCity(side));
-    for (const { name, part, load } of loads) if (only === "" || only === part) await compareLoad(cities, name, load);
+    for (const { name, part, load } of loads)
+      if (only === part || (only === "" && part !== "log")) await compareLoad(cities, name, load);
   } finally {
     for (const { client, server } of cities) {
       client.close();

@@ -31,6 +31,7 @@ it("a city's people see what they get, their hours, vehicles and months, and the
   await page.getByRole("link", { name: "City data" }).click();
   await page.getByRole("heading", { name: "City data", level: 1 }).waitFor();
   await page.getByText("Left out, because its requirement file disallows it: trips: distance.").waitFor();
+  await page.getByText("No boundary is set").waitFor();
   const hours = page.getByRole("table", { name: "Hours" });
   expect(await hours.getByRole("row").count()).toBe(25);
   await hours.getByText("404 not served").first().waitFor();

@@ -39,10 +39,18 @@ const countCompleted = statement(
 
 let mds: MdsHarness;
 let key: string;
+/** Of an agency whose boundary holds one of the stations, and most other places. */
+let bounded: string;
+const EAST = 10.705;
+const west = {
+  type: "MultiPolygon",
+  coordinates: [[[[9, 58], [EAST, 58], [EAST, 61], [9, 61], [9, 58]]]], // prettier-ignore
+} as const;
 
 beforeAll(async () => {
   mds = await startMds();
   key = (await mds.agency()).key.key;
+  bounded = (await mds.agency({ boundary: west })).key.key;
   await upsertStations(mds.app, mds.app.systemId, [
     { item: { id: "A", name: "Harbour", lat: 59.9, lon: 10.7, capacity: 10 } },
     { item: { id: "B", name: "Market", lat: 59.91, lon: 10.71, is_virtual_station: true } },
@@ -149,8 +157,13 @@ function verbs(): readonly Do[] {
   ];
 }
 
-async function read(path: string, schema: string, headers: Record<string, string> = {}): Promise<unknown> {
-  const response = await mds.get(path.replace("http://127.0.0.1", ""), key, headers);
+async function read(
+  path: string,
+  schema: string,
+  headers: Record<string, string> = {},
+  reader = key,
+): Promise<unknown> {
+  const response = await mds.get(path.replace("http://127.0.0.1", ""), reader, headers);
   expect([path, response.status]).toEqual([path, 200]);
   const body: unknown = headers["accept"] === undefined ? await response.json() : await response.text();
   expectOfficial(schema, body);
@@ -165,6 +178,12 @@ async function expectLiveAnswersFit(): Promise<void> {
     await read(`/mds/vehicles/status/${id}`, "get-vehicles-status-device_id");
   const { stops } = mdsStops.parse(await read("/mds/stops", "get-stops"));
   for (const { stop_id: id } of stops) await read(`/mds/stops/${id}`, "get-stops-stop_id");
+  const within = await read("/mds/vehicles/status", "get-vehicles-status", {}, bounded);
+  const all = new Map(status.vehicles_status.map((each) => [each.device_id, each.last_event]));
+  for (const { device_id: id, last_event: last } of mdsVehiclesStatus.parse(within).vehicles_status) {
+    const isWithin = (all.get(id)?.location.lng ?? 0) < EAST;
+    expect(last.vehicle_state).toBe(isWithin ? all.get(id)?.vehicle_state : "elsewhere");
+  }
 }
 
 it("after any operations every answer fits MDS's schema, its state machine holds, and each ride is one trip", async () => {
@@ -202,12 +221,22 @@ it("after any operations every answer fits MDS's schema, its state machine holds
     ReturnType<typeof mdsEvents.parse>["events"],
     ReturnType<typeof mdsTrips.parse>["trips"],
   ];
+  const [eventsWithin, tripsWithin] = [[] as typeof events, [] as typeof trips];
   let points = 0;
   for (let at = began - (began % HOUR); at <= ended + HOUR; at += HOUR) {
     const hour = new Date(at).toISOString().slice(0, 13);
     const log = await read(`/mds/events/historical?event_time=${hour}`, "get-events-historical-event_time");
     events.push(...mdsEvents.parse(log).events);
     trips.push(...mdsTrips.parse(await read(`/mds/trips?end_time=${hour}`, "get-trips-end_time")).trips);
+    const logWithin = await read(
+      `/mds/events/historical?event_time=${hour}`,
+      "get-events-historical-event_time",
+      {},
+      bounded,
+    );
+    eventsWithin.push(...mdsEvents.parse(logWithin).events);
+    const ofWithin = await read(`/mds/trips?end_time=${hour}`, "get-trips-end_time", {}, bounded);
+    tripsWithin.push(...mdsTrips.parse(ofWithin).trips);
     const telemetry = await read(`/mds/telemetry?telemetry_time=${hour}`, "get-telemetry-telemetry_time");
     points += mdsTelemetries.parse(telemetry).telemetry.length;
   }
@@ -215,6 +244,13 @@ it("after any operations every answer fits MDS's schema, its state machine holds
   // The operations have brought about what there is to be checked.
   expect(seen.size).toBeGreaterThan(20);
   expect(points).toBeGreaterThan(trips.length * 2);
+  // An agency with a boundary is told a log of its own, which is as sound, and the trips that touch its area.
+  const seenWithin = [...expectMdsLogs(eventsWithin, ["removed", "elsewhere"])];
+  for (const type of ["trip_leave_jurisdiction", "trip_enter_jurisdiction", "rebalance_pick_up"])
+    expect(seenWithin.some((step) => step.includes(` ${type} `))).toBe(true);
+  const touches = trips.filter(({ start_location: a, end_location: b }) => Math.min(a.lng, b.lng) < EAST);
+  expect(tripsWithin).toEqual(touches);
+  expect(touches.length).toBeLessThan(trips.length);
   const [completed] = await app.db.query<{ n: number; paid: number }>(countCompleted, [app.systemId]);
   expect(trips).toHaveLength(completed?.n ?? 0);
   expect(new Set(trips.map(({ trip_id: id }) => id)).size).toBe(trips.length);

@@ -61,14 +61,17 @@ async function ridden(n: number, at: string, special_group?: "low_income") {
   expect(await upsertPastRides(mds.app, mds.app.systemId, items)).toMatchObject({ failed: 0 });
 }
 
-it("counts the trips of a month by group, and tells none below 10, 0 included", async () => {
+it("counts the trips of a month by group, and tells none below 10, 0 included, nor what one follows from", async () => {
   expect(await counts()).toEqual({ all_riders: -1, low_income: -1, adaptive_scooter: -1 });
   await ridden(9, `${month}-05T08:00:00Z`);
   expect(await counts()).toMatchObject({ all_riders: -1 });
   await ridden(2, `${month}-06T08:00:00Z`, "low_income");
   expect(await counts()).toEqual({ all_riders: 11, low_income: -1, adaptive_scooter: -1 });
   await ridden(8, `${month}-07T08:00:00Z`, "low_income");
-  expect(await counts()).toEqual({ all_riders: 19, low_income: 10, adaptive_scooter: -1 });
+  // The other riders are nine.
+  expect(await counts()).toEqual({ all_riders: 19, low_income: -1, adaptive_scooter: -1 });
+  await ridden(1, `${month}-08T08:00:00Z`);
+  expect(await counts()).toEqual({ all_riders: 20, low_income: 10, adaptive_scooter: -1 });
 });
 
 it("has the months of each agency's time zone, by the trips' starts", async () => {
@@ -78,7 +81,7 @@ it("has the months of each agency's time zone, by the trips' starts", async () =
   await ridden(10, new Date(start).toISOString());
   expect([await counts(kathmandu), await counts()]).toEqual([
     { ...before, all_riders: (before["all_riders"] ?? 0) + 10 },
-    { all_riders: 19, low_income: 10, adaptive_scooter: -1 },
+    { all_riders: 20, low_income: 10, adaptive_scooter: -1 },
   ]);
 });
 

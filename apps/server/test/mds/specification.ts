@@ -63,14 +63,20 @@ const allowed = new Set(
 );
 
 /**
- * Expects MDS's state machine to hold over the whole log of each vehicle. A vehicle is `removed` before its first event.
+ * Expects MDS's state machine to hold over the whole log of each vehicle.
+ * @param first the states in which a vehicle may be before its first event
  * @returns the transitions that occurred
  */
-export function expectMdsLogs(events: readonly MdsEvent[]): ReadonlySet<string> {
+export function expectMdsLogs(
+  events: readonly MdsEvent[],
+  first: readonly string[] = ["removed"],
+): ReadonlySet<string> {
   const seen = new Set<string>();
   for (const log of Map.groupBy(events, ({ device_id: id }) => id).values()) {
-    let [state, time] = ["removed", Number.NEGATIVE_INFINITY];
-    for (const event of log.toSorted((a, b) => a.timestamp - b.timestamp)) {
+    const ordered = log.toSorted((a, b) => a.timestamp - b.timestamp);
+    const steps = (before: string) => `${before} ${ordered[0]?.event_types[0]} ${ordered[0]?.vehicle_state}`;
+    let [state, time] = [first.find((each) => allowed.has(steps(each))) ?? "", Number.NEGATIVE_INFINITY];
+    for (const event of ordered) {
       for (const type of event.event_types) {
         const step = `${state} ${type} ${event.vehicle_state}`;
         expect([step, allowed.has(step)]).toEqual([step, true]);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { namedObject } from "../named-object.ts";
 import { formFactors, propulsionTypes } from "../vehicle-words.ts";
-import { mdsEventTypes, mdsSpecialGroups, mdsVehicleStates } from "./words.ts";
+import { mdsSpecialGroups, mdsToldStates, mdsToldTypes } from "./words.ts";
 
 const uuid = z.string().uuid();
 const deviceId = uuid.describe("A vehicle, for as long as it exists");
@@ -29,13 +29,13 @@ export const mdsEvent = namedObject("MdsEvent", "A change of a vehicle's state."
   event_id: uuid,
   device_id: deviceId,
   provider_id: providerId,
-  vehicle_state: z.enum(mdsVehicleStates),
-  event_types: z.array(z.enum(mdsEventTypes)).length(1).describe("One: each step of a change is an event of its own"),
+  vehicle_state: z.enum(mdsToldStates).describe("`elsewhere`: outside the agency's boundary"),
+  event_types: z.array(z.enum(mdsToldTypes)).length(1).describe("One: each step of a change is an event of its own"),
   timestamp: milliseconds,
   publication_time: milliseconds.describe("When the operator's report of it arrived"),
   location,
   stop_id: stopId,
-  trip_ids: z.array(tripId).min(1).optional().describe("With `trip_start`, `trip_end` and `trip_cancel`"),
+  trip_ids: z.array(tripId).min(1).optional().describe("With every type that begins with `trip_`"),
   battery_percent: batteryPercent,
 });
 export type MdsEvent = z.infer<typeof mdsEvent>;

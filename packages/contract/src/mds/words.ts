@@ -72,6 +72,21 @@ export const mdsTransitions = [
 
 export type MdsEventType = (typeof mdsTransitions)[number]["type"];
 
+/** What an agency with a boundary is told beside the log: of a vehicle outside, that it is elsewhere. */
+const jurisdictionTransitions = [
+  { from: ["on_trip"], type: "trip_leave_jurisdiction", to: "elsewhere" },
+  { from: ["elsewhere"], type: "trip_enter_jurisdiction", to: "on_trip" },
+  { from: ["non_contactable"], type: "unspecified", to: "elsewhere" },
+  { from: ["missing"], type: "located", to: "elsewhere" },
+  { from: ["elsewhere"], type: "rebalance_pick_up", to: "removed" },
+] as const;
+
+/** A state of a vehicle, as agencies are told it. */
+export type MdsToldState = MdsVehicleState | (typeof jurisdictionTransitions)[number]["to"];
+
+/** A type of an event, as agencies are told it. */
+export type MdsToldType = MdsEventType | (typeof jurisdictionTransitions)[number]["type"];
+
 /** Why a vehicle is in a state that its operator reports, by the state. */
 export const mdsReasons = {
   available: ["battery_charged", "maintenance", "on_hours", "system_resume", "provider_drop_off", "agency_drop_off"],
@@ -84,10 +99,16 @@ export type MdsReason = (typeof mdsReasons)[keyof typeof mdsReasons][number];
 /** Groups of riders whose trips reports count by themselves, in MDS's words. */
 export const mdsSpecialGroups = ["low_income", "adaptive_scooter"] as const;
 
-/** Every event type of the log, once. */
-export const mdsEventTypes = [...new Set(mdsTransitions.map(({ type }) => type))] as [MdsEventType, ...MdsEventType[]];
+/** Every state that agencies are told, once. */
+export const mdsToldStates = [...mdsVehicleStates, "elsewhere"] as const satisfies readonly MdsToldState[];
 
-/** Event types that name the trips which they are about. */
+/** Every event type that agencies are told, once. */
+export const mdsToldTypes = [...new Set([...mdsTransitions, ...jurisdictionTransitions].map(({ type }) => type))] as [
+  MdsToldType,
+  ...MdsToldType[],
+];
+
+/** Event types of the log that name the trips which they are about. */
 export const mdsTripEventTypes: ReadonlySet<MdsEventType> = new Set(["trip_start", "trip_end", "trip_cancel"]);
 
 /** Tells whether a vehicle may change from one state to another by an event type. */

@@ -198,7 +198,7 @@ const given = [
   "Each change of a vehicle’s state, with its time, place and trip.",
   "Each finished trip: vehicle, times, both ends, distance, and price where it is reported.",
   "Each station with its vehicles and free docks.",
-  "Trips per month, no count below 10.",
+  "Trips per month, no count below 10 or from which one follows.",
 ];
 
 /** Says in words what a city gets, and what not. */
@@ -214,6 +214,11 @@ function GivenInWords({ agency }: OfAgency) {
       <p>
         Not who rides, and no positions under way. Events since <Time at={agency.logged_since} />, each kept for{" "}
         {agency.kept_days} days. Trips since <Time at={agency.trips_since} />.
+      </p>
+      <p>
+        {agency.has_boundary
+          ? "Only vehicles and stations within its boundary, and trips that began or ended there. Its events say which vehicles leave and enter."
+          : "No boundary is set: it gets everything, wherever it is."}
       </p>
       {leftOut.length > 0 && <p>Left out, because its requirement file disallows it: {leftOut.join(", ")}.</p>}
     </>

@@ -304,7 +304,13 @@ export function updateCounters(tx: Transaction, systemId: string, now: Date, sta
 }
 
 function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
-  return { ...event, at: new Date(at), recorded_at: new Date(recordedAt), happened_on: dayOf(at) };
+  const from = "from" in event ? event.from : undefined;
+  return {
+    ...event,
+    ...{ at: new Date(at), recorded_at: new Date(recordedAt), happened_on: dayOf(at) },
+    ...{ from_state: from?.state ?? null, from_station_id: from?.station_id ?? null },
+    ...{ from_lat: from?.lat ?? null, from_lon: from?.lon ?? null },
+  };
 }
 
 /** A change of the counters of a station that mirrors a feed, by vehicle type; valid until the next snapshot. */

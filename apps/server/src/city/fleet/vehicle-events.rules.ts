@@ -18,10 +18,17 @@ export interface VehicleEvent {
   readonly lon: number | null;
   /** Null: unknown. */
   readonly battery_percent: number | null;
+  /** The state and the place of the event before, where this one happened at another place. */
+  readonly from?: VehicleOrigin;
+}
+
+/** Where a vehicle was before it moved, and in which state. */
+interface VehicleOrigin extends Pick<VehicleEvent, "station_id" | "lat" | "lon"> {
+  readonly state: MdsVehicleState;
 }
 
 /** A position that a vehicle reported without an event, as the log keeps it. */
-export interface VehiclePosition extends Omit<VehicleEvent, "event_type"> {
+export interface VehiclePosition extends Omit<VehicleEvent, "event_type" | "from"> {
   readonly event_type: "position";
 }
 
@@ -118,6 +125,19 @@ function placeOf({ reported_station_id, reported_lat, reported_lon }: ReportedLo
   return { station_id: reported_station_id, lat: reported_lat, lon: reported_lon };
 }
 
+type Place = Pick<VehicleEvent, "station_id" | "lat" | "lon">;
+
+function placeBefore(last: VehicleEvent | undefined): Place {
+  return { station_id: last?.station_id ?? null, lat: last?.lat ?? null, lon: last?.lon ?? null };
+}
+
+function isSamePlace(a: Place, b: Place): boolean {
+  return a.station_id === b.station_id && a.lat === b.lat && a.lon === b.lon;
+}
+
+/** Between an event and the one before at another place: an agency may be told some more in between, that it left or came. */
+const MOVE_GAP_MS = 6;
+
 /** Where an event happened, during which ride, and why. */
 interface EventPlace {
   readonly rideId?: string | null;
@@ -169,17 +189,22 @@ class EventLog {
     { rideId = null, location = this.#bike }: EventPlace,
   ): void {
     const { now, randomBytes } = this.#surroundings;
-    const { station_id, lat, lon } = this.#last ?? { station_id: null, lat: null, lon: null };
+    const last = this.#last;
+    // A vehicle that is lost is where it was last known to be.
+    const place = isLocated(location) ? placeOf(location) : placeBefore(last);
+    const from =
+      last !== undefined && !isSamePlace(place, last) ? { ...placeBefore(last), state: this.state } : undefined;
+    const gapMs = from === undefined ? 1 : MOVE_GAP_MS;
     const event: VehicleEvent = {
       id: uuidOfTime(now.getTime(), randomBytes),
-      at: Math.max(at.getTime(), (this.#last?.at ?? Number.NEGATIVE_INFINITY) + 1),
+      at: Math.max(at.getTime(), (last?.at ?? Number.NEGATIVE_INFINITY) + gapMs),
       recorded_at: now.getTime(),
       vehicle_state: state,
       event_type: type,
       ride_id: mdsTripEventTypes.has(type) ? rideId : null,
-      // A vehicle that is lost is where it was last known to be.
-      ...(isLocated(location) ? placeOf(location) : { station_id, lat, lon }),
+      ...place,
       battery_percent: this.#bike.battery_percent,
+      ...(from !== undefined && { from }),
     };
     this.#last = event;
     this.state = state;
@@ -201,7 +226,7 @@ const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> =
 type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
 
 /** Returns the events that lead from one state to another, of which the last is the reason where MDS has it for the state. */
-function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEventType | undefined): readonly Step[] {
+export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEventType | undefined): readonly Step[] {
   if (from === to) return [];
   const last = mdsTransitions.find((each) => each.type === reason && each.to === to);
   if (last === undefined) return shortestPath(from, to);

@@ -11,8 +11,8 @@ export type AgencySettings = Pick<
 
 const insertRow = statement(
   "mds.insertAgency",
-  `insert into agencies (system_id, partner_id, agency_id, time_zone, trips_since, boundary, requirements, left_out)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  `insert into agencies (system_id, partner_id, agency_id, time_zone, trips_since, boundary, requirements, left_out, boundary_hash)
+   values ($1, $2, $3, $4, $5, $6::json, $7, $8, md5($6::json::text))`,
 );
 
 const findSettings = statement(
@@ -22,7 +22,8 @@ const findSettings = statement(
 
 const updateSettings = statement(
   "mds.updateAgencySettings",
-  `update agencies set time_zone = $3, trips_since = $4, boundary = $5, requirements = $6, left_out = $7
+  `update agencies set time_zone = $3, trips_since = $4, boundary = $5::json, requirements = $6, left_out = $7,
+     boundary_hash = md5($5::json::text)
    where system_id = $1 and partner_id = $2`,
 );
 
@@ -68,23 +69,29 @@ export interface StateRow {
   readonly nowhere: number;
   /** Whose shape is not known. */
   readonly untyped: number;
+  /** Where they are; null: nowhere known, or not asked for. */
+  readonly lat: number | null;
+  readonly lon: number | null;
 }
 
 const countStates = statement(
   "mds.countStates",
-  `select b.vehicle_state as state, count(*)::int as vehicles,
-     count(*) filter (where coalesce((b.last_event::json ->> 'lat')::double precision, s.lat) is null)::int as nowhere,
-     count(*) filter (where ${FORM_FACTOR} is null)::int as untyped
-   from bikes b
-   left join stations s on s.system_id = $1 and s.id = b.last_event::json ->> 'station_id'
-   ${joinType("b.vehicle_type_id")}
-   where b.system_id = $1 and b.last_event is not null
-   group by b.vehicle_state order by vehicles desc, state`,
+  `select state, count(*)::int as vehicles, count(*) filter (where lat is null)::int as nowhere,
+     count(*) filter (where form_factor is null)::int as untyped,
+     case when $2::boolean then lat end as lat, case when $2::boolean then lon end as lon
+   from (select b.vehicle_state as state, ${FORM_FACTOR} as form_factor,
+           coalesce((b.last_event::json ->> 'lat')::double precision, s.lat) as lat,
+           coalesce((b.last_event::json ->> 'lon')::double precision, s.lon) as lon
+         from bikes b
+         left join stations s on s.system_id = $1 and s.id = b.last_event::json ->> 'station_id'
+         ${joinType("b.vehicle_type_id")}
+         where b.system_id = $1 and b.last_event is not null) as vehicle
+   group by 1, 5, 6`,
 );
 
-/** Returns the vehicles whose events are logged, by state. */
-export function countVehicleStates(db: Queryable, systemId: string): Promise<StateRow[]> {
-  return db.query<StateRow>(countStates, [systemId]);
+/** Returns the vehicles whose events are logged, by state, and by place where that is asked for. */
+export function countVehicleStates(db: Queryable, systemId: string, isByPlace: boolean): Promise<StateRow[]> {
+  return db.query<StateRow>(countStates, [systemId, isByPlace]);
 }
 
 const listMonthRows = statement(

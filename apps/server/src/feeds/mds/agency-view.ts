@@ -1,4 +1,4 @@
-import { VEHICLE_EVENT_DAYS } from "@bikeshare/contract";
+import { type MultiPolygon, VEHICLE_EVENT_DAYS } from "@bikeshare/contract";
 import type { ShownAgency } from "@bikeshare/contract/console";
 import { ServiceError, serviceError } from "@bikeshare/rules";
 import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
@@ -6,8 +6,15 @@ import type { ActorContext } from "../../command-context.ts";
 import { insertActOf, listActs } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import type { ListReader } from "../../storage/lists/read-context.ts";
-import { countVehicleStates, findAgencySettings, listMonths } from "./agency-queries.ts";
+import {
+  type AgencySettings,
+  countVehicleStates,
+  findAgencySettings,
+  listMonths,
+  type StateRow,
+} from "./agency-queries.ts";
 import { HOUR_MS, isSettled, SETTLE_MS } from "./hours.rules.ts";
+import { everywhere, jurisdictionOf } from "./jurisdiction.rules.ts";
 import { findAgency } from "./queries.ts";
 import { reportText } from "./report.rules.ts";
 import { reportOf } from "./reports.ts";
@@ -49,18 +56,29 @@ export async function viewAgency(
     ...{ logged_since: since.toISOString(), trips_since: tripsSince.toISOString(), kept_days: VEHICLE_EVENT_DAYS },
     has_requirements: settings.requirements !== null,
     requirements: answerRequirements(file, agency.provider_id),
-    vehicles: await vehiclesOf(db, systemId),
+    vehicles: vehiclesIn(await countVehicleStates(db, systemId, settings.boundary !== null), settings),
     hours: hoursUntil(now, Math.min(since.getTime(), tripsSince.getTime()), reads),
     months: months.map(({ month, ends_at: end }) => ({ month, status: end.getTime() + SETTLE_MS > now ? 404 : 200 })),
     reads: reads.slice(0, SHOWN_READS),
   };
 }
 
-async function vehiclesOf(db: Queryable, systemId: string): Promise<ShownAgency["vehicles"]> {
-  const rows = await countVehicleStates(db, systemId);
-  const sum = (name: "nowhere" | "untyped") => rows.reduce((total, row) => total + row[name], 0);
-  const states = rows.map(({ state, vehicles }) => ({ state, vehicles }));
-  return { states, nowhere: sum("nowhere"), untyped: sum("untyped") };
+/** Returns the vehicles within a boundary by state, the commonest first. Those that are nowhere known count as within. */
+function vehiclesIn(
+  rows: readonly StateRow[],
+  { boundary }: Pick<AgencySettings, "boundary">,
+): ShownAgency["vehicles"] {
+  const isWithin = boundary === null ? everywhere : jurisdictionOf(boundary as MultiPolygon); // as it was checked when set
+  const there = rows.filter(({ lat, lon }) => lat === null || lon === null || isWithin(lat, lon));
+  const sum = (of: readonly StateRow[], name: "vehicles" | "nowhere" | "untyped") =>
+    of.reduce((total, row) => total + row[name], 0);
+  const states = [...Map.groupBy(there, ({ state }) => state)].map(([state, its]) => ({
+    ...{ state, vehicles: sum(its, "vehicles") },
+  }));
+  return {
+    states: states.sort((a, b) => b.vehicles - a.vehicles || a.state.localeCompare(b.state, "en")),
+    ...{ nowhere: sum(there, "nowhere"), untyped: sum(there, "untyped") },
+  };
 }
 
 async function readsOf(db: Queryable, systemId: string, partnerId: string): Promise<ShownAgency["reads"]> {

@@ -32,8 +32,8 @@ interface HourList<Row, Opened = SettledHour<Row>> {
   /** The name of the list in the document. */
   readonly list: RecordList;
   readonly open: (agency: Agency) => Promise<Opened>;
-  /** Returns a row as agencies see it; undefined: it is left out. */
-  readonly record: (row: Row, context: RecordContext) => object | undefined;
+  /** Returns what agencies see of a row. */
+  readonly records: (row: Row, context: RecordContext) => readonly object[];
 }
 
 /**
@@ -73,10 +73,11 @@ async function sendHour<Row>(
   context: HourContext,
   { request, reply }: HourCall,
   hour: number,
-  { path, list, record, agency, settled }: OpenedHour<Row>,
+  { path, list, records, agency, settled }: OpenedHour<Row>,
 ) {
   reply.header("content-type", MDS_MEDIA_TYPE);
-  const sent = `${agency.providerId} ${path} ${hour} ${settled.version} ${JSON.stringify(agency.leftOut[list] ?? [])}`;
+  const given = `${JSON.stringify(agency.leftOut[list] ?? [])} ${agency.boundaryHash}`;
+  const sent = `${agency.providerId} ${path} ${hour} ${settled.version} ${given}`;
   const etag = `W/"${hash("sha1", sent, "base64url")}"`;
   reply.header("etag", etag);
   reply.header("cache-control", "private, no-cache");
@@ -87,7 +88,7 @@ async function sendHour<Row>(
   await recordRead(context, agency, callerOf(request).key.id, read);
   const document = () =>
     Readable.from(
-      documentText(list, settled, (row) => leaveOut(agency.leftOut[list], record(row, agency))),
+      documentText(list, settled, (row) => records(row, agency).map((each) => leaveOut(agency.leftOut[list], each))),
       STREAMED,
     );
   // Text and streams are sent as they are; tests compare them with the contract's schema.
@@ -105,12 +106,12 @@ const STREAMED = { objectMode: false, highWaterMark: 1 };
 async function* documentText<Row>(
   list: string,
   { batches }: SettledHour<Row>,
-  record: (row: Row) => object | undefined,
+  recordsOf: (row: Row) => readonly object[],
 ): AsyncGenerator<string> {
   yield `{"version":"${MDS_VERSION}","${list}":[`;
   let separator = "";
   for await (const rows of batches()) {
-    const records = rows.flatMap((row) => record(row) ?? []);
+    const records = rows.flatMap(recordsOf);
     if (records.length === 0) continue;
     yield separator + records.map((each) => JSON.stringify(each)).join(",");
     separator = ",";

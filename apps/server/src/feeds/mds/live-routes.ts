@@ -6,10 +6,11 @@ import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import type { CursorCipher } from "../../http/cursor.ts";
 import type { HeaderWriter, HourContext } from "./hour-routes.ts";
 import { leaveOut, type RecordList } from "./left-out.rules.ts";
-import { eventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
+import { eventRecords, lastEventRecord, statusRecord, vehicleRecord } from "./records.rules.ts";
 import {
   type Agency,
   agencyOf,
+  leftSince,
   type EventPlace,
   type EventSpan,
   recentEvents,
@@ -35,27 +36,26 @@ type LiveRoutes = Pick<
 export function liveRoutes(context: LiveContext): LiveRoutes {
   const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
   const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
-  const statuses = (rows: readonly VehicleRow[], agency: Agency) =>
-    rows.flatMap((row) => statusRecord(row, agency) ?? []);
   return {
     vehicles: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "deployed", query.cursor);
-      return ok(reply, agency, { ...live(), vehicles: rows.map((row) => vehicleRecord(row, agency)), links });
+      return ok(reply, agency, { ...live(), vehicles: deployedOf(rows, agency, context), links });
     },
     vehicle: async ({ params, request, reply }) => {
       const agency = await ask(request);
-      const row = await vehicleOfDevice(context, agency, params.device_id);
-      return ok(reply, agency, { ...live(), vehicles: [vehicleRecord(row, agency)] });
+      const vehicles = deployedOf([await vehicleOfDevice(context, agency, params.device_id)], agency, context);
+      if (vehicles.length === 0) throw serviceError("not_found", "device");
+      return ok(reply, agency, { ...live(), vehicles });
     },
     vehiclesStatus: async ({ request, reply, query }) => {
       const agency = await ask(request);
       const { rows, links } = await readPage(context, agency, "statuses", query.cursor);
-      return ok(reply, agency, { ...live(), vehicles_status: statuses(rows, agency), links });
+      return ok(reply, agency, { ...live(), vehicles_status: statusesOf(rows, agency, context), links });
     },
     vehicleStatus: async ({ params, request, reply }) => {
       const agency = await ask(request);
-      const rows = statuses([await vehicleOfDevice(context, agency, params.device_id)], agency);
+      const rows = statusesOf([await vehicleOfDevice(context, agency, params.device_id)], agency, context);
       if (rows.length === 0) throw serviceError("not_found", "device");
       return ok(reply, agency, { ...live(), vehicles_status: rows });
     },
@@ -67,7 +67,7 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
         const read = { endpoint: RECENT_PATH, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
         await recordRead(context, agency, callerOf(request).key.id, read);
       }
-      const events = rows.flatMap((row) => eventRecord(row, agency) ?? []);
+      const events = rows.flatMap((row) => eventRecords(row, agency));
       return ok(reply, agency, { version: MDS_VERSION, events, links });
     },
     stops: async ({ request, reply }) => {
@@ -81,6 +81,17 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
       return ok(reply, agency, { ...live(), stops: [stopRecord(row, { ...agency, ...shapes })] });
     },
   };
+}
+
+/** Returns the vehicles that are, or lately were, within the agency's boundary. */
+function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
+  const since = leftSince(context, "deployed");
+  const isTold = (row: VehicleRow) => agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;
+  return rows.filter(isTold).map((row) => vehicleRecord(row, agency));
+}
+
+function statusesOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
+  return rows.flatMap((row) => statusRecord(row, agency, leftSince(context, "statuses")) ?? []);
 }
 
 const vehiclePaths = { deployed: "/mds/vehicles", statuses: "/mds/vehicles/status" } as const;

@@ -1,7 +1,7 @@
 import { namedUuid } from "../../uuids.ts";
 
 /** What a UUID that agencies see names. */
-type NamedKind = "device" | "trip" | "stop" | "telemetry";
+type NamedKind = "device" | "trip" | "stop" | "telemetry" | "event";
 
 /** Returns the UUID by which agencies know a thing of a system. */
 export type UuidNames = (kind: NamedKind, id: string) => string;

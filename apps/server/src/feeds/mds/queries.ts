@@ -1,3 +1,4 @@
+import type { MultiPolygon } from "@bikeshare/contract";
 import type { MdsEventType, MdsVehicleState } from "@bikeshare/contract/mds";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
@@ -7,9 +8,14 @@ import type { LeftOutFields } from "./left-out.rules.ts";
 import { FORM_FACTOR, joinType, PROPULSION_TYPE } from "./type-sql-fragments.ts";
 
 /** An agency, and the provider of its system. */
-export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agency_id" | "time_zone" | "trips_since"> {
+export interface AgencyRow extends Pick<
+  Tables["agencies"],
+  "partner_id" | "agency_id" | "time_zone" | "trips_since" | "boundary_hash"
+> {
   /** The fields that its requirement file disallows, by endpoint. */
   readonly left_out: LeftOutFields | null;
+  /** Its boundary; null: it has none, or the caller knows it. */
+  readonly new_boundary: MultiPolygon | null;
   readonly provider_id: string;
   readonly namespace: string;
   readonly logged_since: Date;
@@ -17,7 +23,8 @@ export interface AgencyRow extends Pick<Tables["agencies"], "partner_id" | "agen
 
 const findAgencyRow = statement(
   "mds.findAgency",
-  `select agency.partner_id, agency.agency_id, agency.time_zone, agency.trips_since, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
+  `select agency.partner_id, agency.agency_id, agency.time_zone, agency.trips_since, agency.boundary_hash,
+     case when agency.boundary_hash = any($3::text[]) then null else agency.boundary end as new_boundary, agency.left_out, provider.provider_id, provider.namespace, provider.logged_since
    from agencies agency join mds_providers provider on provider.system_id = $1
    where agency.system_id = $1 and agency.partner_id = $2`,
 );
@@ -33,9 +40,17 @@ const insertProviderRow = statement(
    on conflict (system_id) do nothing`,
 );
 
-/** Returns an agency; undefined when the partner is none. */
-export async function findAgency(db: QueryRunner, systemId: string, partnerId: string): Promise<AgencyRow | undefined> {
-  return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId]))[0];
+/**
+ * Returns an agency; undefined when the partner is none.
+ * @param knownBoundaries the hashes of boundaries that are not read once more
+ */
+export async function findAgency(
+  db: QueryRunner,
+  systemId: string,
+  partnerId: string,
+  knownBoundaries: readonly string[] = [],
+): Promise<AgencyRow | undefined> {
+  return (await db.query<AgencyRow>(findAgencyRow, [systemId, partnerId, knownBoundaries]))[0];
 }
 
 type ProviderRow = Omit<Tables["mds_providers"], "system_id">;
@@ -68,6 +83,9 @@ export interface VehicleRow {
   /** The position of its last event; null: nowhere known. */
   readonly event_lat: number | null;
   readonly event_lon: number | null;
+  /** The position before it moved there; null: it did not, or it is nowhere known. */
+  readonly from_lat: number | null;
+  readonly from_lon: number | null;
   readonly form_factor: string | null;
   readonly propulsion_type: string | null;
 }
@@ -76,9 +94,12 @@ const event = "b.last_event::json";
 const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.lat, b.lon,
   b.reported_position_at as position_at, b.battery_percent,
   coalesce((${event} ->> 'lat')::double precision, s.lat) as event_lat,
-  coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon, ${FORM_FACTOR} as form_factor, ${PROPULSION_TYPE} as propulsion_type`;
+  coalesce((${event} ->> 'lon')::double precision, s.lon) as event_lon,
+  coalesce((${event} #>> '{from,lat}')::double precision, origin.lat) as from_lat,
+  coalesce((${event} #>> '{from,lon}')::double precision, origin.lon) as from_lon, ${FORM_FACTOR} as form_factor, ${PROPULSION_TYPE} as propulsion_type`;
 const from = `from bikes b
   left join stations s on s.system_id = $1 and s.id = ${event} ->> 'station_id'
+  left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
   ${joinType("b.vehicle_type_id")}`;
 
 // A vehicle that left is listed until a time after it did.
@@ -140,7 +161,8 @@ export async function listVehicleIds(
 }
 
 /** An event of a vehicle, as the log has it. */
-export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "happened_on"> {
+export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "happened_on" | "from_station_id"> {
+  readonly from_state: MdsVehicleState | null;
   readonly vehicle_state: MdsVehicleState;
   readonly event_type: MdsEventType;
 }
@@ -153,10 +175,12 @@ const listLog = (name: string, condition: string, more = "") =>
   statement(
     name,
     `select e.id, e.at, e.recorded_at, e.bike_id, e.vehicle_state, e.event_type, e.ride_id, e.station_id, e.battery_percent,
-     coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon${more}
+     coalesce(e.lat, s.lat) as lat, coalesce(e.lon, s.lon) as lon, e.from_state,
+     coalesce(e.from_lat, origin.lat) as from_lat, coalesce(e.from_lon, origin.lon) as from_lon${more}
    from (select * from vehicle_events e where ${condition} and (e.at, e.id) > ($5::timestamptz, $6::uuid)
          order by e.at, e.id limit $7) as e
    left join stations s on s.system_id = $1 and s.id = e.station_id
+   left join stations origin on origin.system_id = $1 and origin.id = e.from_station_id
    order by e.at, e.id`,
   );
 const isEvent = "e.event_type <> 'position'";

@@ -7,6 +7,7 @@ import {
   type MdsVehicleStatus,
 } from "@bikeshare/contract/mds";
 import type { VehicleEvent } from "../../city/fleet/vehicle-events.rules.ts";
+import { type Jurisdiction, toldEvents } from "./jurisdiction.rules.ts";
 import type { UuidNames } from "./names.rules.ts";
 import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 
@@ -17,6 +18,8 @@ const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
 export interface RecordContext {
   readonly providerId: string;
   readonly uuid: UuidNames;
+  /** Tells what is within the agency's boundary. */
+  readonly isWithin: Jurisdiction;
 }
 
 /** Returns a shape in MDS's words: where nobody has told of another, a vehicle is a bicycle. */
@@ -35,45 +38,60 @@ export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordConte
   };
 }
 
-/** Returns an event as agencies see it; undefined of one without a location, which MDS has no form for. */
-export function eventRecord(row: EventRow, { providerId, uuid }: RecordContext): MdsEvent | undefined {
-  if (row.lat === null || row.lon === null) return undefined;
-  return {
-    event_id: row.id,
+/**
+ * Returns an event as an agency sees it: nothing of one outside its boundary or without a location, which MDS has no form
+ * for, and several where the vehicle entered or left.
+ */
+export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: RecordContext): readonly MdsEvent[] {
+  const { lat, lon, from_lat: fromLat, from_lon: fromLon } = row;
+  if (lat === null || lon === null) return [];
+  return toldEvents(row, isWithin).map(({ state, type, at, part, isBefore = false }) => ({
+    event_id: part === undefined ? row.id : uuid("event", `${row.id} ${part}`),
     device_id: uuid("device", row.bike_id),
     provider_id: providerId,
-    vehicle_state: row.vehicle_state,
-    event_types: [row.event_type],
-    timestamp: row.at.getTime(),
+    vehicle_state: state,
+    event_types: [type],
+    timestamp: at.getTime(),
     publication_time: row.recorded_at.getTime(),
-    location: { lat: row.lat, lng: row.lon },
-    ...(row.station_id !== null && { stop_id: uuid("stop", row.station_id) }),
+    location: isBefore && fromLat !== null && fromLon !== null ? { lat: fromLat, lng: fromLon } : { lat, lng: lon },
+    ...(row.station_id !== null && !isBefore && isWithin(lat, lon) && { stop_id: uuid("stop", row.station_id) }),
     ...(row.ride_id !== null && { trip_ids: [uuid("trip", row.ride_id)] }),
     ...(row.battery_percent !== null && { battery_percent: row.battery_percent }),
-  };
+  }));
 }
 
-/** Returns the status of a vehicle; undefined of one that was never anywhere. */
-export function statusRecord(row: VehicleRow, context: RecordContext): MdsVehicleStatus | undefined {
-  const { at, recorded_at: recordedAt, ...last } = JSON.parse(row.last_event) as VehicleEvent; // as the log wrote it
+/**
+ * Returns what an agency was told last of a vehicle; undefined of one that was never anywhere within its boundary, or has
+ * left it before a time.
+ * @param leftSince milliseconds since 1970
+ */
+export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsEvent | undefined {
+  const { at, recorded_at: recordedAt, from, ...last } = JSON.parse(row.last_event) as VehicleEvent; // as the log wrote it
   const stored = {
     ...last,
     battery_percent: last.battery_percent ?? null,
-    at: new Date(at),
-    recorded_at: new Date(recordedAt),
-    bike_id: row.id,
+    ...{ at: new Date(at), recorded_at: new Date(recordedAt), bike_id: row.id },
+    ...{ lat: row.event_lat, lon: row.event_lon },
+    ...{ from_state: from?.state ?? null, from_lat: row.from_lat, from_lon: row.from_lon },
   };
-  const event = eventRecord({ ...stored, lat: row.event_lat, lon: row.event_lon }, context);
+  const event = eventRecords(stored, context).at(-1);
+  return event?.vehicle_state === "elsewhere" && event.timestamp < leftSince ? undefined : event;
+}
+
+/** Returns the status of a vehicle; undefined as of `lastEventRecord`. */
+export function statusRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsVehicleStatus | undefined {
+  const event = lastEventRecord(row, context, leftSince);
   if (event === undefined) return undefined;
   const { device_id, provider_id } = event;
-  const stop = row.station_id === null ? {} : { stop_id: context.uuid("stop", row.station_id) };
+  const isThere = row.station_id !== null && event.vehicle_state !== "elsewhere";
+  const stop = isThere ? { stop_id: context.uuid("stop", row.station_id) } : {};
   return { device_id, provider_id, last_event: event, last_telemetry: telemetryRecord(row, event, context), ...stop };
 }
 
 /** A vehicle on a trip is where its trip began: where riders are is neither shown nor stored. */
-function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordContext): MdsTelemetry {
+function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: RecordContext): MdsTelemetry {
   const { device_id, provider_id, location, timestamp, stop_id } = event;
-  const isHidden = row.lat === null || row.lon === null || row.position_at === null;
+  const isHidden = row.lat === null || row.lon === null || row.position_at === null || !isWithin(row.lat, row.lon);
   const seen = isHidden
     ? { timestamp, location, ...(stop_id !== undefined && { stop_id }) }
     : {
@@ -92,11 +110,16 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid }: RecordConte
   };
 }
 
-/** Returns a point of the log as agencies see it; undefined where nothing tells where the vehicle was. */
-export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext): MdsTelemetry | undefined {
+/**
+ * Returns a point of the log as agencies see it; undefined where nothing tells where the vehicle was, and outside the
+ * boundary unless a trip from within ended there.
+ */
+export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: RecordContext): MdsTelemetry | undefined {
   // A vehicle that is lost has sent nothing: its events name where it was before.
   const isSilent = row.vehicle_state === "non_contactable" || row.vehicle_state === "missing";
   if (isSilent || row.is_under_way || row.lat === null || row.lon === null) return undefined;
+  const isOfTrip = row.ride_id !== null && row.from_lat !== null && row.from_lon !== null;
+  if (!isWithin(row.lat, row.lon) && !(isOfTrip && isWithin(row.from_lat, row.from_lon))) return undefined;
   return {
     telemetry_id: uuid("telemetry", `${row.bike_id} ${row.at.getTime()}`),
     device_id: uuid("device", row.bike_id),
@@ -110,11 +133,15 @@ export function pointRecord(row: PointRow, { providerId, uuid }: RecordContext):
   };
 }
 
-/** Returns a ride as agencies see it; undefined of one that began or ended nowhere known, or whose bike has no lasting id. */
-export function tripRecord(row: TripRow, { providerId, uuid }: RecordContext): MdsTrip | undefined {
+/**
+ * Returns a ride as agencies see it; undefined of one that neither began nor ended within the boundary, or did so nowhere
+ * known, or whose bike has no lasting id.
+ */
+export function tripRecord(row: TripRow, { providerId, uuid, isWithin }: RecordContext): MdsTrip | undefined {
   const { start_lat, start_lon, end_lat, end_lon } = row;
   if (!row.is_named) return undefined;
   if (start_lat === null || start_lon === null || end_lat === null || end_lon === null) return undefined;
+  if (!isWithin(start_lat, start_lon) && !isWithin(end_lat, end_lon)) return undefined;
   const from = { lat: start_lat, lng: start_lon };
   const to = { lat: end_lat, lng: end_lon };
   return {

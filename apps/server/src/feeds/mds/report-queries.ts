@@ -1,5 +1,6 @@
 import type { Queryable, QueryRunner } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
+import type { Jurisdiction } from "./jurisdiction.rules.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
 /** A local day, with the trips that were counted of it last. */
@@ -34,7 +35,7 @@ const listDayRows = statement(
         and started_at >= day."from" and started_at < day."to") as version
    from (select start::date as day, start at time zone $2 as "from", (start + interval '1 day') at time zone $2 as "to"
          from generate_series($3::timestamp, $3::timestamp + interval '1 month - 1 day', interval '1 day') as start) as day
-   left join mds_trip_days kept on kept.system_id = $1 and kept.time_zone = $2 and kept.day = day.day
+   left join mds_trip_days kept on kept.system_id = $1 and kept.time_zone = $4 and kept.day = day.day
    order by day.day`,
 );
 
@@ -43,6 +44,19 @@ const countDay = statement(
   `select r.special_group, r.vehicle_type_id, count(*)::int as n from rides r
    where r.system_id = $1 and r.started_at >= $2::timestamptz and r.started_at < $3::timestamptz and r.status = 'completed'
    group by 1, 2 order by 1, 2`,
+);
+
+// Boundaries are not known to PostgreSQL, so that trips are counted by their ends and looked up here.
+const countDayByPlace = statement(
+  "mds.countTripsOfDayByPlace",
+  `select r.special_group, r.vehicle_type_id, count(*)::int as n,
+     coalesce(r.start_lat, origin.lat) as start_lat, coalesce(r.start_lon, origin.lon) as start_lon,
+     coalesce(r.end_lat, target.lat) as end_lat, coalesce(r.end_lon, target.lon) as end_lon
+   from rides r
+   left join stations origin on origin.system_id = $1 and origin.id = r.start_station_id
+   left join stations target on target.system_id = $1 and target.id = r.end_station_id
+   where r.system_id = $1 and r.started_at >= $2::timestamptz and r.started_at < $3::timestamptz and r.status = 'completed'
+   group by 1, 2, 4, 5, 6, 7`,
 );
 
 const keepDay = statement(
@@ -58,9 +72,20 @@ const listShapes = statement(
    where b.system_id = $1 and b.last_event is not null`,
 );
 
+/** What days are counted by: their time zone, and the boundary's hash where an agency has one. */
+export interface CountedBy {
+  readonly timeZone: string;
+  readonly boundaryHash: string | null;
+}
+
+// The boundary stands beside the zone in one column: trips of a day are counted anew for each pair of them.
+function nameOf({ timeZone, boundaryHash }: CountedBy): string {
+  return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
+}
+
 /** Returns the days of a month in a time zone. @param month its first day */
-export function listReportDays(db: QueryRunner, systemId: string, timeZone: string, month: string): Promise<DayRow[]> {
-  return db.query<DayRow>(listDayRows, [systemId, timeZone, month]);
+export function listReportDays(db: QueryRunner, systemId: string, by: CountedBy, month: string): Promise<DayRow[]> {
+  return db.query<DayRow>(listDayRows, [systemId, by.timeZone, month, nameOf(by)]);
 }
 
 /** Counts the trips that started on a day. */
@@ -72,14 +97,34 @@ export function countTripsOfDay(
   return db.query<DayCount>(countDay, [systemId, from, to]);
 }
 
+/** Like `countTripsOfDay`, of the trips that began or ended within a boundary. */
+export async function countTripsWithin(
+  db: QueryRunner,
+  systemId: string,
+  { from, to }: Pick<DayRow, "from" | "to">,
+  isWithin: Jurisdiction,
+): Promise<DayCount[]> {
+  const rows = await db.query<DayCount & TripEnds>(countDayByPlace, [systemId, from, to]);
+  const within = (lat: number | null, lon: number | null) => lat !== null && lon !== null && isWithin(lat, lon);
+  const its = rows.filter((row) => within(row.start_lat, row.start_lon) || within(row.end_lat, row.end_lon));
+  const groups = Map.groupBy(its, (row) => JSON.stringify([row.special_group, row.vehicle_type_id]));
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map(({ special_group, vehicle_type_id }) => ({
+      ...{ special_group, vehicle_type_id, n: group.reduce((sum, { n }) => sum + n, 0) },
+    })),
+  );
+}
+
+type TripEnds = Readonly<Record<"start_lat" | "start_lon" | "end_lat" | "end_lon", number | null>>;
+
 /** Keeps what was counted of a day. */
 export async function keepTripsOfDay(
   db: Queryable,
   systemId: string,
-  timeZone: string,
+  by: CountedBy,
   { day, version, counts }: Pick<DayRow, "day" | "version" | "counts">,
 ): Promise<void> {
-  await db.query(keepDay, [systemId, timeZone, day, version, JSON.stringify(counts)]);
+  await db.query(keepDay, [systemId, nameOf(by), day, version, JSON.stringify(counts)]);
 }
 
 /** Returns the shapes of the vehicles whose events are logged; null: a vehicle of no type. */

@@ -27,24 +27,25 @@ const K_ANONYMITY = 10;
 /** What stands for a smaller count, and for riders, who are not known. */
 const HIDDEN = -1;
 
+const reportGroups = ["all_riders", ...mdsSpecialGroups] as const;
+
 /** Returns a month's report: a row for every group of riders and shape of vehicle. */
 export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
   const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
-  const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(
-    (group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true,
-  );
-  const rows = [...new Set(forms)].sort().flatMap((form) =>
-    groups.map((group) => ({
+  const groups = reportGroups.filter((group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true);
+  const rows = [...new Set(forms)].sort().flatMap((form) => {
+    const told = toldCounts(counts, form);
+    return groups.map((group) => ({
       provider_id: providerId,
       start_date: `${month}-01`,
       duration: "P1M",
       special_group_type: group,
       geography_id: null,
       vehicle_type: form,
-      trip_count: toldCount(counts, group, form),
+      trip_count: told[group],
       rider_count: HIDDEN,
-    })),
-  );
+    }));
+  });
   const columns = Object.keys(mdsReportRow.shape) as (keyof typeof mdsReportRow.shape)[]; // its own keys
   const lines = rows.map((row) => {
     const given: Partial<typeof row> = leaveOut(leftOut.reports, row);
@@ -54,10 +55,28 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
   return [columns.join(","), ...lines].map((line) => `${line}\n`).join("");
 }
 
-function toldCount(counts: readonly TripCount[], group: string, form: MdsVehicle["vehicle_type"]): number {
-  const its = counts.filter(
-    (each) => formFactorOf(each.form_factor) === form && (group === "all_riders" || each.special_group === group),
-  );
-  const n = its.reduce((sum, each) => sum + each.n, 0);
-  return n < K_ANONYMITY ? HIDDEN : n;
+/**
+ * Returns the counts that are told of a shape. The riders in none of the told groups are the rest of all, so that the
+ * smallest group is hidden with them while the rest is small.
+ */
+function toldCounts(
+  counts: readonly TripCount[],
+  form: MdsVehicle["vehicle_type"],
+): Readonly<Record<(typeof reportGroups)[number], number>> {
+  const its = counts.filter((each) => formFactorOf(each.form_factor) === form);
+  const sum = (group: string) =>
+    its.reduce((total, each) => total + (group === "all_riders" || each.special_group === group ? each.n : 0), 0);
+  const told = mdsSpecialGroups
+    .map((group) => ({ group, n: sum(group) }))
+    .filter(({ n }) => n >= K_ANONYMITY)
+    .sort((a, b) => b.n - a.n);
+  const all = sum("all_riders");
+  const rest = () => told.reduce((left, { n }) => left - n, all);
+  while (told.length > 0 && rest() > 0 && rest() < K_ANONYMITY) told.pop();
+  const shown = Object.fromEntries(told.map(({ group, n }) => [group, n]));
+  const of = (group: string) => shown[group] ?? HIDDEN;
+  return {
+    ...{ all_riders: all < K_ANONYMITY ? HIDDEN : all, low_income: of("low_income") },
+    adaptive_scooter: of("adaptive_scooter"),
+  };
 }

@@ -3,7 +3,9 @@ import { timeZoneOfSystem } from "../../city/descriptions/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { SETTLE_MS } from "./hours.rules.ts";
 import {
+  type CountedBy,
   countTripsOfDay,
+  countTripsWithin,
   type DayCount,
   type DayRow,
   keepTripsOfDay,
@@ -30,13 +32,14 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
   const { filtered, clock } = context;
   const { whose, tripsSince } = agency;
   const timeZone = agency.timeZone ?? (await filtered.read(whose, (db) => timeZoneOfSystem(db, whose.systemId)));
-  const days = await filtered.read(whose, (db) => listReportDays(db, whose.systemId, timeZone, `${month}-01`));
+  const by: CountedBy = { timeZone, boundaryHash: agency.boundaryHash };
+  const days = await filtered.read(whose, (db) => listReportDays(db, whose.systemId, by, `${month}-01`));
   const end = days.at(-1)?.to.getTime() ?? 0;
   const text = (at: number) => new Date(at).toISOString();
   if (end <= tripsSince) throw serviceError("not_found", "monthBefore", { since: text(tripsSince) });
   if (end + SETTLE_MS > clock()) throw serviceError("not_found", "monthAhead", { at: text(end + SETTLE_MS) });
   const trips: DayCount[] = [];
-  for (const day of days) trips.push(...(await tripsOfDay(context, agency, timeZone, day)));
+  for (const day of days) trips.push(...(await tripsOfDay(context, agency, by, day)));
   const forms = await filtered.read(whose, (db) => listFormFactors(db, whose.systemId));
   const counts = trips.map(({ vehicle_type_id: type, ...count }) => ({
     ...count,
@@ -48,12 +51,16 @@ export async function reportOf(context: ReportContext, agency: Agency, file: str
 
 async function tripsOfDay(
   { filtered, db }: ReportContext,
-  { whose }: Agency,
-  timeZone: string,
+  { whose, isWithin }: Agency,
+  by: CountedBy,
   day: DayRow,
 ): Promise<readonly DayCount[]> {
   if (day.counts !== null && day.counted_version === day.version) return day.counts;
-  const counts = await filtered.read(whose, (reader) => countTripsOfDay(reader, whose.systemId, day));
-  await keepTripsOfDay(db, whose.systemId, timeZone, { ...day, counts });
+  const counts = await filtered.read(whose, (reader) =>
+    by.boundaryHash === null
+      ? countTripsOfDay(reader, whose.systemId, day)
+      : countTripsWithin(reader, whose.systemId, day, isWithin),
+  );
+  await keepTripsOfDay(db, whose.systemId, by, { ...day, counts });
   return counts;
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { basicText, callerOf, endpointOf, partnerOf } from "../../http/authenticate.ts";
 import { answerAnyHour, answerHour } from "./hour-routes.ts";
 import { type LiveContext, liveRoutes } from "./live-routes.ts";
-import { eventRecord, pointRecord, tripRecord } from "./records.rules.ts";
+import { eventRecords, pointRecord, tripRecord } from "./records.rules.ts";
 import { reportText } from "./report.rules.ts";
 import { reportOf } from "./reports.ts";
 import { agencyOf, eventsOfHour, recordRead, telemetryOfHour, tripsOfHour } from "./service.ts";
@@ -74,21 +74,21 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
         path: "/mds/trips",
         list: "trips",
         open: (agency) => tripsOfHour(context, agency, hour),
-        record: tripRecord,
+        records: (row, agency) => listed(tripRecord(row, agency)),
       }),
     historicalEvents: async ({ query: { event_time: hour }, request, reply }) =>
       answerHour(context, { request, reply }, hour, {
         path: "/mds/events/historical",
         list: "events",
         open: (agency) => eventsOfHour(context, agency, hour),
-        record: eventRecord,
+        records: eventRecords,
       }),
     telemetry: async ({ query: { telemetry_time: hour }, request, reply }) =>
       answerAnyHour(context, { request, reply }, hour, {
         path: "/mds/telemetry",
         list: "telemetry",
         open: (agency) => telemetryOfHour(context, agency, hour),
-        record: pointRecord,
+        records: (row, agency) => listed(pointRecord(row, agency)),
       }),
     report: async ({ params: { file }, request, reply }) => {
       const agency = await agencyOf(context, partnerOf(request));
@@ -98,6 +98,10 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
       return { status: 200 as const, body: reportText(report, agency) };
     },
   };
+}
+
+function listed<Record>(record: Record | undefined): readonly Record[] {
+  return record === undefined ? [] : [record];
 }
 
 type TokenOutcome =

@@ -5,9 +5,11 @@ import type { QueryRunner } from "../../storage/db/database.ts";
 import type { FilteredReads, ListReader } from "../../storage/lists/read-context.ts";
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import { HOUR_MS, isSettled } from "./hours.rules.ts";
+import { everywhere, type Jurisdiction, jurisdictionOf } from "./jurisdiction.rules.ts";
 import type { LeftOutFields } from "./left-out.rules.ts";
 import { type UuidNames, uuidNames } from "./names.rules.ts";
 import {
+  type AgencyRow,
   type EventRow,
   findAgency,
   findStateOfHour,
@@ -46,11 +48,14 @@ export interface Agency extends RecordContext {
   readonly timeZone: string | null;
   /** The fields that it may not be given. */
   readonly leftOut: LeftOutFields;
+  /** Changes with its boundary; null: it has none. */
+  readonly boundaryHash: string | null;
 }
 
 /** Returns the agency whose key it is. @throws Error when the partner is none: no other partner gets such a key */
 export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
-  const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId));
+  const known: KnownJurisdictions = new Map(jurisdictions);
+  const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId, [...known.keys()]));
   if (row === undefined) throw new Error(`partner ${whose.partnerId} has an agency's key and is no agency`);
   return {
     whose,
@@ -61,7 +66,27 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
     timeZone: row.time_zone,
     leftOut: row.left_out ?? {},
     uuid: namesOf(row.namespace),
+    boundaryHash: row.boundary_hash,
+    isWithin: jurisdictionIn(row, known),
   };
+}
+
+/** The boundaries that were asked for last, by their hashes. */
+const jurisdictions = new Map<string, Jurisdiction>();
+const MAX_JURISDICTIONS = 20;
+
+type KnownJurisdictions = ReadonlyMap<string, Jurisdiction>;
+
+function jurisdictionIn(
+  { boundary_hash: hash, new_boundary: boundary }: AgencyRow,
+  known: KnownJurisdictions,
+): Jurisdiction {
+  if (hash === null) return everywhere;
+  const made = boundary === null ? known.get(hash) : jurisdictionOf(boundary);
+  if (made === undefined) throw new Error(`a boundary is missing: ${hash}`);
+  if (jurisdictions.size >= MAX_JURISDICTIONS) jurisdictions.clear();
+  jurisdictions.set(hash, made);
+  return made;
 }
 
 /** The names of the systems that were asked for last. */
@@ -82,18 +107,23 @@ const MINUTE_MS = 60_000;
 /** For how long a vehicle that left is listed, by list. */
 const LEFT_MS = { deployed: 30 * 24 * HOUR_MS, statuses: 90 * MINUTE_MS } as const;
 
+/** Returns since when a vehicle may have left and is still listed, in milliseconds since 1970. */
+export function leftSince({ clock }: AgencyReads, list: keyof typeof LEFT_MS): number {
+  return clock() - LEFT_MS[list];
+}
+
 /** Vehicles of a page. Too low: an agency asks often. Too high: one answer takes its time from others. */
 const PAGE_SIZE = 500;
 
 /** Returns the vehicles after an id, and the id after which the next page begins; undefined on the last page. */
 export async function vehiclePage(
-  { filtered, clock }: AgencyReads,
+  reads: AgencyReads,
   { whose }: Agency,
   list: keyof typeof LEFT_MS,
   after: string,
 ): Promise<{ readonly rows: readonly VehicleRow[]; readonly next: string | undefined }> {
-  const part = { after, leftSince: clock() - LEFT_MS[list], limit: PAGE_SIZE + 1 };
-  const rows = await filtered.read(whose, (db) => listVehicles(db, whose.systemId, list, part));
+  const part = { after, leftSince: leftSince(reads, list), limit: PAGE_SIZE + 1 };
+  const rows = await reads.filtered.read(whose, (db) => listVehicles(db, whose.systemId, list, part));
   const page = rows.slice(0, PAGE_SIZE);
   return { rows: page, next: rows.length > PAGE_SIZE ? page.at(-1)?.id : undefined };
 }

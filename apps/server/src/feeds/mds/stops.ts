@@ -1,20 +1,23 @@
+import { serviceError } from "@bikeshare/rules";
 import { type Agency, type AgencyReads, findNamed } from "./service.ts";
 import { findStop, listFormFactors, listStopIds, listStops, type StopRow } from "./stop-queries.ts";
 
 /** Stations of a statement. Too low: makes more statements. Too high: one of them runs for too long. */
 const BATCH_SIZE = 1_000;
 
-/** Returns every station of the agency's system: MDS has no pages of stops. */
+/** Returns every station within the agency's boundary: MDS has no pages of stops. */
 export async function stopsOf(
   reads: AgencyReads,
   agency: Agency,
 ): Promise<{ readonly rows: readonly StopRow[]; readonly formFactors: ReadonlyMap<string, string> }> {
   const { whose } = agency;
   const rows: StopRow[] = [];
+  let last = "";
   for (;;) {
-    const after = rows.at(-1)?.id ?? "";
+    const after = last;
     const more = await reads.filtered.read(whose, (db) => listStops(db, whose.systemId, after, BATCH_SIZE));
-    rows.push(...more);
+    rows.push(...more.filter(({ lat, lon }) => agency.isWithin(lat, lon)));
+    last = more.at(-1)?.id ?? last;
     if (more.length < BATCH_SIZE) return { rows, ...(await shapesOf(reads, agency)) };
   }
 }
@@ -26,6 +29,7 @@ export async function stopOfId(
   stopId: string,
 ): Promise<{ readonly row: StopRow; readonly formFactors: ReadonlyMap<string, string> }> {
   const row = await findNamed(reads, agency, stopId, { kind: "stop", listIds: listStopIds, find: findStop });
+  if (!agency.isWithin(row.lat, row.lon)) throw serviceError("not_found", "stop");
   return { row, ...(await shapesOf(reads, agency)) };
 }
 

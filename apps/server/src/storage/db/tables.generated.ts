@@ -11,6 +11,7 @@ export interface Tables {
     readonly boundary: unknown;
     readonly requirements: unknown;
     readonly left_out: unknown;
+    readonly boundary_hash: string | null;
   };
   readonly alerts: {
     readonly name: string;
@@ -733,6 +734,10 @@ export interface Tables {
     readonly lon: number | null;
     readonly recorded_at: Date;
     readonly battery_percent: number | null;
+    readonly from_state: string | null;
+    readonly from_station_id: string | null;
+    readonly from_lat: number | null;
+    readonly from_lon: number | null;
   };
   readonly vehicle_types: {
     readonly system_id: string;
@@ -920,7 +925,7 @@ export interface Tables {
 
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
-  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid", time_zone: "text", trips_since: "timestamptz", boundary: "json", requirements: "json", left_out: "json" },
+  agencies: { system_id: "text", partner_id: "text", agency_id: "uuid", time_zone: "text", trips_since: "timestamptz", boundary: "json", requirements: "json", left_out: "json", boundary_hash: "text" },
   alerts: { name: "text", scope: "text", severity: "text", detail: "text", fix: "text", began_at: "timestamptz", seen_at: "timestamptz", mailed_at: "timestamptz", ended_at: "timestamptz", episodes: "smallint", unmailed: "text", results: "jsonb" },
   api_processes: { process: "text", alive_until: "timestamptz" },
   audit_log: { system_id: "text", id: "text", at: "timestamptz", logged_on: "date", actor: "text", action: "text", subject: "text", partner_id: "text", detail: "jsonb" },
@@ -988,7 +993,7 @@ export const columnTypes = {
   trip_upload_parts: { system_id: "text", upload_id: "text", start: "bigint", content: "bytea" },
   trip_uploads: { system_id: "text", id: "text", file_name: "text", time_zone: "text", state: "text", step: "text", bytes: "bigint", asked_at: "timestamptz", asked_by: "text", changed_at: "timestamptz", attempts: "smallint", seen_at: "timestamptz", share: "double precision", rows_done: "bigint", import_id: "text", result: "jsonb", problem: "text" },
   used_challenges: { hash: "bytea", expires_at: "timestamptz" },
-  vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz", battery_percent: "smallint" },
+  vehicle_events: { system_id: "text", happened_on: "date", at: "timestamptz", id: "uuid", bike_id: "text", vehicle_state: "text", event_type: "text", ride_id: "text", station_id: "text", lat: "double precision", lon: "double precision", recorded_at: "timestamptz", battery_percent: "smallint", from_state: "text", from_station_id: "text", from_lat: "double precision", from_lon: "double precision" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
   webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_truncated: "boolean", truncation_reason: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_attempt_at: "timestamptz", next_attempt_reason: "text" },
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },

@@ -1,0 +1,123 @@
+import type { MultiPolygon } from "@bikeshare/contract";
+import type { MdsEventType, MdsToldState, MdsToldType, MdsVehicleState } from "@bikeshare/contract/mds";
+import { pathTo } from "../../city/fleet/vehicle-events.rules.ts";
+
+/** Tells whether a position in WGS 84 degrees is within an agency's boundary. */
+export type Jurisdiction = (lat: number, lon: number) => boolean;
+
+/** The whole world: the jurisdiction of an agency without a boundary. */
+export const everywhere: Jurisdiction = () => true;
+
+/** Bands of latitude that a boundary's edges are sorted into. Too low: a position is held against more edges. Too high: memory. */
+const BANDS = 256;
+
+type Edge = readonly [fromLon: number, fromLat: number, toLon: number, toLat: number];
+
+/**
+ * Returns the jurisdiction that a boundary draws. A position is inside where a line from it to the east crosses an odd
+ * number of edges: a ring within a ring is a hole.
+ */
+export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
+  const edges = coordinates.flat().flatMap((ring) =>
+    ring.slice(1).map((to, index): Edge => {
+      const [fromLon = 0, fromLat = 0] = ring[index] ?? [];
+      const [toLon = 0, toLat = 0] = to;
+      return [fromLon, fromLat, toLon, toLat];
+    }),
+  );
+  const latitudes = edges.map(([, lat]) => lat);
+  // Not as arguments of Math.min: a boundary has thousands of edges.
+  const south = latitudes.reduce((least, lat) => Math.min(least, lat), 90);
+  const north = latitudes.reduce((most, lat) => Math.max(most, lat), -90);
+  const bandOf = (lat: number) => Math.floor(((lat - south) / (north - south || 1)) * BANDS);
+  const bands: Edge[][] = Array.from({ length: BANDS + 1 }, () => []);
+  for (const edge of edges) {
+    const last = bandOf(Math.max(edge[1], edge[3]));
+    for (let band = bandOf(Math.min(edge[1], edge[3])); band <= last; band++) bands[band]?.push(edge);
+  }
+  return (lat, lon) => {
+    let isInside = false;
+    for (const [fromLon, fromLat, toLon, toLat] of bands[bandOf(lat)] ?? []) {
+      const crosses = fromLat > lat !== toLat > lat;
+      if (crosses && lon < fromLon + ((lat - fromLat) / (toLat - fromLat)) * (toLon - fromLon)) isInside = !isInside;
+    }
+    return isInside;
+  };
+}
+
+interface Position {
+  readonly lat: number | null;
+  readonly lon: number | null;
+}
+
+/** An event of the log, with the state and the position of the one before where it happened elsewhere. */
+export interface MovedEvent extends Position {
+  readonly id: string;
+  readonly at: Date;
+  readonly vehicle_state: MdsVehicleState;
+  readonly event_type: MdsEventType;
+  readonly ride_id: string | null;
+  /** Null: it happened where the one before did. */
+  readonly from_state: MdsVehicleState | null;
+  readonly from_lat: number | null;
+  readonly from_lon: number | null;
+}
+
+/** An event as an agency is told it: one of the log, or one beside it. */
+export interface ToldEvent {
+  readonly state: MdsToldState;
+  readonly type: MdsToldType;
+  readonly at: Date;
+  /** Names it among those that one event of the log became; undefined: it is that event. */
+  readonly part?: string;
+  /** It is told of where the vehicle was before it moved. */
+  readonly isBefore?: boolean;
+}
+
+/**
+ * Returns what an agency is told of an event. A vehicle outside its jurisdiction is `elsewhere`: it is told when one goes
+ * there and comes from there, and nothing in between. A vehicle whose position is unknown stays where it was.
+ */
+export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly ToldEvent[] {
+  const within = ({ lat, lon }: Position) => lat === null || lon === null || isWithin(lat, lon);
+  const { vehicle_state: state, event_type: type, from_state: before, from_lat, from_lon, at } = event;
+  const isIn = within(event);
+  const wasIn = before === null ? isIn : within({ lat: from_lat, lon: from_lon });
+  const same: ToldEvent = { state, type, at };
+  if (wasIn === isIn || before === null) return isIn ? [same] : [];
+  const isByTrip = before === "on_trip" && event.ride_id !== null;
+  if (isIn) {
+    if (isByTrip) return placed(at, [told("on_trip", "trip_enter_jurisdiction"), same]);
+    // The operator has brought it back, or has taken it from there.
+    if (state === "removed") return placed(at, [told("removed", "rebalance_pick_up")]);
+    const rest = pathTo("available", state, type).map((step) => told(step.to, step.type));
+    return placed(at, [told("removed", "rebalance_pick_up"), told("available", "provider_drop_off"), ...rest]);
+  }
+  if (isByTrip) return placed(at, [told("elsewhere", "trip_leave_jurisdiction")]);
+  const steps: readonly (readonly [MdsToldState, MdsToldType])[] = waysOut[before];
+  return placed(
+    at,
+    steps.map(([to, by]) => ({ ...told(to, by), isBefore: true })),
+  );
+}
+
+/** How a vehicle goes elsewhere other than on a trip. MDS has no word for the operator's taking it there. */
+const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState, MdsToldType])[]>> = (() => {
+  const unspecified = ["elsewhere", "unspecified"] as const;
+  const lost = [["non_contactable", "comms_lost"], unspecified] as const;
+  return {
+    ...{ removed: lost, available: lost, non_operational: lost, reserved: lost, on_trip: lost },
+    non_contactable: [unspecified],
+    missing: [["elsewhere", "located"]],
+  };
+})();
+
+function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
+  return { state, type, part: type };
+}
+
+/** Places events a millisecond apart, the last at a time: the log leaves room after the event before. */
+function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[] {
+  const last = events.length - 1;
+  return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
+}
