@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:https";
-import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
+import { gbfsContract, mcpContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { alertRoutes, operatorAlertList } from "./city/alerts/routes.ts";
@@ -43,6 +43,7 @@ import { serveDocuments, serveSecurityContact } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { logRequests } from "./http/logged-requests.ts";
+import { mcpRoutes } from "./http/mcp/routes.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { createMemoryRateLimits, type RateLimits } from "./http/rate-limits/rate-limits.ts";
 import { takeTurns } from "./http/read-turns.ts";
@@ -121,6 +122,8 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[];
   /** Whether the reference is served at /docs. */
   readonly docs?: boolean;
+  /** Whether agents are answered at /mcp. */
+  readonly mcp?: boolean;
   /** Contact for security reports, as a URI, in /.well-known/security.txt. */
   readonly securityContact?: string | undefined;
   /** Where files of exports lie, and the directory of data, in which they lie by default. */
@@ -199,6 +202,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
   bindOperator(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
+  if (options.mcp ?? true) bindContract(http, mcpContract, mcpRoutes(http, options));
   serveConsole(http, consoleContext, read);
   serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
@@ -365,7 +369,9 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
   http.addHook("onSend", (request, reply, payload, done) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isDone = reply.statusCode < 400;
-    if (!isRead && isDone && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
+    // What carries inner requests writes nothing itself.
+    const isCommand = !isRead && request.recordedAs === undefined;
+    if (isCommand && isDone && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
     done(null, payload);
   });
 }

@@ -282,18 +282,21 @@ it("takes what callers from anywhere meet: limits, origins, the reference", () =
     maxConnections: 4096,
     corsOrigins: [],
     docs: true,
+    mcp: true,
   });
   const env = {
     PUBLIC_RATE_LIMIT_PER_MINUTE: "30",
     MAX_CONNECTIONS: "100",
     CORS_ORIGINS: "https://app.example.com, http://localhost:5173",
     DOCS: "off",
+    MCP: "off",
   };
   expect(readConfig(env, directory)).toMatchObject({
     publicRateLimit: 30,
     maxConnections: 100,
     corsOrigins: ["https://app.example.com", "http://localhost:5173"],
     docs: false,
+    mcp: false,
   });
   for (const origin of ["*", "app.example.com", "https://app.example.com/", "https://a.example/x", "ftp://a.example"]) {
     expect(issueOf({ CORS_ORIGINS: origin })).toContain(`"${origin}" is not an origin`);

@@ -110,6 +110,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
     /** Whether the API reference is served at /docs. */
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
+    /** Whether agents are answered at /mcp. */
+    mcp: read("MCP", "on", oneOf(["on", "off"])) === "on",
     /** Whether agencies are served, by the Mobility Data Specification. */
     mds: read("MDS", "off", oneOf(["on", "off"])) === "on",
     /** Contact for reports of a weakness of this deployment. Undefined: no contact is published. */

@@ -38,6 +38,7 @@ export * from "./history.ts";
 export * from "./history-words.ts";
 export * from "./idempotency.ts";
 export * from "./limits.ts";
+export * from "./mcp.ts";
 export * from "./mds/words.ts";
 export * from "./me.ts";
 export * from "./messages.ts";

@@ -29,7 +29,7 @@ import { webhooks } from "./openapi/webhooks.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
-export type { OpenApiDocument } from "./openapi/document.ts";
+export type { JsonSchema, OpenApiDocument } from "./openapi/document.ts";
 
 /** The name of the security scheme in the documents. */
 export const SCHEME = "apiKey";

@@ -82,6 +82,7 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
 
 /** Authorizes a request without a promise where the key and its rate are in memory: this is the hot path. */
 function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
+  if (request.outer !== undefined) return authorizeInner(request, request.outer, options);
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
   request.transport = transport;
@@ -107,6 +108,22 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   return key instanceof Promise
     ? key.then((found) => limitRate(found, asked, options))
     : limitRate(key, asked, options);
+}
+
+/** Checks the scopes of an inner request's caller. Everything else was checked with the outer one, which was counted. */
+function authorizeInner(
+  request: FastifyRequest,
+  { caller, transport }: FastifyRequest,
+  { refusedRequests }: AuthorizeOptions,
+): undefined {
+  const { scope, parameterScopes } = endpointOf(request);
+  if (caller === undefined || transport === undefined) throw new Error(`${request.url} is made for nobody`);
+  request.caller = caller;
+  request.transport = transport;
+  const forbidden = scopeError(caller.key, scope) ?? parameterScopeError(caller.key, { request, parameterScopes });
+  if (forbidden === undefined) return;
+  refusedRequests.refused("insufficient_scope", { keyId: caller.key.id, address: transport.address });
+  throw forbidden;
 }
 
 /** A JSON Web Token, which begins with the JSON of its header. */
@@ -230,7 +247,10 @@ function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
 }
 
 /** A parameter may ask for more than the endpoint gives without it. */
-function parameterScopeError(key: KeyRow, { request, parameterScopes }: Asked): ServiceError | undefined {
+function parameterScopeError(
+  key: KeyRow,
+  { request, parameterScopes }: Pick<Asked, "request" | "parameterScopes">,
+): ServiceError | undefined {
   if (parameterScopes === undefined) return undefined;
   const { query } = request;
   for (const [name, scope] of Object.entries(parameterScopes)) {

@@ -38,7 +38,9 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
   app.addHook("onClose", () => log.close());
   app.addHook("onResponse", (request, reply, done) => {
     const key = request.caller?.key ?? request.refusedKey;
-    if (key !== undefined) {
+    const { outer, recordedAs, routeOptions, routeOfPath } = request;
+    if (key !== undefined && outer === undefined) {
+      const route = routeOptions.url ?? routeOfPath ?? NO_ROUTE;
       const ms = reply.elapsedTime;
       log.record({
         systemId: key.system_id,
@@ -47,8 +49,8 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
         keyId: key.id,
         partnerId: key.partner_id,
         method: request.method,
-        route: request.routeOptions.url ?? request.routeOfPath ?? NO_ROUTE,
-        status: reply.statusCode,
+        route: recordedAs === undefined ? route : `${route} ${recordedAs.name}`,
+        status: recordedAs?.status ?? reply.statusCode,
         error: request.errorCode ?? null,
         ms,
         address: request.transport?.address ?? "",

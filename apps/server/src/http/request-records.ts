@@ -132,11 +132,20 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
     log,
     monotonic: () => performance.now(),
   });
-  const measuring = (route: CountedRoute, count: CountRequest | undefined) =>
-    measuringHook(route, count, { clock, slowRequests });
+  const measuring = (route: CountedRoute, count: CountRequest | undefined) => {
+    const counts = new Map<string, CountRequest | undefined>();
+    const countAs = (name: string) => {
+      const known = counts.get(name) ?? metrics?.countRoute({ ...route, route: name });
+      counts.set(name, known);
+      return known;
+    };
+    return measuringHook(route, count, { clock, slowRequests, countAs });
+  };
   app.decorateRequest("activity");
   if (metrics === undefined && tracer === undefined && slowRequestMs === 0) return;
   app.addHook("onRequest", (request, _reply, done) => {
+    // What is done for an inner request belongs to the outer one.
+    if (request.outer !== undefined) return done();
     const span = tracer?.startRequest(request.headers["traceparent"]);
     // Attributing statements costs something at each of them: it is done where somebody may ask to know.
     if (span !== undefined || slowRequestMs > 0) request.activity = activities.begin(span);
@@ -162,6 +171,7 @@ const INTERFACES = new Map<string | undefined, CountedRoute["interface"]>([
   ["healthz", "partner"],
   ["readyz", "partner"],
   ["operator", "operator"],
+  ["mcp", "mcp"],
   ["gbfs", "gbfs"],
   ["console", "console"],
 ]);
@@ -173,22 +183,33 @@ function routeOf({ url, method, config }: RouteOptions): CountedRoute {
   return { interface: INTERFACES.get(url.split("/")[1]) ?? "pages", route: name, method: methods };
 }
 
+interface Measuring {
+  readonly clock: () => number;
+  readonly slowRequests: SlowRequests;
+  /** Returns what counts the requests of the route that ask for one of several things. */
+  readonly countAs: (name: string) => CountRequest | undefined;
+}
+
 /** Returns the hook that measures the requests of a route. */
 function measuringHook(
   route: CountedRoute,
   count: CountRequest | undefined,
-  { clock, slowRequests }: { readonly clock: () => number; readonly slowRequests: SlowRequests },
+  { clock, slowRequests, countAs }: Measuring,
 ): (request: FastifyRequest, reply: FastifyReply, done: () => void) => void {
   return (request, reply, done) => {
-    const { statusCode: status, elapsedTime: ms } = reply;
-    const { activity } = request;
-    if (count !== undefined) {
+    const { activity, recordedAs, outer } = request;
+    if (outer !== undefined) return done();
+    const { elapsedTime: ms } = reply;
+    const status = recordedAs?.status ?? reply.statusCode;
+    const name = recordedAs?.name ?? route.route;
+    const countIt = recordedAs === undefined ? count : countAs(name);
+    if (countIt !== undefined) {
       const rate = request.caller?.rate;
       const limitUsed = rate === undefined ? undefined : 1 - rate.remaining / rate.limit;
-      count({ id: request.id, status, seconds: ms / 1_000, limitUsed, at: clock() });
+      countIt({ id: request.id, status, seconds: ms / 1_000, limitUsed, at: clock() });
     }
     if (slowRequests.isSlow(ms) && !STREAMS.has(route.route)) {
-      slowRequests.log({ requestId: request.id, ...route, status, ms, activity });
+      slowRequests.log({ requestId: request.id, ...route, route: name, status, ms, activity });
     }
     activity?.span?.end(
       {
@@ -197,7 +218,7 @@ function measuringHook(
         "http.response.status_code": status,
         "bikeshare.request_id": request.id,
         "bikeshare.interface": route.interface,
-        "bikeshare.endpoint": route.route,
+        "bikeshare.endpoint": name,
       },
       status >= 500 ? String(status) : undefined,
     );

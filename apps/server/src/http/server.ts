@@ -10,6 +10,7 @@ import { codeOf } from "../storage/db/errors.ts";
 import { takesBytesOf } from "./authenticate.ts";
 import { type Connections, followConnections, limitConnections } from "./connections.ts";
 import { errorJson, handleErrors, sendError } from "./errors.ts";
+import { allowInnerRequests } from "./inner-requests.ts";
 import { framingError, routableUrl } from "./request-form.ts";
 
 export interface HttpServerOptions {
@@ -81,6 +82,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const connections = followConnections(app.server);
   limitConnections(app.server, options);
   answerConnect(app.server, connections, nextRequestId);
+  allowInnerRequests(app);
   app.decorateRequest("framingError");
   app.addHook("onRequest", (request, reply, done) => {
     if (connections.isClosing(request.raw)) {

@@ -105,6 +105,7 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning:
           "Origins whose pages may read `/v1` and `/openapi.json`, such as `https://app.example.com,http://localhost:5173`.",
       },
+      { name: "MCP", value: "on", meaning: "`off`: no [agents](agents.md) at `/mcp`." },
       { name: "DOCS", value: "on", meaning: "`off`: no guides and reference at `/docs`." },
       {
         name: "MDS",

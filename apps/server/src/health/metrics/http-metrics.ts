@@ -233,8 +233,8 @@ export type CountRequest = (request: AnsweredRequest) => void;
 
 /** The names by which a route is counted: few, and never what a caller has sent. */
 export interface CountedRoute {
-  readonly interface: "partner" | "operator" | "gbfs" | "console" | "pages" | "none";
-  /** The endpoint's name in the contract. */
+  readonly interface: "partner" | "mcp" | "operator" | "gbfs" | "console" | "pages" | "none";
+  /** The endpoint's name in the contract; of MCP the method and the tool's name. */
   readonly route: string;
   readonly method: string;
 }

@@ -1,0 +1,115 @@
+import { type ErrorBody, errorCatalogue, errorMessage, isPathStep } from "@bikeshare/contract";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { describeIssues } from "../../issues.ts";
+import { type InnerRequest, makeInnerRequest } from "../inner-requests.ts";
+import type { DescribedTool } from "./describe-tools.ts";
+import type { Params } from "./protocol.rules.ts";
+import { type Answer, type Args, DEFAULT_ITEMS, MAX_ITEMS } from "./tools.ts";
+
+/** Characters of one answer. Too low: long lists need more calls. Too high: an answer fills a model's memory. */
+const MAX_ANSWER_LENGTH = 100_000;
+
+/** Characters of an argument. Cursors are the longest that are of use. */
+const MAX_ARGUMENT_LENGTH = 4_096;
+
+/** The outcome of a tool's call, and the status with which the endpoint answered. */
+export interface ToolOutcome {
+  readonly status: number;
+  readonly error?: ErrorBody;
+  readonly result: object;
+}
+
+/** Calls a tool's endpoint for the caller of a request. What the endpoint refuses is the call's result, which models read. */
+export async function callTool(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  tool: DescribedTool,
+  given: Params,
+): Promise<ToolOutcome> {
+  const { view } = tool;
+  // Many models send null for what they leave out.
+  const args = Object.entries(given).filter(([, value]) => value !== null);
+  const nested = args.find(([, value]) => typeof value === "object");
+  if (nested !== undefined) return refusal(`${nested[0]} must not be an array or an object`);
+  const ownNames = Object.keys((view?.arguments.shape ?? {}) as object);
+  const isOwn = ([name]: [string, unknown]) => ownNames.includes(name);
+  const read = view?.arguments.safeParse(Object.fromEntries(args.filter(isOwn)));
+  if (read?.success === false) return refusal(describeIssues(read.error.issues, "query"));
+  const own: Args = read?.data ?? {};
+  const inner = innerRequest(
+    tool,
+    args.filter((each) => !isOwn(each)),
+    view?.query(own) ?? {},
+  );
+  if (typeof inner === "string") return refusal(inner);
+  const { status, headers, body } = await makeInnerRequest(app, request, inner);
+  if (status >= 400) return failure(status, JSON.parse(body) as ErrorBody, headers["retry-after"]);
+  const answer = JSON.parse(body) as Answer;
+  const chosen = view === undefined ? answer : view.choose(answer, own);
+  if (typeof chosen === "string") return refusal(chosen);
+  const text = JSON.stringify(chosen);
+  if (text.length > MAX_ANSWER_LENGTH) return refusal(tooLong(text.length));
+  const replayed = headers["idempotent-replayed"] === undefined ? [] : [textOf(REPLAYED)];
+  return { status, result: { content: [textOf(text), ...replayed], structuredContent: chosen, isError: false } };
+}
+
+const REPLAYED = "This is the answer to an earlier call with the same idempotency_key. Nothing new was done.";
+
+function tooLong(length: number): string {
+  return `the answer has ${length} characters, and at most ${MAX_ANSWER_LENGTH} are given: ask for fewer items, longer steps or less time`;
+}
+
+/**
+ * Returns the request of an endpoint; a text says what no request can have. An argument that the endpoint does not take goes
+ * where the endpoint refuses it by its name.
+ */
+function innerRequest(
+  { endpoint: { method, path }, placements, listed }: DescribedTool,
+  args: readonly [string, unknown][],
+  decided: Readonly<Record<string, string | number>>,
+): InnerRequest | string {
+  if (method !== "GET" && method !== "POST" && method !== "PATCH" && method !== "DELETE") throw new Error(method);
+  const missing = listed.inputSchema.required.find((name: string) => !args.some(([argument]) => argument === name));
+  const isInPath = (argument = "") => placements.get(argument)?.in === "path";
+  if (isInPath(missing)) return `${missing} must be given`;
+  const takesBody = method === "POST" || method === "PATCH";
+  const segments = new Map<string, string>();
+  const query = new URLSearchParams();
+  const headers: Record<string, string> = {};
+  const body: Record<string, unknown> = {};
+  if (placements.has("limit")) query.set("limit", String(DEFAULT_ITEMS));
+  for (const [argument, value] of args) {
+    const { in: place, name } = placements.get(argument) ?? { in: takesBody ? "body" : "query", name: argument };
+    const text = String(value).toWellFormed();
+    if (text.length > MAX_ARGUMENT_LENGTH) return `${argument} has more than ${MAX_ARGUMENT_LENGTH} characters`;
+    if (place === "body") body[name] = value;
+    else if (place === "header") headers[name] = text;
+    else if (place === "query") query.set(name, name === "limit" ? cappedLimit(text) : text);
+    else if (text === "" || isPathStep(text)) return `${argument} is not an identifier`;
+    else segments.set(name, encodeURIComponent(text));
+  }
+  for (const [name, value] of Object.entries(decided)) query.set(name, String(value));
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segments.get(name) ?? "");
+  const url = query.size === 0 ? filled : `${filled}?${query.toString()}`;
+  return { method, url, headers, body: takesBody ? body : undefined };
+}
+
+/** Whatever is no number of items is refused by the endpoint. */
+function cappedLimit(text: string): string {
+  return Number(text) > MAX_ITEMS ? String(MAX_ITEMS) : text;
+}
+
+function refusal(issues: string): ToolOutcome {
+  const message = errorMessage("invalid_parameter", "issues", { issues });
+  return failure(errorCatalogue.invalid_parameter.status, { error: "invalid_parameter", message });
+}
+
+function failure(status: number, error: ErrorBody, retryAfter?: unknown): ToolOutcome {
+  const { action } = errorCatalogue[error.error];
+  const told = { ...error, action, ...(retryAfter !== undefined && { retry_after_seconds: Number(retryAfter) }) };
+  return { status, error, result: { content: [textOf(JSON.stringify(told))], isError: true } };
+}
+
+function textOf(text: string): object {
+  return { type: "text", text };
+}

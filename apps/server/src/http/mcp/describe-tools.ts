@@ -1,0 +1,171 @@
+import { generateSchema } from "@anatine/zod-openapi";
+import type { EndpointMetadata } from "@bikeshare/contract";
+import type { JsonSchema, OpenApiDocument } from "@bikeshare/contract/openapi";
+import { DEFAULT_ITEMS, MAX_ITEMS, type Tool, tools } from "./tools.ts";
+
+/** Where an argument goes in the request of a tool's endpoint. */
+interface Placement {
+  readonly in: "path" | "query" | "header" | "body";
+  readonly name: string;
+}
+
+/** A tool as clients are told of it. */
+export interface DescribedTool extends Tool {
+  readonly scope: EndpointMetadata["scope"];
+  readonly placements: ReadonlyMap<string, Placement>;
+  /** What stands in the list of tools. */
+  readonly listed: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputSchema: JsonSchema & { readonly required: readonly string[] };
+    readonly outputSchema: JsonSchema;
+    readonly annotations: Readonly<Record<string, boolean>>;
+  };
+}
+
+/**
+ * Parameters that no tool takes: numbered pages, which may repeat or skip items, and what programs use to keep a copy up to
+ * date.
+ */
+const LEFT_OUT: ReadonlySet<string> = new Set(["page", "updated_since", "changes_since", "If-None-Match"]);
+
+/** Describes every tool by the partners' OpenAPI document, which is made of the contract. */
+export function describeTools(document: OpenApiDocument): readonly DescribedTool[] {
+  return tools.map((tool) => describe(tool, document));
+}
+
+function describe(tool: Tool, document: OpenApiDocument): DescribedTool {
+  const { name, title, endpoint, when, view } = tool;
+  const { scope } = endpoint.metadata as EndpointMetadata;
+  const { description = "", ...operation } = operationOf(tool, document);
+  const inputs = inputsOf(operation, document).filter(
+    ({ placement }) => !LEFT_OUT.has(placement.name) && view?.hides.includes(placement.name) !== true,
+  );
+  const own = view === undefined ? {} : (generateSchema(view.arguments) as JsonSchema);
+  const required = inputs.filter((input) => input.required).map((input) => input.argument);
+  const isRead = endpoint.method === "GET";
+  return {
+    ...tool,
+    scope,
+    placements: new Map(inputs.map(({ argument, placement }) => [argument, placement])),
+    listed: {
+      name,
+      title,
+      description: `${when} ${withoutUrls(description)}${scope === "any" ? "" : ` Needs the scope ${scope}.`}`.trim(),
+      inputSchema: {
+        type: "object",
+        properties: { ...(own["properties"] as object | undefined), ...propertiesOf(inputs) },
+        required: [...((own["required"] as string[] | undefined) ?? []), ...required],
+        additionalProperties: false,
+      },
+      outputSchema: outputSchema(operation, document, view?.added),
+      annotations: {
+        readOnlyHint: isRead,
+        ...(isRead
+          ? {}
+          : { destructiveHint: endpoint.method === "DELETE", idempotentHint: endpoint.method === "DELETE" }),
+        openWorldHint: false,
+      },
+    },
+  };
+}
+
+type Operation = NonNullable<OpenApiDocument["paths"][string]["get"]>;
+
+function operationOf({ endpoint: { path, method }, name }: Tool, { paths }: OpenApiDocument): Operation {
+  const item = paths[path.replaceAll(/:(\w+)/g, "{$1}")];
+  const operation = item?.[method.toLowerCase() as keyof typeof item];
+  if (operation === undefined) throw new Error(`the document does not describe ${path}, of the tool ${name}`);
+  return operation;
+}
+
+interface Input {
+  readonly argument: string;
+  readonly placement: Placement;
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+/** Returns what an endpoint takes: parameters of its path and query, an `Idempotency-Key`, and the fields of its body. */
+function inputsOf({ parameters = [], requestBody }: Operation, document: OpenApiDocument): Input[] {
+  const given = parameters.flatMap((parameter): Input[] => {
+    if (!("in" in parameter)) return [];
+    const { name, in: place, required = false, description = "", schema } = parameter;
+    const argument = name.toLowerCase().replaceAll("-", "_");
+    const text = withoutUrls(description) || (place === "path" ? "As answers give it" : "");
+    return [
+      {
+        ...{ argument, required, placement: { in: place, name } },
+        schema: { ...schema, ...(text && { description: text }), ...(argument === "limit" && LIMIT) },
+      },
+    ];
+  });
+  const body = resolved(requestBody?.content["application/json"]?.schema ?? {}, document);
+  const fields = Object.entries((body["properties"] ?? {}) as Record<string, JsonSchema>);
+  const required = (body["required"] ?? []) as string[];
+  return [
+    ...given,
+    ...fields.map(([name, schema]): Input => {
+      return { argument: name, required: required.includes(name), placement: { in: "body", name }, schema };
+    }),
+  ];
+}
+
+const LIMIT = { maximum: MAX_ITEMS, default: DEFAULT_ITEMS, description: "Items at most" };
+
+function propertiesOf(inputs: readonly Input[]): Record<string, JsonSchema> {
+  return Object.fromEntries(inputs.map(({ argument, schema }) => [argument, schema]));
+}
+
+/** Removes how something is written in a URL: arguments of tools are JSON. */
+function withoutUrls(text: string): string {
+  return text.replaceAll(/[;,] (?:write|the) `\+`[^;,.]*`%2B`/g, "");
+}
+
+const REFERENCE = "#/components/schemas/";
+
+function resolved(schema: JsonSchema, { components }: OpenApiDocument): JsonSchema {
+  const { $ref } = schema;
+  return typeof $ref === "string" ? (components.schemas[$ref.slice(REFERENCE.length)] ?? {}) : schema;
+}
+
+/** Returns the schema of an endpoint's answer with all that it refers to. */
+function outputSchema({ responses }: Operation, document: OpenApiDocument, added: object | undefined): JsonSchema {
+  const answer = (responses["200"] ?? responses["201"])?.content?.["application/json"]?.schema ?? {};
+  const named = definitionsOf(answer, document);
+  const root = resolved(answer, document);
+  const whole = added === undefined ? root : withItems(root, added);
+  return localized({ ...whole, ...(Object.keys(named).length > 0 && { $defs: named }) }) as JsonSchema;
+}
+
+/** Adds fields to the items of a list, which has nothing beside them then. */
+function withItems({ properties, ...schema }: JsonSchema, added: object): JsonSchema {
+  const { data } = properties as Record<string, JsonSchema>;
+  const items = { allOf: [data?.["items"], { type: "object", properties: added, required: Object.keys(added) }] };
+  return { ...schema, properties: { data: { ...data, items } } };
+}
+
+function definitionsOf(schema: JsonSchema, document: OpenApiDocument): Record<string, JsonSchema> {
+  const found: Record<string, JsonSchema> = {};
+  const open: JsonSchema[] = [resolved(schema, document)];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const [, name = ""] of JSON.stringify(next).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      const referred = document.components.schemas[name];
+      if (found[name] !== undefined || referred === undefined) continue;
+      found[name] = referred;
+      open.push(referred);
+    }
+  }
+  return found;
+}
+
+/** Lets references lead to `$defs`, and leaves out what only documents use. */
+function localized(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, each: unknown) => {
+      if (key === "discriminator" || key === "example" || key === "examples") return undefined;
+      return typeof each === "string" && each.startsWith(REFERENCE) ? `#/$defs/${each.slice(REFERENCE.length)}` : each;
+    }),
+  );
+}

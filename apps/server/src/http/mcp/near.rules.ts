@@ -1,0 +1,49 @@
+/** A place on the earth, WGS 84 degrees. */
+interface Place {
+  readonly lat: number;
+  readonly lon: number;
+}
+
+const EARTH_RADIUS_METERS = 6_371_008.8;
+const METERS_PER_DEGREE = (EARTH_RADIUS_METERS * Math.PI) / 180;
+/** Beyond this, a degree of longitude is shorter than any radius. */
+const ALL_LONGITUDES = 180;
+
+/** Returns the rectangle around a place, as the contract's `bbox` has it. */
+export function searchBox({ lat, lon }: Place, radiusMeters: number): string {
+  const height = radiusMeters / METERS_PER_DEGREE;
+  const [south, north] = [Math.max(-90, lat - height), Math.min(90, lat + height)];
+  const shortest = Math.cos(radians(Math.max(Math.abs(south), Math.abs(north)))) * METERS_PER_DEGREE;
+  const width = Math.min(ALL_LONGITUDES, radiusMeters / Math.max(shortest, Number.EPSILON));
+  const [west, east] = width >= ALL_LONGITUDES ? [-180, 180] : [wrapped(lon - width), wrapped(lon + width)];
+  return [west, south, east, north].map((degrees) => degrees.toFixed(6)).join(",");
+}
+
+/** Returns the items within a radius with their distances in metres, the nearest first. */
+export function nearest<Item extends Place>(
+  items: readonly Item[],
+  from: Place,
+  radiusMeters: number,
+): (Item & { readonly distance_meters: number })[] {
+  return items
+    .map((item) => ({ ...item, distance_meters: Math.round(distanceMeters(from, item)) }))
+    .filter((item) => item.distance_meters <= radiusMeters)
+    .toSorted((a, b) => a.distance_meters - b.distance_meters);
+}
+
+function distanceMeters(a: Place, b: Place): number {
+  const [latA, latB] = [radians(a.lat), radians(b.lat)];
+  const half = (degrees: number) => Math.sin(radians(degrees) / 2) ** 2;
+  const h = half(b.lat - a.lat) + Math.cos(latA) * Math.cos(latB) * half(b.lon - a.lon);
+  return 2 * EARTH_RADIUS_METERS * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+function radians(degrees: number): number {
+  return (degrees * Math.PI) / 180;
+}
+
+/** Across the antimeridian longitudes go on from the other side. */
+function wrapped(lon: number): number {
+  if (lon > 180) return lon - 360;
+  return lon < -180 ? lon + 360 : lon;
+}

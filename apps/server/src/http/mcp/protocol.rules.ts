@@ -1,0 +1,186 @@
+/** The messages of the Model Context Protocol, of the revisions that are spoken here. No state lasts from one to the next. */
+
+/** The revision in which every message says all about itself. */
+const MODERN = "2026-07-28";
+/** Revisions in which a client says hello first; what it says then changes no answer. The newest first. */
+const LEGACY = ["2025-11-25", "2025-06-18"] as const;
+export const supportedVersions: readonly string[] = [MODERN, ...LEGACY];
+
+const META = "io.modelcontextprotocol/";
+
+/** JSON-RPC's codes and MCP's. */
+export const rpcCodes = {
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  /** Of the revisions before 2026-07-28. */
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022,
+} as const;
+
+export type Params = Readonly<Record<string, unknown>>;
+
+/** A message that expects an answer; without an id it is a notification, which expects none. */
+export interface Message {
+  readonly id: string | number | undefined;
+  readonly method: string;
+  readonly params: Params;
+  /** Whether it is of revision 2026-07-28. */
+  readonly isModern: boolean;
+}
+
+/** Why a message is refused. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** A message that cannot be acted on, and the HTTP status that says so. */
+export class RpcFailure extends Error {
+  override readonly name = "RpcFailure";
+  readonly error: RpcError;
+  readonly status: 200 | 400 | 404;
+
+  constructor(error: RpcError, status: 200 | 400 | 404 = 200) {
+    super(error.message);
+    this.error = error;
+    this.status = status;
+  }
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Returns the id by which an answer names a body's message; undefined: it has none that can be used. */
+export function idOf(body: unknown): string | number | undefined {
+  const id = isObject(body) ? body["id"] : undefined;
+  return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
+}
+
+/** @throws RpcFailure when the body is not one message, or its headers say something else */
+export function readMessage(body: unknown, headers: Headers): Message {
+  if (Array.isArray(body)) throw invalid("Batches are not taken: send each message in a POST of its own.");
+  if (!isObject(body) || body["jsonrpc"] !== "2.0" || typeof body["method"] !== "string") {
+    throw invalid(
+      'The body must be one JSON-RPC request or notification: an object with "jsonrpc": "2.0" and a method.',
+    );
+  }
+  const { id, method, params = {} } = body;
+  if (id !== undefined && idOf(body) === undefined) throw invalid("id must be a string or an integer.");
+  if (!isObject(params)) throw invalid("params must be an object.");
+  const message = { id: idOf(body), method, params };
+  const isModern = isOfModernRevision(message, headers);
+  if (isModern) checkModern(message, headers);
+  else checkLegacy(message, headers);
+  return { ...message, isModern };
+}
+
+type Unjudged = Omit<Message, "isModern">;
+
+/** A client of 2026-07-28 names its revision in the message; older ones name theirs in a header alone, or not at all. */
+function isOfModernRevision({ method, params }: Unjudged, headers: Headers): boolean {
+  if (metaOf(params)["protocolVersion"] !== undefined) return true;
+  return method !== "initialize" && headers["mcp-protocol-version"] === MODERN;
+}
+
+function checkLegacy({ method }: Unjudged, headers: Headers): void {
+  const version = headers["mcp-protocol-version"];
+  // Before it has heard an answer a client cannot know which revision to name.
+  if (method === "initialize" || version === undefined || supportedVersions.includes(String(version))) return;
+  throw unsupported(version);
+}
+
+function checkModern({ id, method, params }: Unjudged, headers: Headers): void {
+  // A message without an answer has no effect here either.
+  if (id === undefined) return;
+  const meta = metaOf(params);
+  const version = meta["protocolVersion"];
+  if (version === undefined) {
+    throw new RpcFailure(invalidParams(`params._meta must have ${META}protocolVersion.`), 400);
+  }
+  checkHeader("MCP-Protocol-Version", headers, version);
+  if (version !== MODERN) throw unsupported(version);
+  checkHeader("Mcp-Method", headers, method);
+  const named = NAMED_BY.get(method);
+  if (named !== undefined && params[named] !== undefined) checkHeader("Mcp-Name", headers, params[named]);
+  if (!isObject(meta["clientCapabilities"])) {
+    throw new RpcFailure(invalidParams(`params._meta must have ${META}clientCapabilities, an object.`), 400);
+  }
+}
+
+/** The parameters whose values stand in a header too, by their methods. */
+const NAMED_BY: ReadonlyMap<string, string> = new Map([
+  ["tools/call", "name"],
+  ["resources/read", "uri"],
+]);
+
+/** What stands on the way may act on a header: it must say what the message says. */
+function checkHeader(name: string, headers: Headers, expected: unknown): void {
+  const given = headers[name.toLowerCase()];
+  if (given !== undefined && decoded(String(given)) === expected) return;
+  const fault = given === undefined ? "is missing" : "differs from the body";
+  throw new RpcFailure({ code: rpcCodes.headerMismatch, message: `The header ${name} ${fault}.` }, 400);
+}
+
+/** A value that a header cannot carry stands there in Base64. */
+function decoded(value: string): string {
+  const [, base64] = /^=\?base64\?([\w+/=]*)\?=$/.exec(value) ?? [];
+  return base64 === undefined ? value : Buffer.from(base64, "base64").toString();
+}
+
+/** Returns the fields of `_meta` that are the protocol's own, by their names without its prefix. */
+function metaOf(params: Params): Params {
+  const meta = params["_meta"];
+  if (!isObject(meta)) return {};
+  const own = Object.entries(meta).filter(([name]) => name.startsWith(META));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(META.length), value]));
+}
+
+function unsupported(requested: unknown): RpcFailure {
+  const message = `This revision is not spoken here. These are: ${supportedVersions.join(", ")}.`;
+  return new RpcFailure(
+    { code: rpcCodes.unsupportedVersion, message, data: { supported: supportedVersions, requested } },
+    400,
+  );
+}
+
+function invalid(message: string): RpcFailure {
+  return new RpcFailure({ code: rpcCodes.invalidRequest, message }, 400);
+}
+
+export function invalidParams(message: string): RpcError {
+  return { code: rpcCodes.invalidParams, message };
+}
+
+export function methodNotFound({ method, isModern }: Message): RpcFailure {
+  const message = `There is no method ${JSON.stringify(method.slice(0, 100))} here.`;
+  return new RpcFailure({ code: rpcCodes.methodNotFound, message }, isModern ? 404 : 200);
+}
+
+/** Returns the revision that a client of an older one and this service speak. */
+export function agreedVersion({ params }: Message): string {
+  return LEGACY.find((version) => version === params["protocolVersion"]) ?? LEGACY[0];
+}
+
+export interface ServerInfo {
+  readonly name: string;
+  readonly title: string;
+  readonly version: string;
+}
+
+/** How long an answer may be kept, and by whom. */
+export interface Caching {
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+/** Returns a result as the message's revision has it. @param caching for the answers that the revision lets clients keep */
+export function resultOf({ isModern }: Message, result: object, server: ServerInfo, caching?: Caching): object {
+  if (!isModern) return result;
+  return { resultType: "complete", ...result, ...caching, _meta: { [`${META}serverInfo`]: server } };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,40 @@
+import { initContract } from "@ts-rest/core";
+import { z } from "zod";
+import { errors, needs, noQuery } from "./endpoint.ts";
+import { errorBody } from "./errors.ts";
+
+const c = initContract();
+
+/** A message of JSON-RPC 2.0 that answers another. */
+const jsonRpcAnswer = z
+  .object({
+    jsonrpc: z.literal("2.0"),
+    id: z.union([z.string(), z.number().int()]).optional(),
+    result: z.object({}).passthrough().optional(),
+    error: z.object({ code: z.number().int(), message: z.string(), data: z.unknown().optional() }).optional(),
+  })
+  .strict();
+
+/** What is wrong with the HTTP request is told as everywhere, and what is wrong with the message as JSON-RPC has it. */
+const refused = z.union([errorBody, jsonRpcAnswer]);
+
+/** The Model Context Protocol, over which agents call tools that are made of the partners' endpoints. */
+export const mcpContract = c.router(
+  {
+    mcp: {
+      post: {
+        method: "POST",
+        path: "/mcp",
+        summary: "One message of the Model Context Protocol",
+        metadata: needs("any"),
+        query: noQuery,
+        body: z.unknown(),
+        responses: {
+          ...{ 200: jsonRpcAnswer, 202: z.undefined(), ...errors },
+          ...{ 400: refused, 404: jsonRpcAnswer, 413: errorBody, 415: errorBody },
+        },
+      },
+    },
+  },
+  { strictStatusCodes: true },
+);
