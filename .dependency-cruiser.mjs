@@ -278,6 +278,7 @@ const floors = [
   "main|app|cli/|runtime/(?!startup/(?:values|branding|checks|certificate)[.])",
   "console/",
   "health/(?!conditions/|tracing/|metrics/(?!server[.]|sources[.]))|storage/(?:backup|key-rotation)/|storage/distribution/(?:service|examine)[.]",
+  "sandbox/",
   "feeds/",
   "webhooks/",
   "city/(?!(?:systems|changes|counts)/(?!routes[.]))",

@@ -27,7 +27,7 @@ const analyze = statement("mdsHourBench.analyze", "vacuum (analyze) rides");
 await onPostgres(async ({ directory, connectionString }) => {
   const context = await openNewSystem(connectionString);
   const hour = Math.floor(Date.now() / HOUR - 4) * HOUR;
-  const agency = await createAgency(context, SYSTEM_ID, { name: "City", keyKind: "live", rateLimit: NO_LIMIT });
+  const agency = await createAgency(context, SYSTEM_ID, { name: "City", rateLimit: NO_LIMIT });
   await context.db.query(beginEarlier, [new Date(hour)]);
   await context.db.query(insertTrips, [SYSTEM_ID, new Date(hour), TRIPS]);
   await context.db.query(analyze, []);

@@ -60,12 +60,12 @@ export async function makePartner(
   systemId = SYSTEM_ID,
 ): Promise<PartnerKey> {
   const { id: partnerId } = await createPartner(context, systemId, `${name} ${context.clock()}`, options);
-  const issued = await issueKey(context, { systemId, kind: "live", partnerId, scopes: scopeNames, rateLimit });
+  const issued = await issueKey(context, { systemId, partnerId, scopes: scopeNames, rateLimit });
   return { partnerId, key: issued.key };
 }
 
 export async function makeOperatorKey(context: ActorContext, systemId = SYSTEM_ID): Promise<string> {
-  const input = { systemId, kind: "operator", partnerId: null, scopes: [], rateLimit: NO_LIMIT } as const;
+  const input = { systemId, partnerId: null, scopes: [], rateLimit: NO_LIMIT } as const;
   return (await issueKey(context, input)).key;
 }
 

@@ -1,5 +1,6 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, mcpContract, operatorContract, partnerContract } from "@bikeshare/contract";
+import { sandboxContract } from "@bikeshare/contract/sandbox";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { alertRoutes, operatorAlertList } from "./city/alerts/routes.ts";
@@ -66,6 +67,7 @@ import {
   recordUses,
 } from "./partners/keys/service.ts";
 import type { Branding } from "./runtime/startup/dashboard-pages.ts";
+import { sandboxRoutes } from "./sandbox/routes.ts";
 import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";
 import { openRequestConnections, type RequestConnections } from "./storage/db/connections.ts";
 import type { Database } from "./storage/db/database.ts";
@@ -92,8 +94,6 @@ export interface AppOptions {
   readonly rateLimit: number;
   /** Counts requests over all processes; by default in the memory of this one. */
   readonly rateLimits?: RateLimits;
-  /** The mode of the keys that partners get from the dashboard; live by default. */
-  readonly mode?: "live" | "test";
   /** Milliseconds after which a ride is under way for too long; a day, when left out. */
   readonly longRideAfterMs?: number;
   readonly trustedProxies: NetworkList;
@@ -201,8 +201,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
   });
-  bindOperator(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
-  if (options.mcp ?? true) bindContract(http, mcpContract, mcpRoutes(http, options));
+  bindInterfacesBeside(http, options, operatorAlertList({ ...read, clock }, cursorCipher));
   serveConsole(http, consoleContext, read);
   serveDownloads(http, { db, links, files });
   publishFeeds(http, options, caches.gbfsPages);
@@ -232,11 +231,14 @@ function cityRoutes(
   };
 }
 
-function bindOperator(
+/** Binds the interfaces beside that of partners: of their sandboxes, of their agents, and of the operator's backend. */
+function bindInterfacesBeside(
   http: FastifyInstance,
   options: AppOptions,
   alertList: ReturnType<typeof operatorAlertList>,
 ): void {
+  bindContract(http, sandboxContract, sandboxRoutes(options));
+  if (options.mcp ?? true) bindContract(http, mcpContract, mcpRoutes(http, options));
   bindContract(http, operatorContract, {
     ...operatorRoutes(options, alertList),
     ...factRoutes(options),

@@ -42,6 +42,8 @@ const commandErrors = {
     otherProvider: "The agencies that there are know you by the id {providerId}. Leave out --provider-id.",
     noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
+    sandboxOfAgency: "Partner {partnerId} is an agency, which has no sandbox.",
+    sandboxOfSandbox: "System {systemId} is a sandbox itself. Name the partner's own system.",
     noFrameAncestors:
       "No other site may show the dashboard in a frame. Set DASHBOARD_FRAME_ANCESTORS to the origin of your portal.",
     endpointPaused: "The endpoint of partner {partnerId} is paused: `webhooks resume` it first. Nothing was changed.",

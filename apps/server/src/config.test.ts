@@ -24,7 +24,6 @@ it("without any variable is a service on loopback with its own database beside i
     tls: undefined,
     trustedProxies: new NetworkList([]),
     systemId: "main",
-    mode: "live",
     rateLimit: 60,
     secretsFile: undefined,
     gbfsSync: undefined,
@@ -55,7 +54,6 @@ it("takes what the variables say, paths from the directory it is started in", ()
     TLS_KEY_FILE: "/etc/key.pem",
     TRUSTED_PROXIES: "10.0.0.0/8, ::1",
     SYSTEM_ID: "zürich".replace("ü", "u"),
-    MODE: "test",
     RATE_LIMIT_PER_MINUTE: "600",
     SECRETS_FILE: "../secrets.json",
     GBFS_SYNC_URL: "https://feeds.example.com/gbfs.json?key=x",
@@ -83,7 +81,6 @@ it("takes what the variables say, paths from the directory it is started in", ()
     tls: { certFile: "/srv/bikes/cert.pem", keyFile: "/etc/key.pem" },
     trustedProxies: new NetworkList(["10.0.0.0/8", "::1"]),
     systemId: "zurich",
-    mode: "test",
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
     gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", intervalMs: 120_000 },
@@ -119,7 +116,6 @@ it("takes an empty variable for one that is not set", () => {
     "TLS_KEY_FILE",
     "TRUSTED_PROXIES",
     "SYSTEM_ID",
-    "MODE",
     "RATE_LIMIT_PER_MINUTE",
     "SECRETS_FILE",
     "GBFS_SYNC_URL",
@@ -154,7 +150,6 @@ it.each([
   ["TRUSTED_PROXIES", "true", "neither an IP address nor a network"],
   ["SYSTEM_ID", "two words", "1 to 255 visible ASCII characters"],
   ["SYSTEM_ID", "x".repeat(256), "1 to 255 visible ASCII characters"],
-  ["MODE", "production", "one of live, test"],
   ["RATE_LIMIT_PER_MINUTE", "0", "integer from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "1e3", "integer from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "unlimited", "integer from 1 to"],
@@ -267,13 +262,8 @@ it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name
 });
 
 it("names every wrong variable at once", () => {
-  const issue = issueOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
-  expect(issue.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual([
-    "PORT",
-    "TLS_CERT_FILE",
-    "MODE",
-    "LOG_LEVEL",
-  ]);
+  const issue = issueOf({ PORT: "x", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
+  expect(issue.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual(["PORT", "TLS_CERT_FILE", "LOG_LEVEL"]);
 });
 
 it("takes what callers from anywhere meet: limits, origins, the reference", () => {

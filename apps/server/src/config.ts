@@ -99,7 +99,6 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     systemId: read("SYSTEM_ID", "main", systemId),
     /** Whether `SYSTEM_ID` is set, rather than defaulted. */
     isSystemIdSet: read("SYSTEM_ID", false, () => true),
-    mode: read("MODE", "live", oneOf(["live", "test"])),
     /** Requests in any 60 s for keys without a rate of their own. */
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, integer(1, 1_000_000)),
     /** Requests in any 60 s from one address without a key. */

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const scopes = ["stations:read", "bikes:read", "reservations:read", "reservations:write"] as const;
   ({ key } = await issueKey(keyContext(context), {
     systemId,
-    kind: "live",
+
     partnerId: partner.id,
     scopes: [...scopes],
     rateLimit: 1_000_000,

@@ -65,7 +65,7 @@ export async function startTestApp(): Promise<TestApp> {
   const issue = (input: Partial<IssueInput> = {}) =>
     issueKey(context, {
       systemId,
-      kind: "live",
+
       partnerId: partner.id,
       scopes: [...scopeNames] as Scope[],
       rateLimit: 1_000_000,

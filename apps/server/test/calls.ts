@@ -19,9 +19,8 @@ export interface Calls {
 
 export function callsOn(app: TestApp): Calls {
   const keyFor: Calls["keyFor"] = ({ scope }, input = {}) => {
-    if (scope === "operator")
-      return app.issue({ systemId: operatedSystem, kind: "operator", partnerId: null, scopes: [], ...input });
-    const needsNone = scope === "any" || scope === "none" || scope === "console";
+    if (scope === "operator") return app.issue({ systemId: operatedSystem, partnerId: null, scopes: [], ...input });
+    const needsNone = scope === "any" || scope === "sandbox" || scope === "none" || scope === "console";
     return app.issue({ scopes: needsNone ? [] : [scope], ...input });
   };
   const sendBody: Calls["sendBody"] = async ({ method, path }, headers, body) => {

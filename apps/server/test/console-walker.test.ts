@@ -80,7 +80,7 @@ describe.each(withSession)("$method $path", (endpoint) => {
   });
 
   it("takes an operator's key for no session", async () => {
-    const { key } = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const { key } = await app.issue({ partnerId: null, scopes: [] });
     const { status } = await call(endpoint, { origin: app.url, authorization: `Bearer ${key}` });
     expect(status).toBe(401);
   });

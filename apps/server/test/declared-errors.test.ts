@@ -12,7 +12,7 @@ let partnerKey: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  operatorKey = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  operatorKey = (await app.issue({ partnerId: null, scopes: [] })).key;
   partnerKey = (await app.issue()).key;
   const instant = (secondsAgo: number) => new Date(app.clock() - secondsAgo * 1000).toISOString();
   const station = (id: string) => ({ id, name: id, lat: 1, lon: 2 });

@@ -31,7 +31,7 @@ describe("the guides", () => {
   it("speak to partners: of nothing that the operator alone has, sets or runs, and of no file of the repository", () => {
     const forbidden = {
       "a setting of the service":
-        /\b(MODE|PUBLIC_URL|DATABASE_URL|DATA_DIR|CORS_ORIGINS|SMTP_URL|OIDC_\w+|WEBHOOK_ALLOW_\w+)\b/,
+        /\b(PUBLIC_URL|DATABASE_URL|DATA_DIR|CORS_ORIGINS|SMTP_URL|OIDC_\w+|WEBHOOK_ALLOW_\w+)\b/,
       "a command of the operator":
         /\bpnpm\b|\bbikeshare (?!-)\w+|\bconsole (invite|reset)\b|\bwebhooks (set|test|rotate)\b/,
       "a file of the repository": /\b(packages|apps|docs|deploy)\/[\w-]+[./]|\b\w+\.md\b/,

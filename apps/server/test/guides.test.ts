@@ -51,7 +51,7 @@ let app: TestApp;
 let env: Record<string, string>;
 beforeEach(async () => {
   app = await startTestApp();
-  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const operator = await app.issue({ partnerId: null, scopes: [] });
   env = { BASE_URL: app.url, OPERATOR_KEY: operator.key, API_KEY: (await app.issue()).key };
 });
 afterEach(() => app.close());

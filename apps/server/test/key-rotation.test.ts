@@ -60,7 +60,7 @@ beforeAll(async () => {
   key = (
     await issueKey(context, {
       systemId,
-      kind: "live",
+
       partnerId: partner.id,
       scopes: ["stations:read", "reservations:read", "reservations:write", "events:read"],
       rateLimit: 1_000_000,

@@ -107,7 +107,7 @@ describe("a key that was issued", () => {
   });
 
   it("of the operator does not reach the partners' interface", async () => {
-    const { key } = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const { key } = await app.issue({ partnerId: null, scopes: [] });
     expect(key).toMatch(/^bss_operator_/);
     const response = await app.get("/v1/me", { key });
     expect(response.status).toBe(403);
@@ -231,7 +231,7 @@ describe("rotating", () => {
       name: "reporting",
       expiresAt: new Date(app.clock() + MAX_OVERLAP_MS * 2),
     });
-    const next = await rotateKey(keyContext(app), app.systemId, old.id, "live", 60_000);
+    const next = await rotateKey(keyContext(app), app.systemId, old.id, 60_000);
     expect(next).toMatchObject({ replaces: old.id, scopes: ["rides:read"], rate_limit: 9, expires_at: old.expires_at });
     const rows = await keysOf(app, app.systemId, app.partnerId);
     expect(rows.find(({ id }) => id === next.id)).toMatchObject({
@@ -256,7 +256,7 @@ describe("rotating", () => {
     await expectWithin(1000, async () => {
       const old = await app.issue();
       expect(await status(other.url, old.key)).toBe(200);
-      await rotateKey(keyContext(app), app.systemId, old.id, "live", 0);
+      await rotateKey(keyContext(app), app.systemId, old.id, 0);
       return until(async () => (await status(other.url, old.key)) === 401);
     });
   });
@@ -264,21 +264,19 @@ describe("rotating", () => {
   it("is refused outside 0 h to 30 d, twice, and of a key that no longer works", async () => {
     const old = await app.issue();
     for (const overlap of [-1, MAX_OVERLAP_MS + 1]) {
-      await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", overlap)).rejects.toThrow(
-        /between 0 h and 30 d/,
-      );
+      await expect(rotateKey(keyContext(app), app.systemId, old.id, overlap)).rejects.toThrow(/between 0 h and 30 d/);
     }
-    await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP_MS);
-    await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", 0)).rejects.toThrow(/rotated already/);
+    await rotateKey(keyContext(app), app.systemId, old.id, MAX_OVERLAP_MS);
+    await expect(rotateKey(keyContext(app), app.systemId, old.id, 0)).rejects.toThrow(/rotated already/);
     const revoked = await app.issue();
     await revokeKey(keyContext(app), app.systemId, revoked.id);
-    await expect(rotateKey(keyContext(app), app.systemId, revoked.id, "live", 0)).rejects.toThrow(/revoked already/);
+    await expect(rotateKey(keyContext(app), app.systemId, revoked.id, 0)).rejects.toThrow(/revoked already/);
   });
 
   it("does not put off a revocation: a rotated key can still be revoked at once", async () => {
     await expectWithin(1000, async () => {
       const old = await app.issue();
-      await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP_MS);
+      await rotateKey(keyContext(app), app.systemId, old.id, MAX_OVERLAP_MS);
       return revokeFor(app.url, old);
     });
   });
@@ -314,7 +312,7 @@ it("issues nothing without the audit log: both or neither", async () => {
     ...keyContext(app),
     ids: { ...app.ids, next: (prefix: string) => (prefix === "act" ? "act_taken" : app.ids.next(prefix)) },
   };
-  const input = { systemId: app.systemId, kind: "live", partnerId: app.partnerId, scopes: [] } as const;
+  const input = { systemId: app.systemId, partnerId: app.partnerId, scopes: [] } as const;
   await issueKey(context, input);
   await expect(issueKey(context, input)).rejects.toThrow(/duplicate key/);
   expect(await keysOf(app, app.systemId)).toHaveLength(before + 1);

@@ -11,7 +11,7 @@ it("whoever writes reads its write in the list of stations at once, before the c
   const db = openDatabase({ connectionString: proxy.connectionString });
   const { url, close } = await buildAnother({ ...app, db });
   const { key } = await app.issue({ rateLimit: 1_000_000 });
-  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const operator = await app.issue({ partnerId: null, scopes: [] });
   const names = async () => {
     const response = await fetch(`${url}/v1/stations`, { headers: { authorization: `Bearer ${key}` } });
     return ((await response.json()) as { data: { name: string }[] }).data.map(({ name }) => name);

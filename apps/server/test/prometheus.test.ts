@@ -51,7 +51,7 @@ async function startDeployment() {
   const { webhookKeys } = await loadSecrets(path("secrets.json"), (n) => crypto.getRandomValues(new Uint8Array(n)));
   const context = { db, clock, ids: createIds(clock), actor: "test", cipher: createSecretCipher(webhookKeys) };
   const partnerId = (await createPartner(context, systemId, "Partner")).id;
-  const issued = await issueKey(context, { systemId, kind: "live", partnerId, scopes: scopeNames, rateLimit: 60 });
+  const issued = await issueKey(context, { systemId, partnerId, scopes: scopeNames, rateLimit: 60 });
   await upsertStations(context, systemId, [{ item: { id: "a", name: "A", lat: 1, lon: 2 } }]);
   await upsertBikes(context, systemId, [{ item: { id: "1", station_id: "a", vehicle_state: "available" } }]);
   // Nothing listens there: each attempt fails.

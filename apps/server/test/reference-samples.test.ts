@@ -29,7 +29,7 @@ beforeAll(async () => {
   app = await startTestApp();
   const baseUrl = () => service.url;
   service = await buildAnother(app, { clock: () => Date.now() + aheadMs, baseUrl });
-  const { key } = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const { key } = await app.issue({ partnerId: null, scopes: [] });
   const items = Array.from({ length: RIDES }, (_, index) => ({
     id: `ride-${index}`,
     bike_id: "bike-1",
@@ -110,7 +110,7 @@ describe.skipIf(!hasTools)(`the samples of the reference${hasTools ? "" : " (ski
 
   it("of every document are answered with JSON", async () => {
     const partner = await app.issue();
-    const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const operator = await app.issue({ partnerId: null, scopes: [] });
     for (const [create, key] of [
       [createOpenApiDocument, partner.key],
       [createOperatorOpenApiDocument, operator.key],

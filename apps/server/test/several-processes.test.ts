@@ -107,7 +107,7 @@ async function serve(settings: Readonly<Record<string, string>> = {}): Promise<P
 function issue(rateLimit: number) {
   return issueKey(
     { db: database.db, clock, ids, actor: "test" },
-    { systemId: database.systemId, kind: "live", partnerId, scopes: ["stations:read"], rateLimit },
+    { systemId: database.systemId, partnerId, scopes: ["stations:read"], rateLimit },
   );
 }
 

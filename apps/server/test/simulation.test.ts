@@ -27,7 +27,7 @@ let city: City;
 
 beforeEach(async () => {
   app = await startTestApp();
-  operatorKey = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  operatorKey = (await app.issue({ partnerId: null, scopes: [] })).key;
   partnerKey = (await app.issue()).key;
   city = makeCity(createRandom(2), { stations: 12, bikes: 200 });
 });

@@ -29,7 +29,7 @@ beforeEach(async () => {
       done();
     });
   });
-  key = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  key = (await app.issue({ partnerId: null, scopes: [] })).key;
 });
 
 afterEach(async () => {

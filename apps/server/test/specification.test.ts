@@ -299,7 +299,7 @@ describe("Authentication", () => {
     expect(await status(revoked.key)).toBe(401);
 
     const old = await app.issue();
-    const replacement = await rotateKey(keyContext(app), app.systemId, old.id, "live", 3_600_000);
+    const replacement = await rotateKey(keyContext(app), app.systemId, old.id, 3_600_000);
     expect([await status(old.key), await status(replacement.key)]).toEqual([200, 200]);
     app.clock.advance(3_600_000);
     expect([await status(old.key), await status(replacement.key)]).toEqual([401, 200]);

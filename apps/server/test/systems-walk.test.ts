@@ -50,7 +50,6 @@ function keyOf({ scope }: Pick<Endpoint, "scope">, { systemId, partnerId }: Pick
   const isOperator = scope === "operator";
   return app.issue({
     systemId,
-    kind: isOperator ? "operator" : "live",
     partnerId: isOperator ? null : partnerId,
     scopes: isOperator ? [] : [...scopeNames],
   });

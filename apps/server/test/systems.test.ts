@@ -19,7 +19,7 @@ beforeAll(async () => {
   const partner = await createPartner(keyContext(app), systemId, "Map Maker");
   const { key } = await issueKey(keyContext(app), {
     systemId,
-    kind: "live",
+
     partnerId: partner.id,
     scopes: ["stations:read", "rides:read", "bikes:read"],
     rateLimit: 1_000_000,

@@ -56,7 +56,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<string> {
 const issue = () =>
   issueKey(
     { db: world.db, clock, ids: createIds(clock), actor: "test" },
-    { systemId: world.systemId, kind: "live", partnerId: partner, scopes: ["reservations:write"], rateLimit: null },
+    { systemId: world.systemId, partnerId: partner, scopes: ["reservations:write"], rateLimit: null },
   );
 
 it("follows a request through its statements to the attempts of its webhook, without what anybody sent", async () => {

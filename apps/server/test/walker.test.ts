@@ -118,7 +118,7 @@ describe.each(guarded.filter(({ scope }) => scope !== "any"))("$method $path", (
 
 describe.each(guarded.filter(({ scope }) => scope !== "operator"))("$method $path", (endpoint) => {
   it("answers 403 to an operator's key", async () => {
-    const { key } = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const { key } = await app.issue({ partnerId: null, scopes: [] });
     const response = await calls.send(endpoint, { authorization: `Bearer ${key}` });
     expect(await expectError(response, 403, "forbidden")).toContain("operator key");
     expect(response.headers.get("www-authenticate")).toBe(`Bearer error="insufficient_scope"`);

@@ -48,6 +48,7 @@ const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "re
 
 /** Statements that change nothing of such a row that anybody is shown. */
 const invisibleUpdates: ReadonlySet<string> = new Set([
+  "history.beginAnew",
   "fleet.reportDocks",
   "gbfsOut.updatePublicId",
   "history.extendPast",
@@ -57,6 +58,7 @@ const invisibleUpdates: ReadonlySet<string> = new Set([
 /** Statements on stations that change nothing of what `station_changes` has, or whose stations have no history yet. */
 const unrecorded: ReadonlySet<string> = new Set([
   "fleet.reportDocks",
+  "history.beginAnew",
   "history.extendPast",
   "placeholders.reassign",
   "stationSnapshot.updateBookkeeping",

@@ -12,10 +12,10 @@ import { identifierParam } from "./values.ts";
  */
 export interface EndpointMetadata {
   /**
-   * A scope's name; `mds:read`: an agency's key; `any`: a partner's key with any scopes; `operator`: an operator key; `console`: a session that meets
+   * A scope's name; `mds:read`: an agency's key; `any`: a partner's key with any scopes; `sandbox`: the same, of a sandbox; `operator`: an operator key; `console`: a session that meets
    * `console`; `none`: no key at all.
    */
-  readonly scope: Scope | typeof MDS_SCOPE | "any" | "operator" | "console" | "none";
+  readonly scope: Scope | typeof MDS_SCOPE | "any" | "sandbox" | "operator" | "console" | "none";
   /** Scopes that parameters of the query need beside `scope`, by their names. */
   readonly parameterScopes?: Readonly<Record<string, Scope>>;
   /** The accepted callers, for endpoints of the console. */

@@ -84,6 +84,11 @@ export const errorCatalogue = {
     meaning: "The bike is reserved, on a trip or out of order.",
     action: "Choose another bike.",
   },
+  sandbox_full: {
+    status: 409,
+    meaning: "The sandbox holds as many rides as it may.",
+    action: "Reset it with `POST /sandbox/v1/reset`.",
+  },
   station_offline: {
     status: 409,
     meaning: "The station does not rent out bikes at present.",
@@ -188,7 +193,7 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** Codes that the dashboard's, the operator's or MDS's endpoints, or downloads, which take no key, alone answer with. */
+/** Codes that the dashboard's, the operator's, the sandbox's or MDS's endpoints, or downloads, which take no key, alone answer with. */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
   "conflict",
@@ -197,6 +202,7 @@ const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "not_acceptable",
   "range_not_satisfiable",
   "ride_conflict",
+  "sandbox_full",
 ]);
 
 /** The codes that the requests of partners' keys are answered with. */

@@ -27,13 +27,13 @@ export const errorMessages = {
   forbidden: {
     missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
     operatorKey: "An operator key does not reach the partners' interface. Use a partner's key.",
+    liveKey: "A live key does not reach sandboxes. Use a key of your sandbox, which begins with bss_test_.",
     agencyKey: "An agency's key reads /mds alone. Use a partner's key here.",
     viewer: "You may read this, but not change it. Ask an admin among your people to do it.",
     operatorReads: "The operator's people read a partner's pages, but change nothing there.",
     suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
-    otherOrigin:
-      "A page of another site sent this. Ask the operator to allow the site; programs send no Origin.",
+    otherOrigin: "A page of another site sent this. Ask the operator to allow the site; programs send no Origin.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
     signInMethod: "People do not sign in in this way here. Load the page again: it offers the ways that there are.",
     embedded: "Pages in a frame of another site do not offer this. Open the dashboard itself, and sign in.",

@@ -83,3 +83,6 @@ export const TYPICAL_MIN_DAYS = 21;
 
 /** Days of a station that must be known before a forecast is made of its changes. */
 export const FORECAST_MIN_DAYS = 28;
+
+/** Rides that a partner's sandbox holds. */
+export const MAX_SANDBOX_RIDES = 20_000;

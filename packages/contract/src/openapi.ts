@@ -15,7 +15,13 @@ import type {
 } from "./openapi/document.ts";
 import { answerExamples, type Examples, requestExamples } from "./openapi/examples.ts";
 import { generate, type Metadata } from "./openapi/generate.ts";
-import { gbfsIntroduction, introduction, mdsIntroduction, operatorIntroduction } from "./openapi/introduction.ts";
+import {
+  gbfsIntroduction,
+  introduction,
+  mdsIntroduction,
+  operatorIntroduction,
+  sandboxIntroduction,
+} from "./openapi/introduction.ts";
 import {
   headers,
   ifNoneMatch,
@@ -28,6 +34,7 @@ import {
 import { webhooks } from "./openapi/webhooks.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
+import { sandboxContract } from "./sandbox.ts";
 
 export type { JsonSchema, OpenApiDocument } from "./openapi/document.ts";
 
@@ -73,6 +80,10 @@ const gbfsTags: Readonly<Record<string, Tag>> = {
 
 const mdsTags: Readonly<Record<string, Tag>> = {
   mds: ["Mobility Data Specification", "The Provider API 2.0, as cities read it."],
+};
+
+const sandboxTags: Readonly<Record<string, Tag>> = {
+  sandbox: ["Sandbox", "What a test does to its city."],
 };
 
 const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
@@ -125,6 +136,18 @@ export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocu
       summary: "Stations and vehicles as GBFS 2.3 and 3.0, for everybody.",
     },
     introduction: gbfsIntroduction,
+  });
+}
+
+/** Returns the OpenAPI 3.1 document of the interface to partners' sandboxes. */
+export function createSandboxOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  return assemble(options, { sandbox: sandboxContract }, sandboxTags, {
+    info: {
+      title: "Bike-Sharing Data Service: sandbox",
+      summary: "What a partner's tests do to a city of their own.",
+    },
+    introduction: sandboxIntroduction,
+    keyDescription: "A key of your sandbox (`bss_test_…`): `Authorization: Bearer <API_KEY>`. Live keys are refused.",
   });
 }
 
@@ -248,7 +271,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
       isConditional,
       isDeprecated: deprecated !== undefined,
     }),
-    security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" ? [] : [scope] }],
+    security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" || scope === "sandbox" ? [] : [scope] }],
   };
 }
 
@@ -263,6 +286,8 @@ function needs(scope: string, parameterScopes: Metadata["parameterScopes"]): str
       return "Needs no key.";
     case "any":
       return "Needs a key with whatever scopes.";
+    case "sandbox":
+      return "Needs a key of a sandbox, with whatever scopes.";
     case "operator":
       return "Needs an operator key, which has the scope `operator`.";
     default:

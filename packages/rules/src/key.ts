@@ -90,12 +90,12 @@ export function missingScope(scope: string): ServiceError {
 }
 
 /**
- * Returns the scope that an unknown path requires: below /operator and /v1 only callers with a key learn that it is
+ * Returns the scope that an unknown path requires: below /operator, /sandbox and /v1 only callers with a key learn that it is
  * unknown.
  */
 export function scopeOfPath(path: string): "operator" | "any" | "none" {
   if (/^\/operator([/?]|$)/.test(path)) return "operator";
-  return /^\/v\d+([/?]|$)/.test(path) ? "any" : "none";
+  return /^\/(sandbox\/)?v\d+([/?]|$)/.test(path) ? "any" : "none";
 }
 
 /** Tells whether a known key works at an instant. */

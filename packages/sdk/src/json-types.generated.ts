@@ -505,7 +505,7 @@ export interface Health {
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */
-export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "outside_history" | "page_out_of_range" | "not_found" | "method_not_allowed" | "not_acceptable" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "download_link_ended" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+export type ErrorCode = "unauthorized" | "forbidden" | "confirmation_required" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "outside_history" | "page_out_of_range" | "not_found" | "method_not_allowed" | "not_acceptable" | "no_bike_available" | "bike_not_available" | "sandbox_full" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "conflict" | "ride_conflict" | "idempotency_in_progress" | "last_one" | "checkpoint_lost" | "system_ended" | "download_link_ended" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
 
 /** The body of every error: exactly these two fields. */
 export interface ErrorBody {

@@ -90,7 +90,7 @@ async function prepare(connectionString: string): Promise<void> {
   const world = await makeWorld(connectionString, CIPHER, urls);
   const context = { ...world, clock: () => Date.now(), actor: "bench" };
   for (const { id: partnerId } of await world.db.query<{ id: string }>(statement("", "select id from partners"))) {
-    await issueKey(context, { systemId: "main", kind: "live", partnerId, scopes: scopeNames });
+    await issueKey(context, { systemId: "main", partnerId, scopes: scopeNames });
   }
   for (const table of dailyTables) {
     for (let day = DAYS; day > 0; day -= 2)

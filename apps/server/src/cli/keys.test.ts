@@ -32,7 +32,7 @@ const makeOwn = () =>
   issueKey(
     { db: harness.db, clock, ids, actor: "person:test" },
     {
-      ...{ systemId: harness.systemId, kind: "live", partnerId: partner, madeByPartner: true },
+      ...{ systemId: harness.systemId, partnerId: partner, madeByPartner: true },
       ...{ scopes: ["rides:read"], rateLimit: 60, expiresAt: new Date(clock() + 86_400_000) },
     },
   );

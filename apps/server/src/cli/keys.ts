@@ -1,6 +1,6 @@
 import { RATE_WINDOW_SECONDS, type Scope } from "@bikeshare/contract";
 import { MAX_RATE_LIMIT } from "@bikeshare/contract/console";
-import { type KeyKind, keyStatus } from "@bikeshare/rules";
+import { keyStatus } from "@bikeshare/rules";
 import { Option } from "@commander-js/extra-typings";
 import { commandError } from "../command-errors.ts";
 import { effectiveRateLimit, exceedingKeys } from "../partners/keys/key.rules.ts";
@@ -37,8 +37,7 @@ export function registerKeys(program: ParentCommand, cli: OpenCli): void {
     .addOption(overlapOption("how long both keys are valid", MAX_OVERLAP_DAYS))
     .action((id, { overlap }) =>
       runOnSystem(cli(), async (context) => {
-        const { mode } = context.config;
-        const issued = await rotateKey(context, context.systemId, id, mode, overlap);
+        const issued = await rotateKey(context, context.systemId, id, overlap);
         const { replaces, replaced_key_ends_at, ...key } = issued;
         return { object: { ...key, replaces, replaced_key_ends_at }, notes: [SHOWN_ONCE] };
       }),
@@ -62,13 +61,12 @@ function registerIssue(keys: ParentCommand, cli: OpenCli): void {
       requireOwner(partnerId, operator === true, scopes);
       const context = cli();
       const expiresAt = expiry === undefined ? null : readValue("--expires-at", expiry, futureInstant(context.clock()));
-      const kind: KeyKind = operator === true ? "operator" : context.config.mode;
       return runOnSystem(context, async (inSystem) => {
         const { systemId } = inSystem;
         if (partnerId !== null && (await partnerWithId(inSystem, systemId, partnerId)) === undefined) {
           throw commandError("not_found", "partner", { id: partnerId });
         }
-        const input = { systemId, kind, partnerId, scopes: scopes ?? [], name, expiresAt, rateLimit };
+        const input = { systemId, partnerId, scopes: scopes ?? [], name, expiresAt, rateLimit };
         return { object: await issueKey(inSystem, input), notes: [SHOWN_ONCE] };
       });
     });

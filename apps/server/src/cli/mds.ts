@@ -38,10 +38,10 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
       const name = readValue("<name>", given, plainName);
       const documents = await readDocuments(files);
       return runOnSystem(cli(), async (context) => {
-        const { mode: keyKind, mds: isServed } = context.config;
+        const { mds: isServed } = context.config;
         const settings = { timeZone: zone, tripsSince: readTripsSince(context, tripsSince), ...documents };
         const made = await createAgency(context, context.systemId, {
-          ...{ name, agencyId, providerId, rateLimit, keyKind, ...settings },
+          ...{ name, agencyId, providerId, rateLimit, ...settings },
         });
         return {
           object: {

@@ -1,7 +1,8 @@
-import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS, RATE_WINDOW_SECONDS, scopeNames } from "@bikeshare/contract";
 import { type KeyAllowance, MAX_OWN_KEY_DAYS, MAX_OWN_KEYS, MAX_RATE_LIMIT } from "@bikeshare/contract/console";
 import { commandError } from "../command-errors.ts";
 import { listActs } from "../partners/audit/queries.ts";
+import { issueKey } from "../partners/keys/service.ts";
 import {
   createPartner,
   type PartnerRow,
@@ -13,6 +14,7 @@ import {
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../runtime/startup/values.ts";
+import { createSandbox } from "../sandbox/service.ts";
 import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
 import { limitOption, option, pastInstant, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
@@ -49,6 +51,11 @@ export function registerPartners(program: ParentCommand, cli: OpenCli): void {
         return remove(context, id);
       }),
     );
+  partners
+    .command("sandbox")
+    .description("make a partner's sandbox, a test city of its own, and issue a key to it, shown once")
+    .argument("<id>", "the partner's id")
+    .action((id) => runOnSystem(cli(), (context) => sandbox(context, id)));
   partners
     .command("list")
     .description("list the partners")
@@ -136,6 +143,19 @@ async function suspend(context: SystemContext, id: string): Promise<Result> {
     notes: [
       `Its keys are rejected, and its deliveries are held for up to ${EVENT_RETENTION_DAYS} days. Its reservations end at their expiry.`,
       `\`partners resume ${id}\` ends the suspension.`,
+    ],
+  };
+}
+
+async function sandbox(context: SystemContext, partnerId: string): Promise<Result> {
+  const { sandbox: made, created } = await createSandbox(context, { systemId: context.systemId, partnerId });
+  const { system_id: systemId } = made;
+  const issued = await issueKey(context, { systemId, partnerId, scopes: scopeNames, name: "made by partners sandbox" });
+  return {
+    object: { system_id: systemId, key_id: issued.id, key: issued.key, created },
+    notes: [
+      "Copy the key now: the service stores only its hash and cannot show it again.",
+      `Commands reach the sandbox with \`--system ${systemId}\`.`,
     ],
   };
 }

@@ -10,7 +10,8 @@ import {
   startSimulation,
 } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
-import { DEMO_SEED, describeDemoTypes } from "../runtime/demo/demo-city.ts";
+import { describeDemoTypes } from "../city/descriptions/made-up-city.ts";
+import { DEMO_SEED } from "../runtime/demo/demo-city.ts";
 import { createSimulatorKeys } from "../runtime/demo/demo-partner.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
@@ -63,7 +64,7 @@ async function simulate(cli: CliContext, options: SimulateOptions): Promise<void
   return runOnSystem(cli, async (context) => {
     const { systemId } = context;
     const baseUrl = localAddress(cli.config);
-    const access = await createSimulatorKeys({ ...context, keyKind: cli.config.mode });
+    const access = await createSimulatorKeys(context);
     try {
       const seen = await readCity(baseUrl, access.partnerKey).catch((error: unknown) => {
         throw new Error(`No service answers at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });

@@ -283,7 +283,7 @@ async function prepareDemo(cli: CliContext, db: Database, isAlive: boolean): Pro
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
   const file = join(cli.config.dataDir, "demo-key");
-  const context = { ...cli, db, systemId, keyKind: cli.config.mode };
+  const context = { ...cli, db, systemId };
   const access = () => createSimulatorKeys(context);
   const demoOf = (partnerId: string, key: string): Demo => {
     const signIn = (url: string) => inviteToDemo({ ...context, partnerId }, url);

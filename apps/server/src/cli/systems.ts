@@ -1,5 +1,5 @@
 import { describe, type Described, describedSystem, missingFacts, textIn } from "../city/descriptions/service.ts";
-import { addSystem, systemsOf } from "../city/systems/service.ts";
+import { addSystem, everySystemOf, systemsOf } from "../city/systems/service.ts";
 import { commandError } from "../command-errors.ts";
 import { newSystemId } from "../runtime/startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run, runOnSystem, type SystemContext } from "./context.ts";
@@ -56,7 +56,7 @@ function create(cli: CliContext, id: string, name: string): Promise<Result> {
   return cli.withDatabase(async (db) => {
     // Create the first system before the second: otherwise commands without --system would change their meaning.
     if ((await systemsOf(db)).length === 0 && id !== cli.config.systemId) await cli.resolveSystem(db, undefined);
-    const alike = (await systemsOf(db)).find((system) => system.system_id.toLowerCase() === id.toLowerCase());
+    const alike = (await everySystemOf(db)).find((system) => system.system_id.toLowerCase() === id.toLowerCase());
     if (alike !== undefined && alike.system_id !== id)
       throw new Error(`System ${alike.system_id} exists already and differs in capitals alone. Choose another id.`);
     if (await addSystem({ ...cli, db }, id, name)) return { object: { id } };
@@ -67,15 +67,17 @@ function create(cli: CliContext, id: string, name: string): Promise<Result> {
 interface ListedSystem {
   readonly id: string;
   readonly created_at: Date;
+  /** The partner whose sandbox it is; null: it is the operator's. */
+  readonly sandbox_of: string | null;
   readonly system: Described<"system">;
 }
 
 function list({ withDatabase }: CliContext): Promise<Result> {
   return withDatabase(async (db) => {
     const systems: ListedSystem[] = [];
-    for (const { system_id: id, created_at } of await systemsOf(db)) {
+    for (const { system_id: id, created_at, sandbox_of } of await everySystemOf(db)) {
       const system = await describedSystem(db, id);
-      if (system !== undefined) systems.push({ id, created_at, system });
+      if (system !== undefined) systems.push({ id, created_at, sandbox_of, system });
     }
     const given = (name: "timezone" | "language") => (listed: ListedSystem) =>
       listed.system.from[name] === "default" ? null : listed.system.published[name];
@@ -85,6 +87,7 @@ function list({ withDatabase }: CliContext): Promise<Result> {
         textIn(published[name], published.language ?? "en");
     const columns: Columns<ListedSystem> = {
       id: "id",
+      kind: ({ sandbox_of }) => kindOf(sandbox_of),
       name: text("name"),
       "published id": ({ system }) => system.published.published_id,
       "time zone": given("timezone"),
@@ -94,17 +97,23 @@ function list({ withDatabase }: CliContext): Promise<Result> {
       licence: ({ system }) => system.published.licence,
       url: ({ system }) => system.published.url,
     };
-    const objects = systems.map(({ id, created_at, system }) => ({
-      ...{ id, created_at },
+    const objects = systems.map(({ id, created_at, sandbox_of, system }) => ({
+      ...{ id, created_at, kind: kindOf(sandbox_of), sandbox_of },
       ...describedJson(system),
       missing: missingFacts(system),
     }));
     return {
       object: { systems: objects },
       table: table(systems, columns, "No systems."),
-      notes: systems.flatMap(({ id, system }) => missingNotes(id, system, systems.length > 1)),
+      notes: systems.flatMap(({ id, sandbox_of, system }) =>
+        sandbox_of === null ? missingNotes(id, system, systems.length > 1) : [],
+      ),
     };
   });
+}
+
+function kindOf(sandboxOf: string | null): "live" | "sandbox" {
+  return sandboxOf === null ? "live" : "sandbox";
 }
 
 const defaultTexts = {

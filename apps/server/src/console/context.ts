@@ -50,8 +50,6 @@ export interface ConsoleContext extends SignInContext {
   readonly rateLimit: number;
   /** Milliseconds after which a ride is under way for too long. */
   readonly longRideAfterMs: number;
-  /** The mode of the keys that the deployment issues to partners. */
-  readonly mode: "live" | "test";
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
   /** Where maps get their streets; undefined: nowhere. */
@@ -88,7 +86,6 @@ interface ConsoleOptions extends Pick<
 > {
   readonly secrets: AllSecrets;
   readonly rateLimits: RateLimits;
-  readonly mode?: ConsoleContext["mode"];
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
   readonly mapTiles?: MapTiles | undefined;
@@ -105,12 +102,11 @@ interface ConsoleOptions extends Pick<
 }
 
 export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
-  const { mode = "live", mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
+  const { mail, branding, webhooks: webhookRules = PUBLIC_ADDRESSES, version, ...options } = given;
   const { signInMethods = ["passkey", "password"], identityProvider } = options;
   const { clock, monotonic = clock, longRideAfterMs = DAY_MS } = options;
   return {
     ...options,
-    mode,
     longRideAfterMs,
     serviceName: branding?.name ?? DEFAULT_SERVICE_NAME,
     branding: {

@@ -1,5 +1,5 @@
 import type { ShownKey } from "@bikeshare/contract/console";
-import { keyPrefix, keyStatus } from "@bikeshare/rules";
+import { type KeyKind, keyPrefix, keyStatus } from "@bikeshare/rules";
 import { commandError } from "../command-errors.ts";
 import { effectiveRateLimit, exceedingKeys, whatIsLeft } from "../partners/keys/key.rules.ts";
 import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../partners/keys/service.ts";
@@ -33,7 +33,7 @@ export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"]
       const { scopes, name, rate_limit: rateLimit } = body;
       const expiresAt = new Date(body.expires_at);
       const input = { systemId, partnerId, scopes, name, expiresAt, rateLimit, madeByPartner: true };
-      const { id, key } = await issueKey({ ...context, actor }, { ...input, kind: context.mode });
+      const { id, key } = await issueKey({ ...context, actor }, input);
       return { status: 200, body: { id, key, replaces: null, replaced_key_ends_at: null } };
     },
   };
@@ -57,8 +57,7 @@ export function systemKeyRoutes(context: ConsoleContext): Routes["systemKeys"] {
       const { partner_id: partnerId, scopes, name, rate_limit: rateLimit } = body;
       if (partnerId !== null) await requirePartner(context, { systemId, partnerId });
       const expiresAt = body.expires_at === null ? null : new Date(body.expires_at);
-      const kind = partnerId === null ? "operator" : context.mode;
-      const input = { systemId, kind, partnerId, scopes, name, expiresAt, rateLimit } as const;
+      const input = { systemId, partnerId, scopes, name, expiresAt, rateLimit } as const;
       const { id, key } = await issueKey({ ...context, actor }, input);
       return { status: 200, body: { id, key, replaces: null, replaced_key_ends_at: null } };
     },
@@ -86,7 +85,7 @@ function keyRoutes(context: ConsoleContext) {
       const { systemId, actor } = consoleCaller(request);
       await requireOwnKey(context, request, id);
       const overlap = body.overlap_hours * HOUR_MS;
-      const made = await rotateKey({ ...context, actor }, systemId, id, context.mode, overlap);
+      const made = await rotateKey({ ...context, actor }, systemId, id, overlap);
       return { status: 200 as const, body: made };
     },
   };
@@ -100,16 +99,21 @@ async function requireOwnKey(context: ConsoleContext, request: ConsoleRequest, i
     throw commandError("not_found", "key", { id });
 }
 
+function kindOf({ partner_id: partnerId, is_sandbox: isSandbox }: KeyRow): KeyKind {
+  if (partnerId === null) return "operator";
+  return isSandbox ? "test" : "live";
+}
+
 /** @param exceeding ids of the keys that exceed their partner's allowance */
 function shown(
-  { clock, rateLimit, mode }: ConsoleContext,
+  { clock, rateLimit }: ConsoleContext,
   key: KeyRow,
   exceeding: ReadonlySet<string> = new Set(),
 ): Served<ShownKey> {
   const status = keyStatus(key, clock());
   return {
     ...key,
-    prefix: keyPrefix(key.partner_id === null ? "operator" : mode),
+    prefix: keyPrefix(kindOf(key)),
     rate_limit: effectiveRateLimit(key, rateLimit),
     has_own_rate_limit: key.rate_limit !== null,
     exceeds_allowance: exceeding.has(key.id),

@@ -72,7 +72,7 @@ it("who makes, rotates or revokes a key is in the audit log", async () => {
 
 it("keys of another partner, of the operator and of nobody are not found on a partner's page", async () => {
   const foreign = await app.issue({ partnerId: otherPartner });
-  const operators = await app.issue({ partnerId: null, kind: "operator", scopes: [] });
+  const operators = await app.issue({ partnerId: null, scopes: [] });
   for (const id of [foreign.id, operators.id, "key_nobody"]) {
     expect((await answer(admin, "POST", `${partner()}/keys/${id}/revoke`, {}))[0]).toBe(404);
     expect((await answer(admin, "POST", `${partner()}/keys/${id}/rotate`, { overlap_hours: 0 }))[0]).toBe(404);

@@ -78,7 +78,7 @@ describe("a viewer who asks for all that takes long at once", () => {
   it("has one statement in the database, and everybody else is answered", async () => {
     const other = await harness.partner("Other");
     const { key } = await issueKey(keyContext(harness), {
-      ...{ systemId: harness.systemId, kind: "live", partnerId: other, rateLimit: null },
+      ...{ systemId: harness.systemId, partnerId: other, rateLimit: null },
       scopes: ["stations:read"],
     });
     const release = await lockDeliveries();

@@ -1,4 +1,4 @@
-import { systemsOf } from "../city/systems/service.ts";
+import { systemsAtWork } from "../city/systems/service.ts";
 import { Coalescer } from "../storage/background/coalescer.ts";
 import { startPeriodic } from "../storage/background/periodic.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
@@ -61,7 +61,7 @@ export function createSequencer({
     concurrency: CONCURRENCY,
   });
   const poll = async () => {
-    for (const { system_id: systemId } of await systemsOf(db)) numbering.request(systemId);
+    for (const systemId of await systemsAtWork(db, clock())) numbering.request(systemId);
   };
   watch?.start(pollIntervalMs);
   const polling = pollIntervalMs === 0 ? undefined : startPeriodic({ intervalMs: pollIntervalMs, work: poll, onError });

@@ -157,6 +157,7 @@ function applyDecision(
   { refusedRequests, lastUses, clock }: AuthorizeOptions,
 ): undefined {
   reply.headers(rateHeaders(rate));
+  if (key.is_sandbox) reply.header("sandbox", "true");
   request.caller = { key, rate };
   if (forbidden !== undefined) {
     refusedRequests.refused("insufficient_scope", { keyId: key.id, address });
@@ -242,6 +243,7 @@ function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
     const headers = { "www-authenticate": `Bearer error="insufficient_scope"` };
     return serviceError("forbidden", "operatorKey", {}, { headers });
   }
+  if (scope === "sandbox") return key.is_sandbox && !isOperator ? undefined : serviceError("forbidden", "liveKey");
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
   return missingScope(scope);
 }

@@ -16,7 +16,7 @@ export interface DocumentOptions {
 
 /**
  * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend,
- * /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from
+ * /openapi/sandbox.json for partners' tests, /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from
  * them, without any other host.
  */
 export function serveDocuments(
@@ -42,6 +42,10 @@ export function serveDocuments(
   serveKept(app, "/openapi/gbfs.json", {
     type: "application/json",
     make: json(({ createGbfsOpenApiDocument }) => createGbfsOpenApiDocument({ baseUrl: baseUrl(), version })),
+  });
+  serveKept(app, "/openapi/sandbox.json", {
+    type: "application/json",
+    make: json(({ createSandboxOpenApiDocument }) => createSandboxOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
   if (mds) {
     serveKept(app, "/openapi/mds.json", {

@@ -62,6 +62,19 @@ export async function createPartner(
   });
 }
 
+/** Makes the partner of a sandbox, which has the id and the name of the partner whose sandbox it is. */
+export async function createPartnerOfSandbox(
+  { db, clock }: Pick<ActorContext, "db" | "clock">,
+  systemId: string,
+  { id, name, max_reservations }: PartnerRow,
+  allowance: KeyAllowance,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const made = await insertPartner(tx, systemId, { id, name, max_reservations, created_at: new Date(clock()) });
+    await updatePartner(tx, systemId, { ...made, key_allowance: allowance });
+  });
+}
+
 /** Changes to a partner. Omitted fields stay as they are. */
 export interface PartnerChange {
   readonly name?: string | undefined;

@@ -4,7 +4,7 @@ import { startRemovedBikesSweeper } from "../city/changes/service.ts";
 import { startReservationSweeper as startSweepingReservations } from "../city/fleet/reservation-commands.ts";
 import { startVehicleLogSweeper } from "../city/fleet/vehicle-log.ts";
 import { startPastSumsSweeper, startSumming } from "../city/history/sums.ts";
-import { systemsOf } from "../city/systems/service.ts";
+import { systemsAtWork } from "../city/systems/service.ts";
 import type { Config } from "../config.ts";
 import { createSequencer } from "../events/sequencer.ts";
 import { exportsDirectory } from "../feeds/exports/service.ts";
@@ -17,6 +17,7 @@ import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";
 import { startUsageSweeper } from "../partners/request-log/service.ts";
+import { startSandboxRides } from "../sandbox/riding.ts";
 import type { Database } from "../storage/db/database.ts";
 import { openListener } from "../storage/db/listener.ts";
 import { startPartitionKeeper } from "../storage/partitions/service.ts";
@@ -57,7 +58,7 @@ export function startReservationSweeper({
   conditions,
 }: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
   const reports = reportingTo(conditions)("sweeping overdue reservations");
-  return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), ...reports });
+  return startSweepingReservations({ db, clock, ids, systems: () => systemsAtWork(db, clock()), ...reports });
 }
 
 /** Starts a worker's tasks other than requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
@@ -68,7 +69,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     startEventWork(options),
     startStationNotices({
       ...options,
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("notifying of changed stations"),
     }),
     startPartitionKeeper({
@@ -85,6 +86,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     ...startSweepers(options),
     ...startAlertWork(options),
     ...startSums(options),
+    startSandboxRides({ ...options, ...reporting("riding in sandboxes", { quietMs: 2 * 60_000 }) }),
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
@@ -99,7 +101,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
 
 /** Ends alerts whose times are over, and deletes old ones. */
 function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] {
-  const systems = () => systemIds(db);
+  const systems = () => systemsAtWork(db, clock());
   const reporting = reportingTo(conditions);
   return [
     startAlertSweeper({ db, clock, ids, systems, ...reporting("ending alerts") }),
@@ -109,7 +111,7 @@ function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] 
 
 /** Keeps the sums of rides, stations and the fleet over time, and deletes old ones. */
 function startSums({ db, clock, conditions }: WorkersOptions): Work[] {
-  const systems = () => systemIds(db);
+  const systems = () => systemsAtWork(db, clock());
   const reporting = reportingTo(conditions);
   const monotonic = () => performance.now();
   return [
@@ -125,30 +127,30 @@ function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
     startIdempotencySweeper({
       db,
       clock,
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
     }),
     startRemovedBikesSweeper({
       db,
       clock,
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
     }),
     startPublicIdSweeper({
       db,
       clock,
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("deleting retired public ids", { quietMs: 5 * 60_000 }),
     }),
     startUsageSweeper({
       db,
       clock,
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
     }),
     startVehicleLogSweeper({
       ...{ db, clock, ids },
-      systems: () => systemIds(db),
+      systems: () => systemsAtWork(db, clock()),
       ...reporting("beginning vehicle logs", { quietMs: 5 * 60_000 }),
     }),
   ];
@@ -214,7 +216,14 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
   // Only now: a service without exports would start later.
   const { startExportWork } = await import("../feeds/exports/work.ts");
   return startExportWork({
-    ...{ db, clock, ids, systems: () => systemIds(db), directory: exportsDirectory(config), version: readVersion() },
+    ...{
+      db,
+      clock,
+      ids,
+      systems: () => systemsAtWork(db, clock()),
+      directory: exportsDirectory(config),
+      version: readVersion(),
+    },
     onMade: (system, { file_name: file, rows, bytes }) => logger.info({ system, file, rows, bytes }, "made an export"),
     ...reportingTo(conditions)("making exports", { quietMs: 5 * 60_000 }),
   });
@@ -226,7 +235,7 @@ async function startUploads({ db, config, clock, ids, conditions }: WorkersOptio
   const { startUploadWork } = await import("../feeds/uploads/work.ts");
   const directories = { spoolDirectory: spoolDirectory(config), reportsDirectory: reportsDirectory(config) };
   return startUploadWork({
-    ...{ db, clock, ids, systems: () => systemIds(db), ...directories },
+    ...{ db, clock, ids, systems: () => systemsAtWork(db, clock()), ...directories },
     ...reportingTo(conditions)("importing files", { quietMs: 5 * 60_000 }),
   });
 }
@@ -244,10 +253,6 @@ async function startBackups({ db, config, clock, logger, conditions }: WorkersOp
     onBackup: (path, { bytes, rows }) => logger.info({ path, bytes, rows }, "made a backup, and read it back"),
     ...reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
   });
-}
-
-async function systemIds(db: Database): Promise<string[]> {
-  return (await systemsOf(db)).map((system) => system.system_id);
 }
 
 /** Reports the failures of a work, and how its runs go. */

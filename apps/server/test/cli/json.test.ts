@@ -59,6 +59,7 @@ const fields: Readonly<Record<string, string>> = {
   "partners list": "partners",
   "partners remove": "id status removed_at revoked_keys cancelled_reservations endpoint_removed unsent_deliveries",
   "partners resume": "id status changed probe held held_since",
+  "partners sandbox": "system_id key_id key created",
   "partners set": "id name max_reservations changed",
   "partners suspend": "id status suspended_at changed",
   "pricing-plans list": "pricing_plans",
@@ -240,6 +241,7 @@ async function runPartners(): Promise<string> {
   await json("partners", "allow-keys", partner, "--none");
   await json("partners", "suspend", partner);
   await json("partners", "resume", partner);
+  await json("partners", "sandbox", partner);
   await json("partners", "list");
   const { client_id: agency } = await json("mds", "create-agency", "City");
   await json("mds", "set-agency", String(agency), "--time-zone", "Europe/Oslo");

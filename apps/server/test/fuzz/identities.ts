@@ -64,7 +64,7 @@ async function makeKeyHolders(app: TestApp): Promise<[IdentityName, Identity][]>
     key: { scopes, systemId },
     seesOthers: scopes === "operator",
   });
-  const operator = { kind: "operator", partnerId: null, scopes: [] } as const;
+  const operator = { partnerId: null, scopes: [] } as const;
   const revoked = await app.issue();
   await revokeKey(keyContext(app), app.systemId, revoked.id);
   const suspended = await app.issue({ partnerId: SUSPENDED_PARTNER });

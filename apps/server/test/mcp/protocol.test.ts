@@ -30,7 +30,7 @@ it("asks for a partner's key, and says so as every endpoint does", async () => {
   expect(none.body).toMatchObject({ error: "unauthorized" });
   const wrong = await post(app.url, "bss_live_x", list, listHeaders);
   expect([wrong.status, wrong.headers.get("www-authenticate")]).toEqual([401, 'Bearer error="invalid_token"']);
-  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const operator = await app.issue({ partnerId: null, scopes: [] });
   expect(await post(app.url, operator.key, list, listHeaders)).toMatchObject({
     status: 403,
     body: { error: "forbidden", message: containing("operator key") },

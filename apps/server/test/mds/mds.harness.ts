@@ -24,7 +24,7 @@ export async function startMds(): Promise<MdsHarness> {
     url: served.url,
     agency: (input) =>
       createAgency(keyContext(app), app.systemId, {
-        ...{ name: `City ${++agencies}`, keyKind: "live", rateLimit: 1_000_000 },
+        ...{ name: `City ${++agencies}`, rateLimit: 1_000_000 },
         ...input,
       }),
     get: (path, key, headers = {}) =>

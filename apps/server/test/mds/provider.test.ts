@@ -291,7 +291,7 @@ describe("who may read", () => {
 
   it("answers 401 without credentials, 403 to partners' and the operator's keys, 406 without the version", async () => {
     const partner = await mds.app.issue({ scopes: [...scopeNames] });
-    const operator = await mds.app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const operator = await mds.app.issue({ partnerId: null, scopes: [] });
     for (const path of paths) {
       const anonymous = await fetch(mds.url + path, { headers: { accept: typeOf(path) } });
       expect(anonymous.status).toBe(401);
@@ -328,7 +328,7 @@ describe("who may read", () => {
 
   it("gives a key with its scope to agencies alone, and to them no other", async () => {
     const issue = (partnerId: string, scopes: readonly ("stations:read" | typeof MDS_SCOPE)[]) =>
-      issueKey(keyContext(mds.app), { systemId: mds.app.systemId, kind: "live", partnerId, scopes });
+      issueKey(keyContext(mds.app), { systemId: mds.app.systemId, partnerId, scopes });
     await expect(issue(mds.app.partnerId, [MDS_SCOPE])).rejects.toThrow(/only agencies/i);
     await expect(issue(agency.partnerId, ["stations:read"])).rejects.toThrow(/is an agency/);
   });

@@ -109,8 +109,8 @@ async function prepare(databaseUrl: string, secretsFile: string, url: string): P
   await setEndpoint(context, { systemId, partnerId, url, events: ["ride.completed"] });
   const common = { systemId, rateLimit: 1_000_000 };
   const scopes = ["rides:read", "stations:read", "bikes:read", "reservations:read", "reservations:write"] as const;
-  const partner = await issueKey(context, { ...common, kind: "live", partnerId, scopes: [...scopes, "events:read"] });
-  const operator = await issueKey(context, { ...common, kind: "operator", partnerId: null, scopes: [] });
+  const partner = await issueKey(context, { ...common, partnerId, scopes: [...scopes, "events:read"] });
+  const operator = await issueKey(context, { ...common, partnerId: null, scopes: [] });
   await db.close();
   return { partner: partner.key, operator: operator.key };
 }

@@ -31,7 +31,7 @@ async function openHarness(): Promise<ParityHarness> {
   const app = await startTestApp();
   const { systemId } = app;
   const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
-  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const operator = await app.issue({ partnerId: null, scopes: [] });
   const other = await createPartner({ ...app, actor: "test" }, systemId, "Another");
   return {
     baseUrl: app.url,

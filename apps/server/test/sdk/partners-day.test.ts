@@ -117,7 +117,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   expect(await client.reservations.list().toArray({ limit: Infinity })).toMatchObject([{ id: held.id }]);
 
   expect(await client.reservations.cancel(held.id)).toMatchObject({ status: "cancelled", cancel_reason: "partner" });
-  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const operator = await app.issue({ partnerId: null, scopes: [] });
   await report(third.url, operator.key, "stations/offline", [{ id: "station-001" }]);
   let events = client.events.since(undefined);
   const received: string[] = [];

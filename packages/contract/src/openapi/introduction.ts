@@ -189,6 +189,15 @@ curl -H "Authorization: Bearer $TOKEN" -H "Accept: ${MDS_MEDIA_TYPE}" ${baseUrl}
 Reports are read with \`Accept: ${MDS_REPORT_MEDIA_TYPE}\`. Another version, or none, is answered 406. Hours are in UTC: 404 before the service began and while they last, 202 until an hour after their end, then 200 with an \`ETag\`, which changes when a ride is reported late or corrected. Lists with \`links\` go on at \`links.next\`. Fields that your requirement file disallows are left out of every answer.`;
 }
 
+/** Returns the introduction to sandboxes, in Markdown. */
+export function sandboxIntroduction(baseUrl: string): string {
+  return `A sandbox is a city of your own: 40 stations and 300 bikes, on which one ride begins each minute. Its keys work at the same addresses as live ones, and every answer to them has the header \`Sandbox: true\`. Here a test makes happen what it waits for:
+
+\`\`\`sh
+curl -X POST -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{}' ${baseUrl}/sandbox/v1/events/ride.completed
+\`\`\``;
+}
+
 /** Returns the introduction for readers of the public feeds, in Markdown. */
 export function gbfsIntroduction(baseUrl: string): string {
   return `Stations and vehicles in the form that journey planners read, made from the live state. No key is needed:

@@ -7,7 +7,7 @@ let app: TestApp;
 let operator: string;
 beforeAll(async () => {
   app = await startTestApp();
-  operator = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  operator = (await app.issue({ partnerId: null, scopes: [] })).key;
   await write("/bikes", { id: "red", lat: 1, lon: 2 });
 });
 afterAll(() => app.close());

@@ -143,10 +143,6 @@ export async function deletePastRemovedBikes(
 }
 
 /** Records that rows of a list were deleted without a trace, so that clients which follow the list begin anew. */
-export async function updateResets(
-  tx: Transaction,
-  systemId: string,
-  list: Exclude<FollowedTable, "reservations">,
-): Promise<void> {
+export async function updateResets(tx: Transaction, systemId: string, list: FollowedTable): Promise<void> {
   await tx.query(reset, [systemId, list]);
 }

@@ -123,7 +123,7 @@ test("over HTTP: a creation names where it is, an extension is made once under o
   const app = await startTestApp();
   try {
     const { key } = await app.issue({ scopes: ["reservations:read", "reservations:write", "rides:read"] });
-    const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const operator = await app.issue({ partnerId: null, scopes: [] });
     await upsertBikes(app, app.systemId, [{ item: { id: "a" } }]);
     const send = async (method: string, path: string, body: object, headers: Record<string, string> = {}, as = key) => {
       const response = await fetch(app.url + path, {

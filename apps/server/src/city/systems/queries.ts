@@ -13,7 +13,21 @@ const insertPlaced = statement(
   "systems.insertPlaced",
   `insert into placed_systems (system_id) values ($1) on conflict (system_id) do nothing`,
 );
-const all = statement("systems.all", `select system_id, name, created_at from systems order by created_at, system_id`);
+const live = statement(
+  "systems.live",
+  `select system_id, name, created_at from systems
+   where not exists (select from sandboxes where sandboxes.system_id = systems.system_id) order by created_at, system_id`,
+);
+const all = statement(
+  "systems.all",
+  `select system_id, name, systems.created_at, sandboxes.partner_id as sandbox_of
+   from systems left join sandboxes using (system_id) order by systems.created_at, system_id`,
+);
+const atWork = statement(
+  "systems.atWork",
+  `select systems.system_id from systems left join sandboxes on sandboxes.system_id = systems.system_id
+   where sandboxes.system_id is null or sandboxes.used_at > $1 order by systems.created_at, systems.system_id`,
+);
 
 /** @returns false when there is a system with this id already */
 export async function insertSystem(
@@ -26,8 +40,25 @@ export async function insertSystem(
   });
 }
 
-export function listSystems(db: Queryable): Promise<SystemRow[]> {
-  return db.query<SystemRow>(all);
+/** Returns the operator's systems, oldest first. */
+export function listLiveSystems(db: Queryable): Promise<SystemRow[]> {
+  return db.query<SystemRow>(live);
+}
+
+/** A system of any kind. */
+export interface AnySystemRow extends SystemRow {
+  /** The partner whose sandbox it is; null: it is the operator's. */
+  readonly sandbox_of: string | null;
+}
+
+/** Returns every system, oldest first. */
+export function listSystems(db: Queryable): Promise<AnySystemRow[]> {
+  return db.query<AnySystemRow>(all);
+}
+
+/** Returns the ids of the operator's systems, and of the sandboxes that were used since an instant. */
+export async function listSystemsAtWork(db: Queryable, usedSince: Date): Promise<string[]> {
+  return (await db.query<Pick<SystemRow, "system_id">>(atWork, [usedSince])).map((row) => row.system_id);
 }
 
 const rename = statement("systems.rename", "update systems set name = $2 where system_id = $1");

@@ -3,7 +3,16 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { giveOwnShard } from "../../storage/distribution/own-shard.ts";
-import { findSystemName, insertSystem, listSystems, type SystemRow, updateSystemName } from "./queries.ts";
+import {
+  type AnySystemRow,
+  findSystemName,
+  insertSystem,
+  listLiveSystems,
+  listSystems,
+  listSystemsAtWork,
+  type SystemRow,
+  updateSystemName,
+} from "./queries.ts";
 
 export type { SystemRow } from "./queries.ts";
 
@@ -26,9 +35,25 @@ export function createSystem(db: Queryable, systemId: string, name: string, now:
   return insertSystem(db, { system_id: systemId, name, created_at: new Date(now) });
 }
 
-/** Every system, oldest first. */
+/** Returns the operator's systems, oldest first. Partners' sandboxes are none of its concerns. */
 export function systemsOf(db: Queryable): Promise<SystemRow[]> {
+  return listLiveSystems(db);
+}
+
+/** Returns every system, sandboxes too, oldest first. */
+export function everySystemOf(db: Queryable): Promise<AnySystemRow[]> {
   return listSystems(db);
+}
+
+/**
+ * Milliseconds for which a sandbox goes on after its last use. Too low: somebody who waits for a delivery waits in vain. Too
+ * high: sandboxes that nobody looks at cost as much as others.
+ */
+export const SANDBOX_AWAKE_MS = 3_600_000;
+
+/** Returns the ids of the systems that background work is for: those of the operator, and the sandboxes in use. */
+export function systemsAtWork(db: Queryable, now: number): Promise<string[]> {
+  return listSystemsAtWork(db, new Date(now - SANDBOX_AWAKE_MS));
 }
 
 /**
@@ -41,10 +66,9 @@ export async function resolveSystem(
   named: string | undefined,
   firstId: string,
 ): Promise<string> {
-  const systems = await listSystems(context.db);
-  const ids = systems.map((system) => system.system_id);
+  const ids = (await listLiveSystems(context.db)).map((system) => system.system_id);
   if (named !== undefined) {
-    if (ids.includes(named)) return named;
+    if (await hasSystem(context.db, named)) return named;
     throw commandError("not_found", "systemOption", { id: named, ids: ids.join(", ") || "none" });
   }
   const [only, ...others] = ids;

@@ -8,7 +8,7 @@ let operatorKey: string;
 
 beforeAll(async () => {
   app = await startTestApp();
-  operatorKey = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  operatorKey = (await app.issue({ partnerId: null, scopes: [] })).key;
 });
 beforeEach(() => app.clock.advance(61_000));
 afterAll(() => app.close());

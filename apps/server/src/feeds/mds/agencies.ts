@@ -31,7 +31,6 @@ export interface NewAgency extends AgencyChange {
   /** As MDS names the operator. When left out: that of the earlier agencies, or a random one. */
   readonly providerId?: string | undefined;
   readonly rateLimit?: number | null | undefined;
-  readonly keyKind: "live" | "test";
 }
 
 interface MadeAgency {
@@ -51,7 +50,7 @@ interface MadeAgency {
 export async function createAgency(
   context: ActorContext,
   systemId: string,
-  { name, agencyId, providerId, rateLimit = null, keyKind, ...change }: NewAgency,
+  { name, agencyId, providerId, rateLimit = null, ...change }: NewAgency,
 ): Promise<MadeAgency> {
   const uuid = () => randomUuid((bytes) => context.ids.randomBytes(bytes));
   const made = await context.db.transaction(async (tx) => {
@@ -69,7 +68,7 @@ export async function createAgency(
     const detail = { agency_id: agency.agency_id, provider_id: provider.provider_id };
     await insertActOf(context, tx, { systemId, action: "agency.created", subject: partnerId, detail });
     const key = await issueKey(inTransaction, {
-      ...{ systemId, kind: keyKind, partnerId, scopes: [MDS_SCOPE], name: "MDS", rateLimit },
+      ...{ systemId, partnerId, scopes: [MDS_SCOPE], name: "MDS", rateLimit },
     });
     return { partnerId, agencyId: agency.agency_id, providerId: provider.provider_id, key };
   });

@@ -210,7 +210,7 @@ const withDelivery = (values: string, ...more: unknown[]): Incident => ({
 const key = (more: object) =>
   issueKey(actor(), {
     systemId: database.systemId,
-    kind: "live",
+
     partnerId,
     scopes: ["rides:read"],
     ...more,

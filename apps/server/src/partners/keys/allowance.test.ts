@@ -36,12 +36,12 @@ interface Wanted {
 
 const make = ({ scopes = ["rides:read"], rateLimit = 10, expiresAt = daysAhead(30) }: Wanted = {}) =>
   issueKey(context(), {
-    ...{ systemId: database.systemId, kind: "live", partnerId, madeByPartner: true },
+    ...{ systemId: database.systemId, partnerId, madeByPartner: true },
     ...{ scopes, rateLimit, expiresAt },
   });
 const issueByOperator = (rateLimit: number) =>
-  issueKey(context(), { systemId: database.systemId, kind: "live", partnerId, scopes: ["bikes:read"], rateLimit });
-const rotate = (id: string, overlap = 0) => rotateKey(context(), database.systemId, id, "live", overlap);
+  issueKey(context(), { systemId: database.systemId, partnerId, scopes: ["bikes:read"], rateLimit });
+const rotate = (id: string, overlap = 0) => rotateKey(context(), database.systemId, id, overlap);
 const revoke = (id: string) => revokeKey(context(), database.systemId, id);
 const daysAhead = (days: number) => new Date(clock() + days * DAY_MS);
 const keys = () => keysOf(context(), database.systemId, partnerId);

@@ -9,13 +9,18 @@ const kept = columnsOfTable("keys").without("hash");
 export interface KeyRow extends RowOf<typeof kept> {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
-  /** The partner is suspended, or was removed: none of its keys is taken. */
+  /** The partner is suspended, or was removed: none of its keys is taken, those of its sandbox neither. */
   readonly partner_suspended: boolean;
+  /** It reaches a sandbox, and nothing else. */
+  readonly is_sandbox: boolean;
 }
 
 const columns = `${kept.list("k")}, p.name as partner_name,
-  (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
-const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
+  (coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) is not null) as partner_suspended,
+  x.system_id is not null as is_sandbox`;
+const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id
+   left join sandboxes x on x.system_id = k.system_id
+   left join partners l on l.system_id = x.live_system_id and l.id = x.partner_id`;
 
 // A request brings only its key, so no system can be named here.
 const byHash = statement("keys.byHash", `select ${columns}, k.hash from ${from} where k.hash = any($1::bytea[])`);
@@ -73,6 +78,8 @@ const recordUse = statement(
    where k.system_id = u.system_id and k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
 );
 
+const sandboxOfSystem = statement("keys.sandbox", "select 1 as n from sandboxes where system_id = $1");
+
 const agencyOfPartner = statement(
   "keys.agencyOfPartner",
   "select 1 as n from agencies where system_id = $1 and partner_id = $2",
@@ -83,6 +90,11 @@ const notifyChanged = statement("keys.notifyChanged", `select pg_notify('keys', 
 /** Tells whether a partner is an agency. */
 export async function isAgencyPartner(db: Queryable, systemId: string, partnerId: string): Promise<boolean> {
   return (await db.query(agencyOfPartner, [systemId, partnerId])).length > 0;
+}
+
+/** Tells whether a system is a sandbox. */
+export async function isSandbox(db: Queryable, systemId: string): Promise<boolean> {
+  return (await db.query(sandboxOfSystem, [systemId])).length > 0;
 }
 
 /** Deletes a key. Its acts stay in the audit log. */

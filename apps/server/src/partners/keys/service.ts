@@ -15,6 +15,7 @@ import {
   findReplacedKey,
   insertKey,
   isAgencyPartner,
+  isSandbox,
   type KeyRow,
   type KeyUse,
   listKeys,
@@ -157,14 +158,13 @@ export function createLastUses(write: (uses: readonly KeyUse[]) => Promise<void>
   };
 }
 
-export type { KeyRow, KeyUse } from "./queries.ts";
+export { isAgencyPartner, type KeyRow, type KeyUse } from "./queries.ts";
 
 /** A scope of partners, or the one that agencies alone have. */
 type KeyScope = Scope | typeof MDS_SCOPE;
 
 export interface IssueInput {
   readonly systemId: string;
-  readonly kind: KeyKind;
   /** Null for an operator key. */
   readonly partnerId: string | null;
   readonly scopes: readonly KeyScope[];
@@ -252,7 +252,6 @@ export async function rotateKey(
   context: ActorContext,
   systemId: string,
   id: string,
-  kind: KeyKind,
   overlap: number,
 ): Promise<IssuedKey & { readonly replaces: string; readonly replaced_key_ends_at: Date }> {
   if (overlap < 0 || overlap > MAX_OVERLAP_MS)
@@ -272,7 +271,6 @@ export async function rotateKey(
       tx,
       {
         systemId,
-        kind: old.partner_id === null ? "operator" : kind,
         partnerId: old.partner_id,
         scopes: old.scopes as readonly KeyScope[], // they were checked when the old key was issued
         name: old.name,
@@ -357,7 +355,8 @@ async function issue(
   action: string,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<IssuedKey> {
-  const key = makeKey(input.kind, (bytes) => context.ids.randomBytes(bytes));
+  const kind = await kindOfKey(tx, input);
+  const key = makeKey(kind, (bytes) => context.ids.randomBytes(bytes));
   const id = context.ids.next("key");
   const { systemId, partnerId: partner_id, scopes, name = null, expiresAt = null, rateLimit = null } = input;
   const { madeByPartner: made_by_partner = false } = input;
@@ -377,6 +376,11 @@ async function issue(
     detail: { ...detail, partner_id, ...rights, ...by },
   });
   return { id, key, ...rights };
+}
+
+async function kindOfKey(tx: Transaction, { systemId, partnerId }: IssueInput): Promise<KeyKind> {
+  if (partnerId === null) return "operator";
+  return (await isSandbox(tx, systemId)) ? "test" : "live";
 }
 
 /** @throws ServiceError when an agency were to read anything but MDS, or another partner MDS */

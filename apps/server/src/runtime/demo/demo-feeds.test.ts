@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { planners, type PublishedData } from "../../../test/gbfs-check/planners.ts";
 import { type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { sharedFolder } from "../../../test/gbfs-out/official-schemas.ts";
+import { describeDemo } from "../../city/descriptions/made-up-city.ts";
 import { describe as describeFacts } from "../../city/descriptions/service.ts";
 import { upsertBikes } from "../../city/fleet/bike-commands.ts";
 import { upsertStations } from "../../city/fleet/station-commands.ts";
@@ -14,7 +15,7 @@ import { checkFeed } from "../../feeds/gbfs-check/check.ts";
 import type { FeedFile } from "../../feeds/gbfs-check/feed-set.ts";
 import { readOwnFeed } from "../../feeds/gbfs-check/own-feed.ts";
 import { importSnapshot, openSource } from "../../feeds/gbfs/import.ts";
-import { demoCity, describeDemo } from "./demo-city.ts";
+import { demoCity } from "./demo-city.ts";
 
 // What planners show of whole systems. The planners of the tests and `gbfs check` say the same numbers.
 

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { scopeNames } from "@bikeshare/contract";
-import type { KeyKind } from "@bikeshare/rules";
 import type { Delivery } from "@bikeshare/webhooks";
 import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/express";
 import type { ActorContext } from "../../command-context.ts";
@@ -54,7 +53,6 @@ export async function startSampleReceiver(onDelivery: (delivery: Delivery) => vo
 /** The owners and purposes of the demo's keys. */
 export interface DemoKeyContext extends ActorContext {
   readonly systemId: string;
-  readonly keyKind: KeyKind;
 }
 
 const DEMO_KEY_NAME = "made by start";
@@ -63,9 +61,9 @@ const DEMO_KEY_NAME = "made by start";
 export async function issueDemoKey(
   context: DemoKeyContext,
 ): Promise<{ readonly key: string; readonly partnerId: string }> {
-  const { systemId, keyKind: kind } = context;
+  const { systemId } = context;
   const { id: partnerId } = await partnerNamed(context, "Demo partner");
-  const { key } = await issueKey(context, { systemId, kind, partnerId, scopes: scopeNames, name: DEMO_KEY_NAME });
+  const { key } = await issueKey(context, { systemId, partnerId, scopes: scopeNames, name: DEMO_KEY_NAME });
   return { key, partnerId };
 }
 
@@ -99,12 +97,12 @@ const READER_RATE_LIMIT = 6000;
 /** Issues the keys of one run. */
 export async function createSimulatorKeys(given: DemoKeyContext): Promise<SimulatorKeys> {
   const context = { ...given, actor: "simulator" };
-  const { systemId, clock, keyKind: kind } = context;
+  const { systemId, clock } = context;
   const { id: partnerId } = await partnerNamed(context, "Simulator");
   const common = { systemId, name: "made by the simulator", expiresAt: new Date(clock() + KEY_LIFETIME_MS) };
-  const operator = await issueKey(context, { ...common, kind: "operator", partnerId: null, scopes: [] });
+  const operator = await issueKey(context, { ...common, partnerId: null, scopes: [] });
   const scopes = ["stations:read", "bikes:read", "rides:read"] as const;
-  const reader = await issueKey(context, { ...common, kind, partnerId, scopes, rateLimit: READER_RATE_LIMIT });
+  const reader = await issueKey(context, { ...common, partnerId, scopes, rateLimit: READER_RATE_LIMIT });
   return {
     operatorKey: operator.key,
     partnerKey: reader.key,

@@ -200,7 +200,7 @@ const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify
 
 /**
  * Warns of variables whose names are one edit away from a known one: they would silently have no effect. Skips short names
- * such as PORT and MODE: too many other names are close to them.
+ * such as PORT: too many other names are close to them.
  * @param ours every name that is read
  */
 export function warningsOfTypos(env: Readonly<Record<string, string | undefined>>, ours: readonly string[]): string[] {

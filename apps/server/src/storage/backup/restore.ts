@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { makeDirectory, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { systemsOf } from "../../city/systems/service.ts";
+import { everySystemOf } from "../../city/systems/service.ts";
 import { checkInvariants, type InvariantCheck } from "../../health/check/service.ts";
 import { openDatabase, type Transaction } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
@@ -230,7 +230,7 @@ export async function verifyInto(path: string, options: RestoreOptions): Promise
   try {
     await readSecretsOf(db, options.secretsPath);
     const systems = [];
-    for (const { system_id: id } of await systemsOf(db))
+    for (const { system_id: id } of await everySystemOf(db))
       systems.push({ id, invariants: await checkInvariants(db, id) });
     return { ...summary, systems };
   } finally {

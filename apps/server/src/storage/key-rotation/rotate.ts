@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { systemsOf } from "../../city/systems/service.ts";
+import { everySystemOf } from "../../city/systems/service.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { authenticatorContext, SIGN_IN_PURPOSE } from "../../console/people/authenticator-app.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
@@ -140,7 +140,7 @@ async function waitUntilNone(
 
 async function record(context: RotationContext, action: string, secrets: AllSecrets): Promise<void> {
   const detail = { keys: fingerprintsOf(secrets).keys };
-  for (const { system_id: systemId } of await systemsOf(context.db))
+  for (const { system_id: systemId } of await everySystemOf(context.db))
     await insertActOf(context, context.db, { systemId, action, subject: "secrets file", detail });
 }
 
@@ -168,7 +168,7 @@ export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<R
       after = done.last;
     }
   };
-  for (const { system_id: systemId } of await systemsOf(db))
+  for (const { system_id: systemId } of await everySystemOf(db))
     await inBatches((tx, after) => reencryptSecrets(tx, systemId, cipher, after));
   await inBatches((tx, after) => reencryptApps(tx, tokens, after));
   return total;
@@ -178,7 +178,7 @@ export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<R
 export async function countLeft(db: Database, secrets: AllSecrets): Promise<number> {
   const { fingerprint } = createSecretCipher(secrets.webhookKeys);
   let left = 0;
-  for (const { system_id: systemId } of await systemsOf(db))
+  for (const { system_id: systemId } of await everySystemOf(db))
     left += await countSecretsOfOtherKeys(db, systemId, fingerprint);
   return left + (await countApps(db, createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE)));
 }

@@ -1,4 +1,4 @@
-import { systemsOf } from "../../city/systems/service.ts";
+import { everySystemOf } from "../../city/systems/service.ts";
 import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { WorkWatch } from "../background/work-watch.ts";
 import type { AuditLogOwner } from "../db/connections.ts";
@@ -163,7 +163,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
 }
 
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
-  for (const system of await systemsOf(db))
+  for (const system of await everySystemOf(db))
     if (await findDays(db, defaultColumnOf(table), system.system_id, day, endOf(table, day))) return true;
   return false;
 }
@@ -177,7 +177,7 @@ export async function dropPastDays(context: PartitionContext, table: DailyTable)
   const { db, clock } = context;
   const past = daysPast(table, await listPartitions(db, table), dayOf(clock()));
   if (past.length === 0) return;
-  const systems = (await systemsOf(db)).map((system) => system.system_id);
+  const systems = (await everySystemOf(db)).map((system) => system.system_id);
   for (const day of past) {
     await deleteLost(context, table, systems, day);
     await unlessInUse(() => db.transaction((tx) => dropDay(tx, table, systems, day)));
@@ -197,7 +197,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);
   const byFunction = await findHasOwnFunctions(db, table);
-  for (const { system_id: systemId } of await systemsOf(db)) {
+  for (const { system_id: systemId } of await everySystemOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
     // One day a run: there is one more only every day.
     if (day === null) continue;

@@ -53,7 +53,7 @@ it("names the events that tell of what no key of the partner may read, now", asy
   await setEndpoint(harness, { systemId, partnerId, url: "https://partner.example/", events });
   const unreadable = async () => (await showEndpoint(harness, { systemId, partnerId })).unreadable_events;
   expect(await unreadable()).toEqual(events);
-  const issue = { systemId, kind: "live" as const, partnerId };
+  const issue = { systemId, partnerId };
   await issueKey(harness, { ...issue, scopes: ["rides:read", "events:read"] });
   const expiresAt = new Date(harness.clock() + DAY);
   await issueKey(harness, { ...issue, scopes: ["stations:read", "bikes:read"], expiresAt });

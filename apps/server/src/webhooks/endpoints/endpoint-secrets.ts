@@ -1,4 +1,4 @@
-import { systemsOf } from "../../city/systems/service.ts";
+import { everySystemOf } from "../../city/systems/service.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import type { SigningSecret } from "./dispatch-endpoints.ts";
@@ -138,7 +138,7 @@ type KeyContext = Pick<SecretContext, "cipher" | "clock">;
  * @throws ServiceError
  */
 export async function requireSharedKey({ cipher }: KeyContext, tx: Transaction): Promise<void> {
-  for (const { system_id: systemId } of await systemsOf(tx)) {
+  for (const { system_id: systemId } of await everySystemOf(tx)) {
     const undecryptable = await listUndecryptable(tx, systemId, cipher);
     if (undecryptable.length > 0) {
       const endpointIds = [...new Set(undecryptable.map((secret) => secret.endpoint_id))];
@@ -158,7 +158,7 @@ function recordKey({ cipher, clock }: KeyContext, db: Queryable, systemId: strin
 /** The key that the service, or a command, has encrypted with last; undefined where there never was one. */
 export async function findLatestKey(db: Queryable): Promise<EncryptionKeyRow | undefined> {
   let latest: EncryptionKeyRow | undefined;
-  for (const { system_id: systemId } of await systemsOf(db)) {
+  for (const { system_id: systemId } of await everySystemOf(db)) {
     const recorded = await findEncryptionKey(db, systemId);
     if (recorded !== undefined && (latest === undefined || recorded.recorded_at > latest.recorded_at))
       latest = recorded;
@@ -177,7 +177,7 @@ export async function recordServiceKey(context: KeyContext, db: Queryable, syste
 
 /** Records it for every system. */
 export async function recordServiceKeys(context: KeyContext, db: Queryable): Promise<void> {
-  for (const { system_id: systemId } of await systemsOf(db)) await recordServiceKey(context, db, systemId);
+  for (const { system_id: systemId } of await everySystemOf(db)) await recordServiceKey(context, db, systemId);
 }
 
 /** Active secrets that were encrypted with a key that this process does not have. */

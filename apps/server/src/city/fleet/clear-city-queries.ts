@@ -1,0 +1,65 @@
+import type { Transaction } from "../../storage/db/database.ts";
+import { oneRow } from "../../storage/db/rows.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { forgetDeleted } from "../history/changes-sql-fragments.ts";
+
+const deleteBikes = statement(
+  "clearCity.bikes",
+  "with deleted as (delete from bikes where system_id = $1 returning 1) select count(*) as n from deleted",
+);
+const deleteRides = statement("clearCity.rides", "delete from rides where system_id = $1 returning started_at");
+const deleteStations = statement(
+  "clearCity.stations",
+  `with deleted as (delete from stations where system_id = $1 returning id), ${forgetDeleted("deleted")}
+   select count(*) as n from deleted`,
+);
+
+/** Tables of what follows from stations, bikes and rides, and of what was said of them. */
+const DERIVED = [
+  "reservations",
+  "rider_alerts",
+  "removed_bikes",
+  "retired_public_ids",
+  "station_hours",
+  "flow_days",
+  "flow_marks",
+  "ride_quarters",
+  "fleet_samples",
+  "sum_marks",
+  "sum_progress",
+  "webhook_station_notices",
+  "idempotency_keys",
+] as const;
+
+const deleteDerived = DERIVED.map((table) =>
+  statement(`clearCity.${table}`, `delete from ${table} where system_id = $1`),
+);
+
+const beginHistory = statement(
+  "history.beginAnew",
+  "update stations set state_since = '-infinity', known_since = $2 where system_id = $1",
+);
+const deleteStationChanges = statement("clearCity.changes", "delete from station_changes where system_id = $1");
+
+/** The rows of a city that were deleted. */
+export interface ClearedCity {
+  readonly bikes: number;
+  readonly stations: number;
+  /** When its rides had started. */
+  readonly rides: readonly Date[];
+}
+
+/** Deletes the rows of a system's city, in the order in which commands lock them. */
+export async function deleteCity(tx: Transaction, systemId: string): Promise<ClearedCity> {
+  const { n: bikes } = oneRow(await tx.query<{ n: number }>(deleteBikes, [systemId]));
+  const rides = await tx.query<{ started_at: Date }>(deleteRides, [systemId]);
+  const { n: stations } = oneRow(await tx.query<{ n: number }>(deleteStations, [systemId]));
+  for (const each of deleteDerived) await tx.query(each, [systemId]);
+  return { bikes, stations, rides: rides.map((ride) => ride.started_at) };
+}
+
+/** Makes the history of all stations begin at an instant, as they are. */
+export async function updateHistoryBegin(tx: Transaction, systemId: string, since: Date): Promise<void> {
+  await tx.query(deleteStationChanges, [systemId]);
+  await tx.query(beginHistory, [systemId, since]);
+}

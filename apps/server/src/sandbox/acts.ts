@@ -1,0 +1,328 @@
+import type { BatchResults, DeliveryName, RideEnd, RideStart } from "@bikeshare/contract";
+import type { SandboxEvent } from "@bikeshare/contract/sandbox";
+import { serviceError, ServiceError } from "@bikeshare/rules";
+import { endAlerts, upsertAlerts } from "../city/alerts/service.ts";
+import { reportBikes } from "../city/fleet/bike-commands.ts";
+import { createReservation } from "../city/fleet/create-reservation.ts";
+import { cancelRides, endRides } from "../city/fleet/finish-rides.ts";
+import { correctRides } from "../city/fleet/past-rides.ts";
+import { cancelReservation, expireReservations } from "../city/fleet/reservation-commands.ts";
+import { startRides } from "../city/fleet/start-rides.ts";
+import { bringStationsOnline, takeStationsOffline, upsertStations } from "../city/fleet/station-commands.ts";
+import type { CommandContext } from "../command-context.ts";
+import { jsonField } from "../storage/lists/page.ts";
+import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } from "./queries.ts";
+
+/** The ride of an event is as long as many are. */
+const RIDE_MS = 8 * 60_000;
+/** Bikes from which one is chosen. Too low: two tests at once take the same one. */
+const CANDIDATES = 20;
+/** How often another bike is tried where somebody else took the chosen one. */
+const MAX_TRIES = 5;
+
+/** A ride that was started. */
+export interface StartedRide {
+  readonly id: string;
+  readonly bikeId: string;
+  readonly stationId: string;
+}
+
+/** What happens in a sandbox's city, as its operator reports it, and what its partner does. */
+export class CityActs {
+  readonly systemId: string;
+  readonly #context: CommandContext;
+  readonly #partnerId: string;
+  /** What was done, in order. */
+  readonly steps: string[] = [];
+
+  constructor(
+    context: CommandContext,
+    { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
+  ) {
+    this.#context = context;
+    this.systemId = systemId;
+    this.#partnerId = partnerId;
+  }
+
+  /** Returns a bike that can be taken. @throws ServiceError `no_bike_available`; `not_found` without such a station */
+  async freeBike(stationId?: string): Promise<FreeBike> {
+    const { db } = this.#context;
+    const bikes = await listFreeBikes(db, this.systemId, stationId ?? null, CANDIDATES);
+    if (bikes.length > 0) return this.#pick(bikes);
+    if (stationId !== undefined) await this.#requireOnline(stationId);
+    throw serviceError("no_bike_available");
+  }
+
+  /** Returns an online station, another than the given one where there is one. @throws ServiceError `station_offline` */
+  async otherStation(than?: string): Promise<string> {
+    const online = await listStationIds(this.#context.db, this.systemId, "online");
+    const others = online.filter((id) => id !== than);
+    if (online.length === 0) throw serviceError("station_offline");
+    return this.#pick(others.length === 0 ? online : others);
+  }
+
+  /** Starts a ride at a station. @param ago milliseconds since its start, fewer where its bike was still elsewhere then */
+  async startRide(stationId: string | undefined, ago = 0): Promise<StartedRide> {
+    for (let tries = 1; ; tries++) {
+      const bike = await this.freeBike(stationId);
+      try {
+        return await this.startRideOn(bike, ago);
+      } catch (error) {
+        const isTaken = error instanceof ServiceError && error.code === "bike_not_available";
+        if (!isTaken || tries === MAX_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Starts a ride on a bike. */
+  async startRideOn(bike: FreeBike, ago = 0): Promise<StartedRide> {
+    const { clock, ids } = this.#context;
+    const now = clock();
+    const startedAt = Math.min(now, Math.max(now - ago, bike.since.getTime() + 1));
+    const id = ids.next("ride");
+    const item: RideStart = { id, bike_id: bike.id, started_at: isoTime(startedAt), rider_category: "member" };
+    await this.#do(`ride ${id} starts on bike ${bike.id}`, startRides(this.#context, this.systemId, [{ item }]));
+    return { id, bikeId: bike.id, stationId: bike.station_id };
+  }
+
+  /** Ends a ride at a station. @returns the station's id */
+  async endRide(id: string, from?: string, details: Omit<RideEnd, "id"> = {}): Promise<string> {
+    const end_station_id = await this.otherStation(from);
+    const item: RideEnd = { id, end_station_id, ...details };
+    const ended = endRides(this.#context, this.systemId, [{ item }]);
+    await this.#do(`ride ${id} ends at station ${end_station_id}`, ended);
+    return end_station_id;
+  }
+
+  /** Takes a ride from its start to its end. */
+  async ride(stationId?: string): Promise<StartedRide & { readonly endStationId: string }> {
+    const ride = await this.startRide(stationId, RIDE_MS);
+    return { ...ride, endStationId: await this.endRide(ride.id, ride.stationId, { distance_meters: 2000 }) };
+  }
+
+  async cancelRide(id: string): Promise<void> {
+    await this.#do(`ride ${id} is cancelled`, cancelRides(this.#context, this.systemId, [{ item: { id } }]));
+  }
+
+  /** Corrects where a completed ride ended. */
+  async correctRide(id: string, endStationId: string): Promise<string> {
+    const end_station_id = await this.otherStation(endStationId);
+    const item = { id, end_station_id };
+    const corrected = correctRides(this.#context, this.systemId, [{ item }]);
+    await this.#do(`ride ${id} is corrected: it ended at station ${end_station_id}`, corrected);
+    return end_station_id;
+  }
+
+  async takeOffline(id: string): Promise<void> {
+    await this.#do(`station ${id} goes offline`, takeStationsOffline(this.#context, this.systemId, [{ item: { id } }]));
+  }
+
+  async bringOnline(id: string): Promise<void> {
+    await this.#do(
+      `station ${id} comes back online`,
+      bringStationsOnline(this.#context, this.systemId, [{ item: { id } }]),
+    );
+  }
+
+  /** Returns a station that is offline: the given one, or any; takes one offline where none is. */
+  async offlineStation(stationId: string | undefined): Promise<string> {
+    const offline = await listStationIds(this.#context.db, this.systemId, "offline");
+    const found = stationId === undefined ? offline[0] : offline.find((id) => id === stationId);
+    if (found !== undefined) return found;
+    const id = stationId ?? (await this.otherStation());
+    await this.takeOffline(id);
+    return id;
+  }
+
+  /** Reports another number of free docks of a station. */
+  async reportDocks(id: string): Promise<void> {
+    const report = (docks: number) =>
+      upsertStations(this.#context, this.systemId, [{ item: { id, num_docks_available: docks } }]);
+    await this.#requireKnown(id);
+    const docks = Math.floor(this.#context.ids.random() * 10);
+    const first = await report(docks);
+    if (first.results[0]?.outcome === "unchanged")
+      await this.#do(`station ${id} has ${docks + 1} free docks`, report(docks + 1));
+    else await this.#do(`station ${id} has ${docks} free docks`, Promise.resolve(first));
+  }
+
+  /** Reports the state of a bike. */
+  async reportBike(id: string, state: "available" | "non_operational"): Promise<void> {
+    const item = { id, at: isoTime(this.#context.clock()), vehicle_state: state };
+    await this.#do(`bike ${id} is reported ${state}`, reportBikes(this.#context, this.systemId, [{ item }]));
+  }
+
+  /** Reserves a bike for the partner. @param ago milliseconds since then */
+  async reserve(
+    stationId: string | undefined,
+    { ago = 0, minutes = 15 } = {},
+  ): Promise<{ id: string; stationId: string }> {
+    const { clock } = this.#context;
+    const bike = await this.freeBike(stationId);
+    const context = { ...this.#context, clock: () => clock() - ago };
+    const request = { bike_id: bike.id, hold_minutes: minutes };
+    const made = await createReservation(context, { systemId: this.systemId, partnerId: this.#partnerId, request });
+    const id = jsonField(made, "id");
+    this.steps.push(`bike ${bike.id} is reserved: ${id}`);
+    return { id, stationId: bike.station_id };
+  }
+
+  async cancelReservation(id: string): Promise<void> {
+    await cancelReservation(this.#context, { systemId: this.systemId, partnerId: this.#partnerId }, id);
+    this.steps.push(`reservation ${id} is cancelled`);
+  }
+
+  async expireReservation(id: string): Promise<void> {
+    await expireReservations(this.#context, this.systemId, [id]);
+    this.steps.push(`reservation ${id} expires`);
+  }
+
+  /** Starts a ride on the bike of a reservation. */
+  async takeReservedBike(id: string, stationId: string): Promise<StartedRide> {
+    const bikeId = await findBikeOfReservation(this.#context.db, this.systemId, id);
+    return this.startRideOn({ id: bikeId, station_id: stationId, since: new Date(this.#context.clock()) });
+  }
+
+  /** Opens an alert of a station. @returns its id */
+  async openAlert(stationId: string | undefined): Promise<string> {
+    if (stationId !== undefined) await this.#requireKnown(stationId);
+    const id = this.#context.ids.next("alert");
+    const item = {
+      id,
+      type: "other" as const,
+      summary: "Works beside the station",
+      station_ids: stationId === undefined ? [] : [stationId],
+    };
+    await this.#do(`alert ${id} opens`, upsertAlerts(this.#context, this.systemId, [{ item }]));
+    return id;
+  }
+
+  async endAlert(id: string): Promise<void> {
+    await this.#do(`alert ${id} ends`, endAlerts(this.#context, this.systemId, [{ item: { id } }]));
+  }
+
+  /** @throws ServiceError `not_found`, or `station_offline` */
+  async #requireOnline(stationId: string): Promise<void> {
+    await this.#requireKnown(stationId);
+    const online = await listStationIds(this.#context.db, this.systemId, "online");
+    if (!online.includes(stationId)) throw serviceError("station_offline");
+  }
+
+  /** @throws ServiceError `not_found` */
+  async #requireKnown(stationId: string): Promise<void> {
+    const { db } = this.#context;
+    const known = await Promise.all([
+      listStationIds(db, this.systemId, "online"),
+      listStationIds(db, this.systemId, "offline"),
+    ]);
+    if (!known.flat().includes(stationId)) throw serviceError("not_found", "namedStation", { id: stationId });
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.#context.ids.random() * items.length)];
+    if (item === undefined) throw new Error("there is nothing to choose from");
+    return item;
+  }
+
+  /** @throws ServiceError why it could not be done */
+  async #do(step: string, done: Promise<BatchResults>): Promise<void> {
+    const error = (await done).results[0]?.error;
+    if (error !== null && error !== undefined) throw new ServiceError(error.error, error.message);
+    this.steps.push(step);
+  }
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** The resource that an event is of, and its station. */
+interface Caused {
+  readonly resource_id: string;
+  readonly station_id: string | null;
+}
+
+/** How each event is caused. */
+const causes: Readonly<Record<DeliveryName, (acts: CityActs, stationId: string | undefined) => Promise<Caused>>> = {
+  "ride.started": async (acts, stationId) => ofRide(await acts.startRide(stationId)),
+  "ride.completed": async (acts, stationId) => ofRide(await acts.ride(stationId)),
+  "ride.cancelled": async (acts, stationId) => {
+    const ride = await acts.startRide(stationId);
+    await acts.cancelRide(ride.id);
+    return ofRide(ride);
+  },
+  "ride.corrected": async (acts, stationId) => {
+    const ride = await acts.ride(stationId);
+    await acts.correctRide(ride.id, ride.endStationId);
+    return ofRide(ride);
+  },
+  "station.offline": async (acts, stationId) => {
+    const id = stationId ?? (await acts.otherStation());
+    await acts.takeOffline(id);
+    return ofStation(id);
+  },
+  "station.online": async (acts, stationId) => {
+    const id = await acts.offlineStation(stationId);
+    await acts.bringOnline(id);
+    return ofStation(id);
+  },
+  "reservation.created": async (acts, stationId) => ofReservation(await acts.reserve(stationId)),
+  "reservation.cancelled": async (acts, stationId) => {
+    const reservation = await acts.reserve(stationId);
+    await acts.cancelReservation(reservation.id);
+    return ofReservation(reservation);
+  },
+  "reservation.expired": async (acts, stationId) => {
+    // Made so long ago that it ends now.
+    const reservation = await acts.reserve(stationId, { ago: 61_000, minutes: 1 });
+    await acts.expireReservation(reservation.id);
+    return ofReservation(reservation);
+  },
+  "reservation.fulfilled": async (acts, stationId) => {
+    const reservation = await acts.reserve(stationId);
+    await acts.takeReservedBike(reservation.id, reservation.stationId);
+    return ofReservation(reservation);
+  },
+  "alert.opened": async (acts, stationId) => ofAlert(await acts.openAlert(stationId), stationId),
+  "alert.ended": async (acts, stationId) => {
+    const id = await acts.openAlert(stationId);
+    await acts.endAlert(id);
+    return ofAlert(id, stationId);
+  },
+  "station.updated": async (acts, stationId) => {
+    const id = stationId ?? (await acts.otherStation());
+    await acts.reportDocks(id);
+    return ofStation(id);
+  },
+  "bike.state_changed": async (acts, stationId) => {
+    const bike = await acts.freeBike(stationId);
+    await acts.reportBike(bike.id, "non_operational");
+    return { resource_id: bike.id, station_id: bike.station_id };
+  },
+};
+
+function ofRide({ id, stationId }: StartedRide): Caused {
+  return { resource_id: id, station_id: stationId };
+}
+
+function ofStation(id: string): Caused {
+  return { resource_id: id, station_id: id };
+}
+
+function ofReservation({ id, stationId }: { readonly id: string; readonly stationId: string }): Caused {
+  return { resource_id: id, station_id: stationId };
+}
+
+function ofAlert(id: string, stationId: string | undefined): Caused {
+  return { resource_id: id, station_id: stationId ?? null };
+}
+
+/** Causes an event by doing what causes it. @throws ServiceError where the city lacks what that needs */
+export async function causeEvent(
+  acts: CityActs,
+  name: DeliveryName,
+  stationId: string | undefined,
+): Promise<SandboxEvent> {
+  const caused = await causes[name](acts, stationId);
+  return { event: name, ...caused, steps: acts.steps };
+}

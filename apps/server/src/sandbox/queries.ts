@@ -1,0 +1,153 @@
+import { columnsOfTable, type RowOf } from "../storage/db/columns.ts";
+import type { Queryable, QueryRunner, Transaction } from "../storage/db/database.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
+
+const kept = columnsOfTable("sandboxes");
+
+/** A partner's sandbox. */
+export type SandboxRow = RowOf<typeof kept>;
+
+const insert = statement(
+  "sandboxes.insert",
+  `insert into sandboxes (${kept.list()}) values (${kept.names.map((_, index) => `$${index + 1}`).join(", ")})`,
+);
+const bySystem = statement("sandboxes.bySystem", `select ${kept.list()} from sandboxes where system_id = $1`);
+const ofPartner = statement(
+  "sandboxes.ofPartner",
+  `select ${kept.list()} from sandboxes where live_system_id = $1 and partner_id = $2`,
+);
+// Not the sandbox's own row: that is in a reference table, whose locks are taken on every machine.
+const lock = statement("sandboxes.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
+
+export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promise<void> {
+  await tx.query(
+    insert,
+    kept.names.map((name) => sandbox[name]),
+  );
+}
+
+/** Returns the sandbox that is a system; undefined where the system is the operator's. */
+export async function findSandbox(db: QueryRunner, systemId: string): Promise<SandboxRow | undefined> {
+  return (await db.query<SandboxRow>(bySystem, [systemId]))[0];
+}
+
+/** Returns a partner's sandbox. */
+export async function findSandboxOf(
+  db: QueryRunner,
+  liveSystemId: string,
+  partnerId: string,
+): Promise<SandboxRow | undefined> {
+  return (await db.query<SandboxRow>(ofPartner, [liveSystemId, partnerId]))[0];
+}
+
+/** Holds off everybody else who makes a sandbox's city anew, until the transaction ends. */
+export async function lockSandboxCity(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(lock, [systemId]);
+}
+
+const updateCity = statement(
+  "sandboxes.updateCity",
+  "update sandboxes set seed = $2, reset_at = $3, has_city = $4, rides_at = $5 where system_id = $1",
+);
+
+/** Records which city a sandbox has now. */
+export async function updateSandboxCity(
+  tx: Transaction,
+  { system_id, seed, reset_at, has_city, rides_at }: Omit<SandboxRow, "used_at">,
+): Promise<void> {
+  await tx.query(updateCity, [system_id, seed, reset_at, has_city, rides_at]);
+}
+
+const updateUse = statement(
+  "sandboxes.updateUse",
+  "update sandboxes set used_at = $2 where system_id = $1 and used_at < $3",
+);
+
+/** Records that a sandbox is used, unless that is recorded since an instant. */
+export async function updateSandboxUse(db: Queryable, systemId: string, now: Date, since: Date): Promise<void> {
+  await db.query(updateUse, [systemId, now, since]);
+}
+
+const claimRiding = statement(
+  "sandboxes.claimRiding",
+  `update sandboxes set rides_at = $1::timestamptz + $3::int * interval '1 ms'
+   where has_city and used_at > $2 and rides_at <= $1 returning system_id`,
+);
+
+/**
+ * Claims the sandboxes in which a ride is due: no other process claims one before an interval has passed.
+ * @param usedSince those that were not used since then sleep
+ */
+export async function claimSandboxesToRide(
+  db: Queryable,
+  { now, usedSince, intervalMs }: { readonly now: Date; readonly usedSince: Date; readonly intervalMs: number },
+): Promise<string[]> {
+  const rows = await db.query<Pick<SandboxRow, "system_id">>(claimRiding, [now, usedSince, intervalMs]);
+  return rows.map((row) => row.system_id);
+}
+
+/** A bike that can be taken, at a station. */
+export interface FreeBike {
+  readonly id: string;
+  readonly station_id: string;
+  /** When the last of it was reported. */
+  readonly since: Date;
+}
+
+const freeBikes = statement(
+  "sandboxes.freeBikes",
+  `select b.id, b.station_id, greatest(b.reported_state_at, b.reported_position_at, b.updated_at) as since
+   from bikes b join stations s on s.system_id = b.system_id and s.id = b.station_id
+   where b.system_id = $1 and b.vehicle_state = 'available' and s.status = 'online' and ($2::text is null or b.station_id = $2)
+   order by since, b.id limit $3`,
+);
+
+/** Returns bikes that can be taken, those that stood still longest first. @param stationId null: at any station */
+export function listFreeBikes(
+  db: QueryRunner,
+  systemId: string,
+  stationId: string | null,
+  limit: number,
+): Promise<FreeBike[]> {
+  return db.query<FreeBike>(freeBikes, [systemId, stationId, limit]);
+}
+
+const stationIds = statement(
+  "sandboxes.stationIds",
+  "select id from stations where system_id = $1 and status = $2 order by id",
+);
+
+/** Returns the ids of the stations that have a status. */
+export async function listStationIds(
+  db: QueryRunner,
+  systemId: string,
+  status: "online" | "offline",
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(stationIds, [systemId, status])).map((row) => row.id);
+}
+
+/** A ride under way. */
+export interface RideUnderWay {
+  readonly id: string;
+  readonly started_at: Date;
+}
+
+const ridesUnderWay = statement(
+  "sandboxes.ridesUnderWay",
+  "select id, started_at from rides where system_id = $1 and status = 'started' order by started_at, id",
+);
+
+export function listRidesUnderWay(db: QueryRunner, systemId: string): Promise<RideUnderWay[]> {
+  return db.query<RideUnderWay>(ridesUnderWay, [systemId]);
+}
+
+const bikeOfReservation = statement(
+  "sandboxes.bikeOfReservation",
+  "select bike_id from reservations where system_id = $1 and id = $2",
+);
+
+/** Returns the bike that a reservation holds, or held. */
+export async function findBikeOfReservation(db: QueryRunner, systemId: string, id: string): Promise<string> {
+  return oneRow(await db.query<{ bike_id: string }>(bikeOfReservation, [systemId, id])).bike_id;
+}

@@ -1,0 +1,140 @@
+import { MAX_SANDBOX_RIDES, scopeNames } from "@bikeshare/contract";
+import type { DeliveryName } from "@bikeshare/contract";
+import type { SandboxEvent, SandboxStatus } from "@bikeshare/contract/sandbox";
+import { serviceError } from "@bikeshare/rules";
+import { lengthOf } from "../city/counts/service.ts";
+import { describeDemoTypes, describeRegions } from "../city/descriptions/made-up-city.ts";
+import { createSystem } from "../city/systems/service.ts";
+import type { ActorContext, CommandContext } from "../command-context.ts";
+import { commandError } from "../command-errors.ts";
+import { insertActOf } from "../partners/audit/queries.ts";
+import { isAgencyPartner } from "../partners/keys/service.ts";
+import { createPartnerOfSandbox, mustLock } from "../partners/service.ts";
+import { CityActs, causeEvent } from "./acts.ts";
+import { replaceCity, sandboxCity } from "./city.ts";
+import {
+  findSandbox,
+  findSandboxOf,
+  insertSandbox,
+  lockSandboxCity,
+  type SandboxRow,
+  updateSandboxCity,
+  updateSandboxUse,
+} from "./queries.ts";
+
+export type { SandboxRow } from "./queries.ts";
+
+/** From the making of a city until its first ride. */
+export const RIDE_INTERVAL_MS = 60_000;
+
+/** The seed of a sandbox that nobody gave one. */
+const FIRST_SEED = 1;
+
+/** Keys that a partner's people may make for its sandbox. */
+const TEST_KEYS = { scopes: [...scopeNames], rate_limit: 600, days: 365, keys: 10 };
+
+/** A partner of the operator, whose sandbox is meant. */
+interface LivePartner {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/**
+ * Makes a partner's sandbox, unless it has one.
+ * @throws ServiceError when there is no such partner, it is an agency or suspended, or it is a sandbox's itself
+ */
+export function createSandbox(
+  context: ActorContext,
+  { systemId: live, partnerId }: LivePartner,
+  seed = FIRST_SEED,
+): Promise<{ readonly sandbox: SandboxRow; readonly created: boolean }> {
+  return context.db.transaction(async (tx) => {
+    // Two at once would make two.
+    const partner = await mustLock(tx, live, partnerId);
+    const held = await findSandboxOf(tx, live, partnerId);
+    if (held !== undefined) return { sandbox: held, created: false };
+    if (partner.suspended_at !== null) throw commandError("conflict", "partnerSuspended", { partnerId });
+    if (await isAgencyPartner(tx, live, partnerId)) throw commandError("conflict", "sandboxOfAgency", { partnerId });
+    if ((await findSandbox(tx, live)) !== undefined)
+      throw commandError("conflict", "sandboxOfSandbox", { systemId: live });
+    const inTransaction = { ...context, db: tx };
+    const systemId = context.ids.next("sandbox");
+    const now = new Date(context.clock());
+    const firstRideAt = new Date(now.getTime() + RIDE_INTERVAL_MS);
+    await createSystem(tx, systemId, `${partner.name}: sandbox`, now.getTime());
+    await createPartnerOfSandbox(inTransaction, systemId, partner, TEST_KEYS);
+    const sandbox: SandboxRow = {
+      ...{ system_id: systemId, live_system_id: live, partner_id: partnerId, seed, created_at: now, reset_at: now },
+      ...{
+        used_at: now,
+        rides_at: firstRideAt,
+        has_city: true,
+        clock_offset_ms: 0,
+        faults: null,
+        webhook_faults: null,
+      },
+    };
+    await insertSandbox(tx, sandbox);
+    await describeDemoTypes(inTransaction, systemId);
+    await describeRegions(inTransaction, systemId, sandboxCity(seed));
+    await replaceCity(inTransaction, tx, systemId, seed);
+    const detail = { sandbox: systemId, seed };
+    await insertActOf(context, tx, { systemId: live, action: "sandbox.created", subject: partnerId, detail });
+    return { sandbox, created: true };
+  });
+}
+
+/** Returns how a sandbox is. */
+export async function statusOf(context: CommandContext, systemId: string): Promise<SandboxStatus> {
+  const { db, clock } = context;
+  const sandbox = await findSandbox(db, systemId);
+  if (sandbox === undefined) throw new Error(`system ${systemId} is no sandbox`);
+  const [stations, bikes, rides] = await Promise.all(
+    (["stations", "bikes", "rides"] as const).map((list) => lengthOf(db, systemId, list)),
+  );
+  return {
+    system_id: systemId,
+    seed: sandbox.seed,
+    reset_at: sandbox.reset_at.toISOString(),
+    now: new Date(clock()).toISOString(),
+    ...{ stations: stations ?? 0, bikes: bikes ?? 0, rides: rides ?? 0, max_rides: MAX_SANDBOX_RIDES },
+  };
+}
+
+/** Makes a sandbox's city anew. @param seed the last one, when left out */
+export function resetSandbox(context: CommandContext, systemId: string, seed?: number): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    await lockSandboxCity(tx, systemId);
+    const sandbox = await findSandbox(tx, systemId);
+    if (sandbox === undefined) throw new Error(`system ${systemId} is no sandbox`);
+    const next = seed ?? sandbox.seed;
+    await replaceCity({ ...context, db: tx }, tx, systemId, next);
+    const now = context.clock();
+    const rides_at = new Date(now + RIDE_INTERVAL_MS);
+    await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
+  });
+}
+
+/** Causes an event in a sandbox. @throws ServiceError where its city lacks what that needs */
+export async function triggerEvent(
+  context: CommandContext,
+  sandbox: LivePartner,
+  name: DeliveryName,
+  stationId?: string,
+): Promise<SandboxEvent> {
+  await requireRoom(context, sandbox.systemId);
+  return causeEvent(new CityActs(context, sandbox), name, stationId);
+}
+
+/** @throws ServiceError `sandbox_full` */
+async function requireRoom({ db }: CommandContext, systemId: string): Promise<void> {
+  if ((await lengthOf(db, systemId, "rides")) >= MAX_SANDBOX_RIDES) throw serviceError("sandbox_full");
+}
+
+/** Between two records of a sandbox's use. */
+const USE_INTERVAL_MS = 60_000;
+
+/** Keeps a sandbox awake: it is used now. */
+export function noteSandboxUse({ db, clock }: Pick<CommandContext, "db" | "clock">, systemId: string): Promise<void> {
+  return updateSandboxUse(db, systemId, new Date(clock()), new Date(clock() - USE_INTERVAL_MS));
+}

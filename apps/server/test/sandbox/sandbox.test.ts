@@ -1,0 +1,183 @@
+import { deliveryNames, type EventRecord, scopeNames } from "@bikeshare/contract";
+import { sandboxEvent, sandboxStatus } from "@bikeshare/contract/sandbox";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSequencer } from "../../src/events/sequencer.ts";
+import { issueKey } from "../../src/partners/keys/service.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { suspendPartner } from "../../src/partners/suspend-or-remove.ts";
+import { rideOnce } from "../../src/sandbox/riding.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
+import { startTestApp, type TestApp } from "../app.ts";
+import { keyContext } from "../built-app.ts";
+import { guarded } from "../endpoints.ts";
+import { fillWorld } from "../walker-world.ts";
+
+let app: TestApp;
+let systemId: string;
+let key: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await fillWorld(app);
+  ({ systemId, key } = await sandboxWithKey());
+});
+afterAll(() => app.close());
+
+async function sandboxWithKey(of = app): Promise<{ systemId: string; key: string }> {
+  const { sandbox } = await createSandbox(keyContext(of), { systemId: of.systemId, partnerId: of.partnerId });
+  const input = { systemId: sandbox.system_id, partnerId: of.partnerId, scopes: scopeNames, rateLimit: 1_000_000 };
+  const issued = await issueKey(keyContext(of), input);
+  return { systemId: sandbox.system_id, key: issued.key };
+}
+
+const get = (path: string) => app.get(path, { key });
+const post = (path: string, body: unknown, as = key, to = app) =>
+  fetch(to.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+/** The rows of a system in every table that has systems, as texts. */
+async function rowsOf({ db }: TestApp, system: string): Promise<string> {
+  const tables = await db.query<{ name: string }>(
+    {
+      name: "",
+      text: `select c.table_name as name from information_schema.columns c join pg_class t on t.relname = c.table_name
+        where c.column_name = 'system_id' and not t.relispartition and t.relkind in ('r', 'p') order by 1`,
+    },
+    [],
+  );
+  const texts: string[] = [];
+  for (const { name } of tables) {
+    const rows = await db.query<{ text: string | null }>(
+      {
+        name: "",
+        text: `select string_agg(r::text, E'\\n' order by r::text) as text from ${name} r where system_id = $1`,
+      },
+      [system],
+    );
+    texts.push(`${name}: ${rows[0]?.text ?? ""}`);
+  }
+  return texts.join("\n");
+}
+
+describe("isolation of data", () => {
+  it("a thousand operations in a sandbox change no byte of another system", async () => {
+    // Nobody has used its keys before, whose last use would be recorded meanwhile.
+    const apart = await startTestApp();
+    const other = await createPartner(keyContext(apart), apart.systemId, "Other");
+    const neighbour = await createSandbox(keyContext(apart), { systemId: apart.systemId, partnerId: other.id });
+    const mine = await sandboxWithKey(apart);
+    const send = (path: string, body: unknown) => post(path, body, mine.key, apart);
+    const rows = async () => [await rowsOf(apart, apart.systemId), await rowsOf(apart, neighbour.sandbox.system_id)];
+    const before = await rows();
+    for (let round = 0; round < 70; round++)
+      await Promise.all(deliveryNames.map((name) => send(`/sandbox/v1/events/${name}`, {}).then((r) => r.text())));
+    for (let round = 0; round < 10; round++) await rideOnce(keyContext(apart), mine.systemId);
+    for (let round = 0; round < 10; round++) await send("/sandbox/v1/reset", { seed: round });
+    expect(await rows()).toEqual(before);
+    await apart.close();
+  }, 120_000);
+});
+
+describe("a sandbox", () => {
+  it("has 40 stations and 300 bikes, at the addresses of live data, and every answer says so", async () => {
+    expect(key).toMatch(/^bss_test_/);
+    const stations = await get("/v1/stations?limit=200");
+    expect([stations.status, stations.headers.get("sandbox")]).toEqual([200, "true"]);
+    expect(((await stations.json()) as { data: unknown[] }).data).toHaveLength(40);
+    expect(sandboxStatus.parse(await (await get("/sandbox/v1")).json())).toMatchObject({ bikes: 300, rides: 0 });
+    expect((await app.get("/v1/stations")).headers.get("sandbox")).toBeNull();
+  });
+
+  it("is one for each partner", async () => {
+    const context = keyContext(app);
+    const partner = { systemId: app.systemId, partnerId: app.partnerId };
+    const made = await Promise.all([1, 2, 3].map(() => createSandbox(context, partner)));
+    expect(new Set(made.map(({ sandbox }) => sandbox.system_id))).toEqual(new Set([systemId]));
+    await expect(createSandbox(context, { ...partner, systemId })).rejects.toThrow(/is a sandbox itself/);
+  });
+
+  it("refuses live keys with 403", async () => {
+    const { key: live } = await app.issue();
+    for (const path of ["/sandbox/v1/reset", "/sandbox/v1/events/ride.completed"]) {
+      const response = await post(path, {}, live);
+      expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("bss_test_")]);
+    }
+    expect((await app.get("/sandbox/v1/unknown", { key: null })).status).toBe(401);
+  });
+});
+
+describe("events", () => {
+  it.each(deliveryNames)("%s is caused by what causes it", async (name) => {
+    const response = await post(`/sandbox/v1/events/${name}`, {});
+    const text = await response.text();
+    expect([response.status, text]).toEqual([200, expect.any(String)]);
+    const caused = sandboxEvent.parse(JSON.parse(text));
+    expect(caused.steps).not.toEqual([]);
+    if (name === "station.updated" || name === "bike.state_changed") return;
+    await createSequencer({ db: app.db, clock: app.clock, onError: () => undefined, pollIntervalMs: 0 }).runOnce(
+      systemId,
+    );
+    const events = (await (await get(`/v1/events?event=${name}&limit=200`)).json()) as { data: EventRecord[] };
+    expect(events.data.map(({ data }) => data.id)).toContain(caused.resource_id);
+  });
+
+  it("happen at the station that is named, and nowhere where it is unknown", async () => {
+    const caused = sandboxEvent.parse(
+      await (await post("/sandbox/v1/events/reservation.created", { station_id: "station-007" })).json(),
+    );
+    expect(caused.station_id).toBe("station-007");
+    expect((await post("/sandbox/v1/events/ride.started", { station_id: "elsewhere" })).status).toBe(404);
+  });
+});
+
+describe("reset", () => {
+  const cityOf = async (): Promise<string> => {
+    const texts = await Promise.all(
+      ["stations", "bikes", "rides", "reservations", "alerts"].map(async (list) => {
+        let text = "";
+        for (let page = 1; page <= (list === "bikes" ? 2 : 1); page++)
+          text += await (await get(`/v1/${list}?limit=200&page=${page}`)).text();
+        return text;
+      }),
+    );
+    return texts.join("\n");
+  };
+
+  it("makes the same city of the same seed, byte for byte, whatever happened in between", async () => {
+    expect((await post("/sandbox/v1/reset", { seed: 7 })).status).toBe(200);
+    const first = await cityOf();
+    for (const name of deliveryNames) await post(`/sandbox/v1/events/${name}`, {});
+    await rideOnce(keyContext(app), systemId);
+    app.clock.advance(86_400_000);
+    expect(await cityOf()).not.toBe(first);
+    expect(sandboxStatus.parse(await (await post("/sandbox/v1/reset", {})).json())).toMatchObject({
+      seed: 7,
+      rides: 0,
+    });
+    expect(await cityOf()).toBe(first);
+    await post("/sandbox/v1/reset", { seed: 8 });
+    expect(await cityOf()).not.toBe(first);
+  });
+});
+
+describe("isolation", () => {
+  it("a test key reads nothing of live data by any route, and a live key nothing of a sandbox", async () => {
+    const live = await app.issue();
+    const reads = guarded.filter(({ method, scope }) => method === "GET" && scope !== "operator");
+    for (const { path, query } of reads) {
+      const [mine, theirs] = await Promise.all([get(path + query), app.get(path + query, { key: live.key })]);
+      const [sandboxText, liveText] = [await mine.text(), await theirs.text()];
+      // The walked world has what this path names, and a sandbox does not.
+      if (path.includes("sample-1")) expect([path, mine.status]).toEqual([path, 404]);
+      expect([path, sandboxText.includes("sample-1")]).toEqual([path, false]);
+      expect([path, liveText.includes("station-007")]).toEqual([path, false]);
+    }
+  });
+
+  it("ends for the partner when the operator suspends it", async () => {
+    await suspendPartner(keyContext(app), app.systemId, app.partnerId);
+    await expect.poll(async () => (await get("/v1/stations")).status, { timeout: 5_000 }).toBe(401);
+  });
+});
