@@ -54,11 +54,17 @@ export function serveDocuments(
     });
   }
   if (!hasReference) return;
-  serveReference(app, mds);
-  serveGuides(app, {
-    partners: async () => (await loadGenerator()).createOpenApiDocument({ baseUrl: baseUrl(), version }),
-    feeds: async () => (await loadGenerator()).createGbfsOpenApiDocument({ baseUrl: baseUrl(), version }),
-  });
+  const options = () => ({ baseUrl: baseUrl(), version });
+  const documents = {
+    partners: async () => (await loadGenerator()).createOpenApiDocument(options()),
+    feeds: async () => (await loadGenerator()).createGbfsOpenApiDocument(options()),
+    operator: async () => (await loadGenerator()).createOperatorOpenApiDocument(options()),
+    cities: async () => (await loadGenerator()).createMdsOpenApiDocument(options()),
+  };
+  serveReference(app, mds, async (audience) =>
+    audience === "partners" ? [await documents.partners(), await documents.feeds()] : [await documents[audience]()],
+  );
+  serveGuides(app, { baseUrl, ...documents });
 }
 
 /** How long the security contact is valid: RFC 9116 recommends less than a year. */

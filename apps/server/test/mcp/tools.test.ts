@@ -124,7 +124,7 @@ describe.each(described)("$name", ({ endpoint, listed, view }) => {
   it("tells a model when to choose it, and what it needs", () => {
     const { scope } = endpoint.metadata as { scope: string };
     expect(listed.description).toMatch(/^Use it /);
-    if (scope !== "any") expect(listed.description).toContain(`Needs the scope ${scope}.`);
+    if (scope !== "any") expect(listed.description).toContain(`Needs a key with the scope \`${scope}\``);
     expect(listed.annotations).toMatchObject({ readOnlyHint: endpoint.method === "GET" });
     // Nothing of how URLs are written: arguments are JSON.
     expect(JSON.stringify(listed)).not.toContain("%2B");

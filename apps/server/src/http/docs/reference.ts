@@ -1,10 +1,12 @@
+import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
 import { serveKept } from "../kept-document.ts";
 import { type CodedBody, codedBody } from "../response-body.ts";
+import { referenceMarkdown, referenceMarkdownPaths } from "./markdown-pages.ts";
 import { docsHeader } from "./serve-guides.ts";
 
 /** Serves the reference, for partners, for the operator's backend and for cities, and the program that draws it. */
-export function serveReference(app: FastifyInstance, hasCities: boolean): void {
+export function serveReference(app: FastifyInstance, hasCities: boolean, documentsOf: DocumentsOf): void {
   const type = "text/javascript; charset=utf-8";
   for (const audience of ["partners", "operator", ...(hasCities ? (["cities"] as const) : [])] as const) {
     serveKept(app, references[audience].path, {
@@ -13,6 +15,10 @@ export function serveReference(app: FastifyInstance, hasCities: boolean): void {
       headers: pageSecurityHeaders,
     });
     serveKept(app, startPath(audience), { type, make: () => referenceStart(audience) });
+    serveKept(app, referenceMarkdownPaths[audience], {
+      type: "text/markdown; charset=utf-8",
+      make: async () => codedBody(referenceMarkdown(await documentsOf(audience)), ["br", "gzip"]),
+    });
   }
   serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
 }
@@ -42,6 +48,8 @@ const references = {
   },
 };
 type Audience = keyof typeof references;
+/** Returns the documents of which a reference is made. */
+type DocumentsOf = (audience: Audience) => Promise<readonly OpenApiDocument[]>;
 
 const configuration = {
   // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
@@ -71,6 +79,7 @@ function referencePage(audience: Audience): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>${title}</title>
     <link rel="stylesheet" href="/docs/css/header.css">
+    <link rel="alternate" type="text/markdown" href="${referenceMarkdownPaths[audience]}">
     <script src="/docs/js/guides.js"></script>
   </head>
   <body>

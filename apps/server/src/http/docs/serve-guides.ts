@@ -17,6 +17,7 @@ import {
   type SearchHit,
   startGuide,
 } from "./guides.ts";
+import { guideMarkdown, llmsFullText, llmsText, markdownPath } from "./markdown-pages.ts";
 import { escapeHtml, type RenderedMarkdown, renderMarkdown, type Section } from "./markdown.ts";
 
 const SERVICE = "Bike-Sharing Data Service";
@@ -32,13 +33,15 @@ interface PageContent {
   readonly content: string;
   /** The address of the page, whose link the navigation marks as current. */
   readonly address: string;
+  /** The path of the page as Markdown. */
+  readonly markdown?: string;
   /** The headings of the page, to jump to. */
   readonly sections?: readonly Section[];
 }
 
 /** Returns a page of the guides. */
 function guidePage(page: PageContent, groups: readonly ReferenceGroup[]): string {
-  const { title, content, address, sections = [] } = page;
+  const { title, content, address, markdown, sections = [] } = page;
   const headings = sections.filter(({ level }) => level === 2);
   const contents = headings
     .map(({ title: heading, anchor }) => `<li><a href="#${anchor}">${escapeHtml(heading)}</a></li>`)
@@ -51,7 +54,7 @@ function guidePage(page: PageContent, groups: readonly ReferenceGroup[]): string
     <title>${escapeHtml(title)} · ${SERVICE}</title>
     <link rel="stylesheet" href="/docs/css/header.css">
     <link rel="stylesheet" href="/docs/css/guides.css">
-    <script src="/docs/js/guides.js"></script>
+${markdown === undefined ? "" : `    <link rel="alternate" type="text/markdown" href="${markdown}">\n`}    <script src="/docs/js/guides.js"></script>
   </head>
   <body class="guides">
 ${docsHeader("guides")}
@@ -137,6 +140,7 @@ function searchResults(query: string, hits: readonly SearchHit[]): string {
 
 /** The documents of the reference, which the guides lead to and the search looks through. */
 interface GuideOptions {
+  readonly baseUrl: () => string;
   readonly partners: () => Promise<OpenApiDocument>;
   readonly feeds: () => Promise<OpenApiDocument>;
 }
@@ -153,7 +157,10 @@ export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
     const isStart = guide === startGuide;
     const address = isStart ? "/docs" : `/docs/${guide.slug}`;
     const content = isStart ? html + guideCards() : html;
-    return codedBody(guidePage({ title: guide.title, content, address, sections }, await groups()), ["br", "gzip"]);
+    return codedBody(
+      guidePage({ title: guide.title, content, address, markdown: markdownPath(guide), sections }, await groups()),
+      ["br", "gzip"],
+    );
   };
   const headers = securityHeaders;
   serveKept(app, "/docs", { type: HTML, make: page(startGuide), headers });
@@ -168,7 +175,22 @@ export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
     reply.header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`);
     return reply.send(guidePage({ title: "Search", content, address: "/docs/search" }, await groups()));
   });
+  serveMarkdown(app, options);
   serveFiles(app);
+}
+
+/** Serves the guides as Markdown, and what leads programs to them. */
+function serveMarkdown(app: FastifyInstance, { baseUrl, partners, feeds }: GuideOptions): void {
+  const serve = (path: string, type: "markdown" | "plain", make: () => Promise<string>) =>
+    serveKept(app, path, {
+      type: `text/${type}; charset=utf-8`,
+      make: async () => codedBody(await make(), ["br", "gzip"]),
+    });
+  for (const guide of [startGuide, ...guides]) {
+    serve(markdownPath(guide), "markdown", () => guideMarkdown(guide, baseUrl()));
+  }
+  serve("/llms.txt", "plain", async () => llmsText(await partners(), baseUrl()));
+  serve("/llms-full.txt", "plain", async () => llmsFullText([await partners(), await feeds()], baseUrl()));
 }
 
 function serveFiles(app: FastifyInstance): void {

@@ -52,7 +52,7 @@ function describe(tool: Tool, document: OpenApiDocument): DescribedTool {
     listed: {
       name,
       title,
-      description: `${when} ${withoutUrls(description)}${scope === "any" ? "" : ` Needs the scope ${scope}.`}`.trim(),
+      description: `${when} ${withoutUrls(description)}`.trim(),
       inputSchema: {
         type: "object",
         properties: { ...(own["properties"] as object | undefined), ...propertiesOf(inputs) },

@@ -4,7 +4,8 @@ import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { callerOf } from "../authenticate.ts";
-import { guides, readGuide, startGuide } from "../docs/guides.ts";
+import { type Guide, guides, startGuide } from "../docs/guides.ts";
+import { guideMarkdown, markdownPath } from "../docs/markdown-pages.ts";
 import { MAX_AGE_SECONDS } from "../kept-document.ts";
 import { callTool } from "./call-tool.ts";
 import { type DescribedTool, describeTools } from "./describe-tools.ts";
@@ -166,7 +167,7 @@ function refuseCursor({ params }: Message): void {
 /** The guides, as Markdown, at the addresses at which they are served too. */
 function resourceMethods({ baseUrl }: McpOptions): [string, Method][] {
   const pages = [startGuide, ...guides];
-  const uriOf = ({ slug }: { readonly slug: string }) => `${baseUrl()}/docs/${slug || "index"}.md`;
+  const uriOf = (guide: Guide) => `${baseUrl()}${markdownPath(guide)}`;
   const mimeType = "text/markdown";
   const listed = () =>
     pages.map((guide) => {
@@ -190,7 +191,7 @@ function resourceMethods({ baseUrl }: McpOptions): [string, Method][] {
           const code = isModern ? rpcCodes.invalidParams : rpcCodes.resourceNotFound;
           throw new RpcFailure({ code, message: "There is no such resource. resources/list names them." });
         }
-        const contents = [{ uri, mimeType, text: await readGuide(guide) }];
+        const contents = [{ uri, mimeType, text: await guideMarkdown(guide, baseUrl()) }];
         return { result: { contents }, caching: FOR_EVERYBODY };
       },
     ],

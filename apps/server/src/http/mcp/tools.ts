@@ -196,7 +196,7 @@ export const tools: readonly Tool[] = [
     "list_events",
     "List events",
     events.list,
-    "Use it for what happened lately, in order: also for events whose webhook delivery did not arrive. Deliveries themselves are read and sent again in the dashboard, by people.",
+    "Use it for what happened after an event whose id you know, oldest first, such as the last whose webhook delivery arrived. Without `after` it begins with the oldest that is kept. Deliveries themselves are read and sent again in the dashboard, by people.",
   ),
   tool(
     "list_flows",
