@@ -26,7 +26,11 @@ const plan = JSON.parse(run(join(root, "node_modules/.bin/turbo"), ["run", "test
 };
 
 /** What the pages at /docs are made of. */
-const GUIDES = ["docs", "apps/dashboard/src/tokens.css", "packages/sdk/README.md", "packages/webhooks/README.md"];
+const GUIDES = [
+  "docs",
+  "apps/dashboard/src/tokens.css",
+  ...["sdk", "sdk-python", "webhooks"].map((name) => `packages/${name}/README.md`),
+];
 /** Files that look for others from the root or from the packages' folder, with what they look for. */
 const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/http/docs/guides.ts": [...GUIDES, "packages/webhooks/vectors.json"],

@@ -116,7 +116,18 @@ const resources: readonly Declaration[] = [
 
 const MORE = "More are added over time: accept unknown ones.";
 
+/** Sets of values by the name that every client gives them, such as `RideStatus`. */
+export function namedSets(): readonly Extract<Declaration, { kind: "names" }>[] {
+  return [...resources, ...sdkDeclarations()].filter((declaration) => declaration.kind === "names");
+}
+
 function sdkTypes(): string {
+  // The package has a copy of the webhooks package, which declares the resources.
+  const imported = { from: "./webhooks.ts", declarations: resources };
+  return jsonTypes(heading("The types of the API's JSON."), sdkDeclarations(), new Map(), imported);
+}
+
+function sdkDeclarations(): readonly Declaration[] {
   const item = new Map<z.ZodTypeAny, string>([[ride, "Item"]]);
   const envelope = jsonTypes("", [object("ListEnvelope<Item>", rideList)], item)
     .trim()
@@ -124,7 +135,7 @@ function sdkTypes(): string {
   const records = Object.fromEntries(
     eventRecord.options.map((record) => [eventSchemaName(record.shape.event.value, "Event"), record]),
   );
-  const declarations: Declaration[] = [
+  return [
     names("EventName", `The names of events known today. ${MORE}`, eventNames),
     {
       kind: "tagged",
@@ -162,9 +173,6 @@ function sdkTypes(): string {
     object("Export", exportFile),
     ...requestTypes(),
   ];
-  // The package has a copy of the webhooks package, which declares the resources.
-  const imported = { from: "./webhooks.ts", declarations: resources };
-  return jsonTypes(heading("The types of the API's JSON."), declarations, new Map(), imported);
 }
 
 /** What callers send. */

@@ -60,6 +60,12 @@ export const guideGroups: readonly GuideGroup[] = [
         "packages/sdk/README.md",
       ),
       guide(
+        "sdk-python",
+        "Python client",
+        "The same for threads and tasks, on httpx.",
+        "packages/sdk-python/README.md",
+      ),
+      guide(
         "webhooks-library",
         "Webhooks library",
         "Receivers for Express, Fastify and fetch handlers.",

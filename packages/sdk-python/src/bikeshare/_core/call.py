@@ -1,0 +1,332 @@
+"""A call: waits for the rate limit, sends the request, and sends it again while that may help."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+from ..errors import (
+    ApiError,
+    BikeShareError,
+    ClientClosedError,
+    ConnectionError,
+    TimeoutError,
+    UnexpectedResponseError,
+    UsageError,
+    api_error_class,
+)
+from ..hooks import Hooks, RateLimitDetails, RequestDetails, ResponseDetails, RetryDetails
+from ..options import Limits, RequestOptions
+from .effects import Failed, Flow, Key, Received, Secret, Send, Wait, Wakeup
+from .rate_limiter import RateLimit, RateLimiter
+from .request import ApiRequest, build_headers, build_url, encode_body, require_header_value
+from .retry import RetryBudget, is_retryable, retry_delay
+
+
+@dataclass(frozen=True)
+class Platform:
+    """What a client takes from the machine. Tests pass their own."""
+
+    now: Callable[[], float]
+    """Seconds of a clock that never goes back."""
+    random: Callable[[], float]
+    """From 0 up to 1."""
+    new_id: Callable[[], str]
+
+
+@dataclass
+class Shared:
+    """What all calls of a client share."""
+
+    base_url: str
+    user_agent: str | None
+    limits: Limits
+    hooks: Hooks
+    platform: Platform
+    create_wakeup: Callable[[], Wakeup]
+    rate_limiter: RateLimiter
+    retry_budget: RetryBudget = field(default_factory=RetryBudget)
+    is_closed: bool = False
+
+
+@dataclass
+class Reply:
+    """A successful response."""
+
+    body: dict[str, Any]
+    request_id: str | None
+    attempts: int
+
+
+@dataclass
+class _Call:
+    """A call in progress."""
+
+    shared: Shared
+    limits: Limits
+    request: ApiRequest
+    details: RequestDetails
+    content: bytes | None
+    idempotency_key: str | None
+    deadline: float
+    attempts: int = 0
+    """Requests sent so far."""
+    cause: BikeShareError | None = None
+    """Why the last attempt failed."""
+
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - self.shared.platform.now()
+
+    def timeout_error(self, message: str, retry_after: float | None = None) -> TimeoutError:
+        error = TimeoutError(
+            f"{self.request.route.operation}: {message}",
+            attempts=self.attempts,
+            idempotency_key=self.idempotency_key,
+            retry_after=retry_after,
+        )
+        error.__cause__ = self.cause
+        return error
+
+    def deadline_error(self) -> TimeoutError:
+        return self.timeout_error(f"no response within {_seconds(self.limits.total_timeout)}")
+
+    def wait(self, seconds: float, wakeup: Wakeup) -> Flow[None]:
+        """Waits, but not beyond the deadline."""
+        yield Wait(max(0.0, min(seconds, self.left())), wakeup)
+        if self.shared.is_closed:
+            raise self.closed_error()
+        if self.left() <= 0:
+            raise self.deadline_error()
+
+    def closed_error(self) -> ClientClosedError:
+        message = f"{self.request.route.operation}: the client is closed"
+        return ClientClosedError(message, attempts=self.attempts, idempotency_key=self.idempotency_key)
+
+
+def call(shared: Shared, request: ApiRequest, options: RequestOptions | None) -> Flow[Reply]:
+    """Makes a call.
+
+    :raises BikeShareError: of the last attempt, or `TimeoutError` at the deadline
+    """
+    limits = shared.limits.with_options(options)
+    idempotency_key = _idempotency_key(shared, request, options)
+    details = RequestDetails(
+        operation=request.route.operation,
+        method=request.route.method,
+        url=build_url(shared.base_url, request),
+        headers=build_headers(request, shared.user_agent, idempotency_key),
+        attempt=0,
+    )
+    deadline = shared.platform.now() + limits.total_timeout
+    this = _Call(shared, limits, request, details, encode_body(request), idempotency_key, deadline)
+    if shared.is_closed:
+        raise this.closed_error()
+    while True:
+        outcome = yield from _send_in_turn(this)
+        if not isinstance(outcome, BikeShareError):
+            shared.retry_budget.earn()
+            return outcome
+        delay = _delay_after(this, outcome)
+        this.cause = outcome
+        if shared.hooks.on_retry:
+            shared.hooks.on_retry(RetryDetails(this.details, outcome, delay))
+        if delay > 0:
+            yield from this.wait(delay, shared.create_wakeup())
+
+
+def _idempotency_key(shared: Shared, request: ApiRequest, options: RequestOptions | None) -> str | None:
+    """Returns the idempotency key, if the endpoint takes one: made once, so that every attempt is the same creation."""
+    given = cast("Mapping[str, object]", options or {}).get("idempotency_key")
+    if not request.route.is_idempotent:
+        if given is not None:
+            raise UsageError(f"{request.route.operation} takes no idempotency_key")
+        return None
+    return require_header_value("idempotency_key", shared.platform.new_id() if given is None else given)
+
+
+def _send_in_turn(this: _Call) -> Flow[Reply | BikeShareError]:
+    """Sends a request as soon as the rate limit allows it."""
+    limiter = this.shared.rate_limiter
+    if this.request.route.is_open:
+        return (yield from _send_once(this))
+    ticket = limiter.join()
+    try:
+        while True:
+            seconds = limiter.admit(ticket)
+            if seconds <= 0:
+                break
+            if math.isfinite(seconds):
+                _announce_wait(this, seconds)
+            yield from this.wait(seconds, ticket.wakeup)
+    finally:
+        limiter.leave(ticket)
+    try:
+        return (yield from _send_once(this))
+    finally:
+        limiter.finish()
+
+
+def _announce_wait(this: _Call, seconds: float) -> None:
+    """Tells that the call waits for the rate limit.
+
+    :raises TimeoutError: where the wait would end after the deadline
+    """
+    if seconds >= this.left():
+        raise this.timeout_error(f"the rate limit requires a wait of {_seconds(seconds)}", seconds)
+    if this.shared.hooks.on_rate_limit:
+        this.shared.hooks.on_rate_limit(RateLimitDetails(this.request.route.operation, "throttled", seconds))
+
+
+def _delay_after(this: _Call, error: BikeShareError) -> float:
+    """Returns the seconds to wait after a failed attempt.
+
+    :raises BikeShareError: its error, where no further attempt is made
+    """
+    shared = this.shared
+    delay = retry_delay(this.attempts, error.retry_after, shared.platform.random())
+    is_rejected = error.status == 429
+    if is_rejected:
+        shared.rate_limiter.pause(delay)
+        if shared.hooks.on_rate_limit:
+            shared.hooks.on_rate_limit(RateLimitDetails(this.request.route.operation, "rejected", delay))
+    # A delay that would end after the deadline is not begun: the error is raised now.
+    if this.attempts > this.limits.max_retries or not is_retryable(error) or delay >= this.left():
+        raise error
+    # A 429 costs the service next to nothing, so it is not charged to the budget.
+    if not is_rejected and not shared.retry_budget.spend():
+        raise error
+    return delay
+
+
+def _send_once(this: _Call) -> Flow[Reply | BikeShareError]:
+    """Sends a request and reads its response. Failures of the network and of the service are returned, not raised."""
+    shared = this.shared
+    key = "" if this.request.route.is_open else require_header_value("api_key", cast(Secret, (yield Key())).value)
+    left = this.left()
+    if left <= 0:
+        raise this.deadline_error()
+    this.attempts += 1
+    this.details = replace(this.details, attempt=this.attempts)
+    if shared.hooks.on_request:
+        shared.hooks.on_request(this.details)
+    headers = dict(this.details.headers)
+    if key:
+        headers["authorization"] = f"Bearer {key}"
+    started = shared.platform.now()
+    seconds = min(this.limits.timeout, left)
+    answer = yield Send(this.details.method, this.details.url, headers, this.content, seconds)
+    # What this frame holds is part of a traceback, and some tools record it.
+    del headers
+    if shared.is_closed:
+        raise this.closed_error()
+    if isinstance(answer, Received):
+        return _read(this, answer, shared.platform.now() - started, _redactor(key))
+    failed = cast(Failed, answer)
+    if failed.is_timeout:
+        if seconds < this.limits.timeout or this.left() <= 0:
+            raise this.deadline_error()
+        return this.timeout_error(f"no response within {_seconds(seconds)}")
+    message = f"{this.details.operation}: no response: {_redactor(key)(failed.message)}"
+    return ConnectionError(message, attempts=this.attempts, idempotency_key=this.idempotency_key)
+
+
+def _redactor(key: str) -> Callable[[str], str]:
+    return lambda text: text.replace(key, "[redacted]") if key else text
+
+
+def _read(this: _Call, response: Received, duration: float, redact: Callable[[str], str]) -> Reply | BikeShareError:
+    """Reads a response. Whatever is not the service's own success is an error; nothing is guessed.
+
+    :param redact: removes the key from an error's message. Data are never changed: a key as short as those of tests may
+        occur in them
+    """
+    shared, status, headers = this.shared, response.status, response.headers
+    rate_limit = read_rate_limit(headers)
+    if rate_limit and not this.request.route.is_open:
+        shared.rate_limiter.update(rate_limit)
+    request_id = headers.get("request-id")
+    if shared.hooks.on_response:
+        shared.hooks.on_response(ResponseDetails(this.details, status, headers, request_id, duration, rate_limit))
+    body = parse_object(response.body)
+    if status >= 400:
+        return _api_error(this, response, body, redact)
+    issue = None
+    if status >= 300:
+        issue = "a redirect"
+    elif status != this.request.route.success:
+        issue = f"status {status}"
+    elif body is None:
+        issue = "not JSON (a proxy?)"
+    if issue is None and body is not None:
+        return Reply(body, request_id, this.attempts)
+    return UnexpectedResponseError(
+        f"{this.details.operation}: unexpected response: {issue}",
+        attempts=this.attempts,
+        status=status,
+        request_id=request_id,
+        idempotency_key=this.idempotency_key,
+    )
+
+
+def _api_error(
+    this: _Call, response: Received, body: dict[str, Any] | None, redact: Callable[[str], str]
+) -> ApiError:
+    # A proxy's response may be anything, so each field is checked.
+    given, message = (body or {}).get("error"), (body or {}).get("message")
+    # A code has no digit, so that no key passes for one.
+    code = given if isinstance(given, str) and re.fullmatch("[a-z_]+", given) else None
+    status = response.status
+    text = f"{status} {code}: {redact(str(message))}" if code else f"{status} without an error code (a proxy?)"
+    return api_error_class(status, code)(
+        text,
+        attempts=this.attempts,
+        status=status,
+        code=code,
+        request_id=response.headers.get("request-id"),
+        retry_after=read_retry_after(response.headers),
+        idempotency_key=this.idempotency_key,
+    )
+
+
+def parse_object(body: bytes) -> dict[str, Any] | None:
+    """Returns the object in a JSON text; None where there is none."""
+    try:
+        value: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+_RATE_LIMIT = re.compile(r"r=(\d{1,15}); *t=(\d{1,15}).*q=(\d{1,15}); *w=(\d{1,15})", re.ASCII)
+
+
+def read_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
+    """Returns the headers `RateLimit` and `RateLimit-Policy`; None where they are absent or of another form."""
+    match = _RATE_LIMIT.search(f"{headers.get('ratelimit')} {headers.get('ratelimit-policy')}")
+    if match is None:
+        return None
+    remaining, reset, limit, window = map(int, match.groups())
+    return RateLimit(limit, float(window), remaining, float(reset)) if limit > 0 else None
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Returns the seconds that `Retry-After` asks for, as a number or as a date; None where it is absent or invalid."""
+    text = headers.get("retry-after", "")
+    if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", text, re.ASCII):
+        return float(text)
+    try:
+        # A date is compared with the response's own: the clock of this machine may be wrong.
+        seconds = (parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
+    except (TypeError, ValueError, IndexError):
+        return None
+    return seconds if seconds >= 0 else None
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}".rstrip("0").rstrip(".") + " s"

@@ -1,0 +1,117 @@
+"""How a call becomes a request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode, urlsplit
+
+from .._version import __version__
+from ..errors import UsageError
+
+Query = Mapping[str, object]
+"""Query parameters; those that are None are not sent."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """An endpoint as the client must know it; generated from the contract."""
+
+    method: str
+    path: str
+    success: int
+    """The status of its success."""
+    is_idempotent: bool = False
+    """It takes an `Idempotency-Key`."""
+    is_open: bool = False
+    """It needs no key and does not count towards the rate limit."""
+
+    @property
+    def operation(self) -> str:
+        """Method and path, for messages: `GET /v1/rides/{id}`."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True)
+class ApiRequest:
+    """A request to an endpoint."""
+
+    route: Route
+    id: str | None = None
+    query: Query | None = None
+    body: Mapping[str, object] | None = None
+
+
+_LOOPBACK = re.compile(r"(?:[\w.-]+\.)?localhost|127(?:\.\d+){3}|::1", re.ASCII)
+
+
+def parse_base_url(text: object) -> str:
+    """Returns the service's base URL, checked and without a trailing slash.
+
+    :raises UsageError: when it is not https (except on this machine), has credentials, a query or a fragment, or ends in
+        /v1, with which every path begins. The text is not repeated: someone who confuses the options puts the key here
+    """
+    if not isinstance(text, str) or not text:
+        raise UsageError("base_url is not set")
+    wrong = UsageError("base_url must be https:// or http://localhost")
+    # What a URL cannot hold, and what `urlsplit` would silently drop.
+    if not re.fullmatch(r"[!-~]+", text) or re.search(r"[@?#\\]", text):
+        raise wrong
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise wrong from None
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and _LOOPBACK.fullmatch(host or ""))
+    if not host or not is_safe:
+        raise wrong
+    if re.search(r"/v1/*$", parts.path):
+        raise UsageError("base_url must not end with /v1")
+    return text.rstrip("/")
+
+
+def require_header_value(name: str, value: object) -> str:
+    """Returns a header's value, checked: visible ASCII with spaces only inside, or it would be changed or refused.
+
+    :raises UsageError: with the name, but not the value
+    """
+    if isinstance(value, str) and re.fullmatch(r"[!-~](?:[ -~]*[!-~])?", value):
+        return value
+    raise UsageError(f"{name} {'must be ASCII without spaces around it' if value else 'is not set'}")
+
+
+def build_url(base_url: str, request: ApiRequest) -> str:
+    """Returns the address of a request.
+
+    :raises UsageError: for an id that a path cannot hold
+    """
+    path = request.route.path
+    if "{id}" in path:
+        # An empty segment would be the list; dots would be resolved as the parent directory.
+        if not isinstance(request.id, str) or request.id in ("", ".", ".."):
+            raise UsageError(f"{request.id!r} is not a valid id")
+        path = path.replace("{id}", quote(request.id, safe="", errors="replace"))
+    query = {name: value for name, value in (request.query or {}).items() if value is not None}
+    return base_url + path + ("?" + urlencode(query, errors="replace") if query else "")
+
+
+def build_headers(request: ApiRequest, user_agent: str | None, idempotency_key: str | None) -> dict[str, str]:
+    """Returns the headers of a request, as hooks see them: without the key."""
+    headers = {"accept": "application/json", "user-agent": f"{user_agent or ''} bikeshare-sdk-python/{__version__}".strip()}
+    if not request.route.is_open:
+        headers["authorization"] = "Bearer [redacted]"
+    if request.body is not None:
+        headers["content-type"] = "application/json"
+    if idempotency_key is not None:
+        headers["idempotency-key"] = idempotency_key
+    return headers
+
+
+def encode_body(request: ApiRequest) -> bytes | None:
+    """Returns the body in JSON, without the fields that are None: passing one on as None means that it is not given."""
+    if request.body is None:
+        return None
+    fields = {name: value for name, value in request.body.items() if value is not None}
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,284 @@
+"""How lists are walked: where a page begins, where the next one does, and how far a caller has read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
+
+from .._generated.routes import MAX_PAGE_SIZE
+from ..errors import UnexpectedResponseError, UsageError
+from .call import Reply
+from .effects import Flow
+
+Item = TypeVar("Item")
+
+BEGINNING = "1970-01-01T00:00:00Z"
+"""The `updated_since` that includes everything."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a page begins, and how far into it the caller has read. The beginning where neither cursor nor page is set.
+
+    A checkpoint is one in JSON, with the names that the TypeScript client gives the fields.
+    """
+
+    cursor: str | None = None
+    page: int | None = None
+    limit: int | None = None
+    """With `page`: the page size, without which page numbers mean nothing."""
+    offset: int = 0
+    """How many items of the page the caller has."""
+    last_id: str | None = None
+    """The id of the last of them."""
+    since: str | None = None
+    """Of a list that is followed: the checkpoint from which the walk began; empty where it began with everything."""
+
+
+_NAMES = {"cursor": "cursor", "page": "page", "limit": "limit", "offset": "offset", "lastId": "last_id", "since": "since"}
+
+
+def format_position(position: Position) -> str:
+    """Returns a position as a checkpoint."""
+    fields = {name: getattr(position, attribute) for name, attribute in _NAMES.items()}
+    return json.dumps({name: value for name, value in fields.items() if value is not None}, separators=(",", ":"))
+
+
+def parse_checkpoint(text: object, is_followed: bool) -> Position:
+    """Reads a checkpoint: a position, or a `next_cursor` as the service gave it. Of a list that is followed: a
+    `checkpoint` as the service gave it.
+
+    :raises UsageError: for what is not a string, and for half a checkpoint. The service answers one that was changed
+        otherwise
+    """
+    wrong = UsageError("the checkpoint is not valid")
+    if not isinstance(text, str):
+        raise wrong
+    if not text.startswith("{"):
+        return Position(since=text) if is_followed else Position(cursor=text)
+    try:
+        fields = json.loads(text)
+        return Position(**{attribute: fields[name] for name, attribute in _NAMES.items() if name in fields})
+    except (ValueError, TypeError):
+        raise wrong from None
+
+
+@dataclass(frozen=True)
+class Page(Generic[Item]):
+    """One page of a list as the service answered it."""
+
+    data: list[Item]
+    """The page's items. It may be empty though more follow."""
+    page: int | None
+    """Numbered paging: this page, counting from 1."""
+    total_pages: int | None
+    """Numbered paging: the number of pages."""
+    next_cursor: str | None
+    """Cursor paging: the next page, for `resume_from`; absent or empty on the last."""
+    checkpoint: str | None
+    """On the last page of `changes_since()`: what the next one goes on from."""
+    has_next_page: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of a list's pages."""
+
+    operation: str
+    request: Callable[[Mapping[str, object]], Flow[Reply]]
+    """Requests the page of a query."""
+    filters: Mapping[str, object]
+    """Equal on all pages."""
+
+
+@dataclass(frozen=True)
+class ListStart:
+    """A list: where its pages come from, and where it begins."""
+
+    source: Source
+    start: Position
+    after: str | None = None
+    """Of a list that is resumed by item id: the id after which it begins, or an empty string."""
+
+    def resume_from(self, checkpoint: object) -> ListStart:
+        """Returns the list from a checkpoint on.
+
+        :raises UsageError: when it is empty: taken for the beginning, it would make a program start over for ever
+        """
+        if not checkpoint:
+            raise UsageError("the checkpoint is empty: is the list finished?")
+        if self.after is not None:
+            if not isinstance(checkpoint, str):
+                raise UsageError("the checkpoint is not valid")
+            return replace(self, start=Position(), after=checkpoint)
+        return replace(self, start=parse_checkpoint(checkpoint, self.start.since is not None))
+
+    def fetch(
+        self, position: Position, is_iteration: bool, seen_cursor: str | None = None
+    ) -> Flow[tuple[Page[Any], Position | None]]:
+        """Fetches the page at a position; returns where the next begins as well."""
+        filters: dict[str, object] = dict(self.source.filters)
+        if self.after:
+            filters["after"] = self.after
+        query = _query_at(position, filters, is_iteration)
+        reply = yield from self.source.request(query)
+        body = reply.body
+
+        def wrong_field(name: str) -> Exception:
+            return UnexpectedResponseError(
+                f"{self.source.operation}: unexpected response: wrong {name}",
+                attempts=reply.attempts,
+                request_id=reply.request_id,
+            )
+
+        next_position = _next_position(position, body, wrong_field, query.get("changes_since") is not None, seen_cursor)
+        page: Page[Any] = Page(
+            data=body["data"],
+            page=body.get("page"),
+            total_pages=body.get("total_pages"),
+            next_cursor=body.get("next_cursor"),
+            checkpoint=body.get("checkpoint"),
+            has_next_page=next_position is not None,
+        )
+        return page, next_position
+
+
+def _query_at(position: Position, filters: Mapping[str, object], is_iteration: bool) -> dict[str, object]:
+    """Returns the query for the page at a position.
+
+    :param is_iteration: whether all pages are wanted: then they are as large as allowed, unless their size was given,
+        since each costs one request of the rate limit
+    """
+    size = cast("int | None", filters.get("limit"))
+    if is_iteration:
+        size = max(MAX_PAGE_SIZE if size is None else size, position.offset)
+    since: dict[str, object] = {}
+    if position.since is not None:
+        since = {"changes_since": position.since} if position.since else {"updated_since": BEGINNING}
+    limit = position.limit if position.page else size
+    return {**filters, **since, "cursor": position.cursor, "page": position.page, "limit": limit}
+
+
+def _next_position(
+    asked: Position,
+    body: Mapping[str, Any],
+    wrong_field: Callable[[str], Exception],
+    is_by_changes: bool,
+    seen_cursor: str | None,
+) -> Position | None:
+    """Returns where the page after a response begins; None when the list ends with it. The end is what the
+    specification says it is, and never a response that lacks something: an empty page may stand in the middle.
+
+    :param is_by_changes: whether the page is one of changes: these are not numbered
+    :param seen_cursor: a cursor that the iteration has used: where it comes again, the list would never end
+    :raises Exception: what `wrong_field` makes, when the response is not the page that was asked for
+    """
+    if not isinstance(body.get("data"), list):
+        raise wrong_field("data")
+    cursor = body.get("next_cursor", "")
+    if not isinstance(cursor, str) or (cursor and cursor in (asked.cursor, seen_cursor)):
+        raise wrong_field("next_cursor")
+    # Without it nobody could go on from here.
+    if asked.since is not None and not cursor and not body.get("checkpoint"):
+        raise wrong_field("checkpoint")
+    if not asked.cursor and not is_by_changes:
+        page, total_pages, asked_page = body.get("page"), body.get("total_pages", 0), asked.page or 1
+        if page != asked_page:
+            raise wrong_field("page")
+        if not isinstance(total_pages, int) or total_pages < asked_page:
+            raise wrong_field("total_pages")
+        if asked.page:
+            return Position(page=asked_page + 1, limit=asked.limit) if total_pages > asked_page else None
+        if total_pages > 1 and not cursor:
+            raise wrong_field("next_cursor")
+    return Position(cursor=cursor, since=asked.since) if cursor else None
+
+
+class Walk(Generic[Item]):
+    """One iteration over a list. After a failure it stays where it was, and the next step tries the same again."""
+
+    def __init__(self, listed: ListStart) -> None:
+        self._list = listed
+        # Where the next page begins; None when there is none.
+        self._next: Position | None = listed.start
+        # Where the last page began, its items, and how many of them were returned.
+        self._position = Position()
+        self._items: Sequence[Any] = ()
+        self._offset = 0
+        self._last_id: str | None = None
+        # The checkpoint of the last page, from which the next iteration follows the list.
+        self._end: str | None = None
+        # Detects cursors that repeat (Brent's algorithm): one cursor is remembered, and replaced by the present one
+        # after 1, 2, 4, 8 … pages, so that a loop of any length is noticed within three times its length.
+        self._seen_cursor: str | None = None
+        self._pages = 0
+
+    def has_items(self) -> bool:
+        """Tells whether the next item is here already."""
+        return self._offset < len(self._items)
+
+    def take_item(self) -> Item:
+        """Takes the next item, which must be here."""
+        item = self._items[self._offset]
+        self._offset += 1
+        self._last_id = _id_of(item)
+        return cast(Item, item)
+
+    def next_page(self) -> Flow[Page[Item] | None]:
+        """Fetches pages up to one that has items that were not returned, and returns all of it; None at the end."""
+        page = yield from self._advance()
+        if page is None:
+            return None
+        self._offset = len(self._items)
+        if self._items:
+            self._last_id = _id_of(self._items[-1])
+        return cast("Page[Item]", page)
+
+    def next_items(self) -> Flow[bool]:
+        """Fetches pages until an item is here; false at the end."""
+        while not self.has_items():
+            if (yield from self._advance()) is None:
+                return False
+        return True
+
+    def _advance(self) -> Flow[Page[Any] | None]:
+        if self._next is None:
+            return None
+        page, next_position = yield from self._list.fetch(self._next, True, self._seen_cursor)
+        self._pages += 1
+        if self._pages & (self._pages - 1) == 0:
+            self._seen_cursor = next_position.cursor if next_position else None
+        self._position, self._next = self._next, next_position
+        self._end, self._items = page.checkpoint, page.data
+        # Where the last item has left its page, the whole page is returned again: rather twice than never.
+        ids = [_id_of(item) for item in self._items] if self._position.offset else []
+        last_id = self._position.last_id
+        self._offset = ids.index(last_id) + 1 if last_id in ids else 0
+        return page
+
+    def checkpoint(self) -> str | None:
+        """Returns the position after what was returned last; None when the iteration is finished."""
+        after, start = self._list.after, self._list.start
+        if after is not None:
+            # Of "now" nothing is left once it has been asked about: without any event, the oldest is the next.
+            begun = after if self._next or after != "now" else None
+            return self._last_id or self._end or begun or None
+        is_followed = start.since is not None
+        # An item that changes again moves to the end of the list: an offset into the rest would skip items, so the page
+        # is returned again.
+        begun_page = (
+            self._position if is_followed else replace(self._position, offset=self._offset, last_id=self._last_id)
+        )
+        here = begun_page if self.has_items() else self._next
+        if here is None:
+            return self._end
+        if is_followed and not here.cursor:
+            return here.since or None
+        return format_position(here)
+
+
+def _id_of(item: object) -> str | None:
+    value = cast("dict[str, object]", item).get("id") if isinstance(item, dict) else None
+    return value if isinstance(value, str) else None

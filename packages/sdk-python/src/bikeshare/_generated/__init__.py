@@ -1,0 +1,1 @@
+"""What is made from the OpenAPI document."""

@@ -1,0 +1,1544 @@
+"""The methods of the resources, for threads and for tasks."""
+
+# Made from the OpenAPI document by `pnpm --filter @bikeshare/sdk-python run generate`. Do not edit here.
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, cast
+
+from .routes import (
+    ALERTS_GET,
+    ALERTS_LIST,
+    BIKES_GET,
+    BIKES_LIST,
+    EVENTS_GET,
+    EVENTS_LIST,
+    EXPORTS_GET,
+    EXPORTS_LIST,
+    FLOWS_LIST,
+    HEALTH_LIVE,
+    HEALTH_READY,
+    ME_GET,
+    REGIONS_LIST,
+    RESERVATIONS_CANCEL,
+    RESERVATIONS_CREATE,
+    RESERVATIONS_EXTEND,
+    RESERVATIONS_GET,
+    RESERVATIONS_LIST,
+    RIDES_GET,
+    RIDES_LIST,
+    STATIONS_FORECAST,
+    STATIONS_GET,
+    STATIONS_HISTORY,
+    STATIONS_LIST,
+    STATIONS_TYPICAL,
+    SYSTEM_SUMMARY,
+    VEHICLE_TYPES_LIST,
+)
+
+if TYPE_CHECKING:
+    from .._async import AsyncApi, AsyncList
+    from .._sync import List, SyncApi
+    from ..options import IdempotentRequestOptions, RequestOptions
+    from ..types import (
+        Alert,
+        Bike,
+        EventName,
+        EventRecord,
+        Export,
+        ExportFormat,
+        ExportKind,
+        Flow,
+        FlowList,
+        ForecastHorizon,
+        Health,
+        HistoryStepLength,
+        Me,
+        Region,
+        Reservation,
+        ReservationStatus,
+        Ride,
+        RideStatus,
+        StationAt,
+        StationForecast,
+        StationHistory,
+        StationStatus,
+        StationTypical,
+        SummaryStepLength,
+        SystemSummary,
+        VehicleState,
+        VehicleType,
+    )
+
+
+class StationsResource:
+    """Places where bikes are rented and returned."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        at: str | None = None,
+        status: StationStatus | None = None,
+        region_id: str | None = None,
+        bbox: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[StationAt]:
+        """List stations.
+
+        Stations by id.
+
+        Needs a key with the scope `stations:read`; with `at` the scope `history:read` too.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "at": at,
+            "status": status,
+            "region_id": region_id,
+            "bbox": bbox,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(STATIONS_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        at: str | None = None,
+        status: StationStatus | None = None,
+        region_id: str | None = None,
+        bbox: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[StationAt]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {"limit": limit, "at": at, "status": status, "region_id": region_id, "bbox": bbox}
+        return self._api.changes(STATIONS_LIST, checkpoint, query, options)
+
+    def typical(self, id: str, *, options: RequestOptions | None = None) -> StationTypical:
+        """A station's usual day.
+
+        Bikes and docks by kind of day and quarter of an hour, of the last 8 weeks. While fewer than 21 days are
+        known, the answer says since when and until when that will be so.
+
+        Needs a key with the scope `history:read`.
+        """
+        answer = self._api.call(STATIONS_TYPICAL, options, id=id)
+        return cast("StationTypical", answer)
+
+    def forecast(
+        self,
+        id: str,
+        *,
+        horizon: ForecastHorizon | None = None,
+        options: RequestOptions | None = None,
+    ) -> StationForecast:
+        """A station in a while.
+
+        The chance of at least one bike and one dock, and how many there will be, from how the station changed at
+        this time of such days, when 28 days are known. Shows how such forecasts did here beside "it stays as
+        now"; where they were not better, the answer is as now and says so.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"horizon": horizon}
+        answer = self._api.call(STATIONS_FORECAST, options, id=id, query=query)
+        return cast("StationForecast", answer)
+
+    def get(self, id: str, *, at: str | None = None, options: RequestOptions | None = None) -> StationAt:
+        """One station.
+
+        Needs a key with the scope `stations:read`; with `at` the scope `history:read` too.
+        """
+        query: dict[str, object] = {"at": at}
+        answer = self._api.call(STATIONS_GET, options, id=id, query=query)
+        return cast("StationAt", answer)
+
+    def history(
+        self,
+        id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        step: HistoryStepLength | None = None,
+        options: RequestOptions | None = None,
+    ) -> StationHistory:
+        """How a station was over time.
+
+        Bikes and docks by steps of time, and for how long the station was empty, full or offline. Kept for 397
+        days; at most 3000 steps at once.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "step": step}
+        answer = self._api.call(STATIONS_HISTORY, options, id=id, query=query)
+        return cast("StationHistory", answer)
+
+
+class VehicleTypesResource:
+    """What the vehicle type ids on stations, bikes and rides mean."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[VehicleType]:
+        """List vehicle types.
+
+        What the vehicle type ids on stations, bikes and rides mean, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(VEHICLE_TYPES_LIST, query, options)
+
+
+class RegionsResource:
+    """What the region ids on stations mean."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Region]:
+        """List regions.
+
+        What the region ids on stations mean, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(REGIONS_LIST, query, options)
+
+
+class AlertsResource:
+    """What riders should know: closures, moves, disturbances."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Alert]:
+        """List alerts.
+
+        What riders should know at present: the alerts that are open, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(ALERTS_LIST, query, options)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> Alert:
+        """One alert.
+
+        Also one that has ended, for 90 days.
+
+        Needs a key with the scope `stations:read`.
+        """
+        answer = self._api.call(ALERTS_GET, options, id=id)
+        return cast("Alert", answer)
+
+
+class RidesResource:
+    """One bike's way from start to end. Who rode is never shown."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        status: RideStatus | None = None,
+        bike_id: str | None = None,
+        station_id: str | None = None,
+        started_after: str | None = None,
+        started_before: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Ride]:
+        """List rides.
+
+        Rides by `started_at`, newest first; the id breaks ties.
+
+        Needs a key with the scope `rides:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "status": status,
+            "bike_id": bike_id,
+            "station_id": station_id,
+            "started_after": started_after,
+            "started_before": started_before,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(RIDES_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        status: RideStatus | None = None,
+        bike_id: str | None = None,
+        station_id: str | None = None,
+        started_after: str | None = None,
+        started_before: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Ride]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "status": status,
+            "bike_id": bike_id,
+            "station_id": station_id,
+            "started_after": started_after,
+            "started_before": started_before,
+        }
+        return self._api.changes(RIDES_LIST, checkpoint, query, options)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> Ride:
+        """One ride.
+
+        Needs a key with the scope `rides:read`.
+        """
+        answer = self._api.call(RIDES_GET, options, id=id)
+        return cast("Ride", answer)
+
+
+class BikesResource:
+    """Bikes, and other vehicles that are shared the same way."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        vehicle_state: VehicleState | None = None,
+        station_id: str | None = None,
+        bbox: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Bike]:
+        """List bikes.
+
+        Bikes by id.
+
+        Needs a key with the scope `bikes:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "vehicle_state": vehicle_state,
+            "station_id": station_id,
+            "bbox": bbox,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(BIKES_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        vehicle_state: VehicleState | None = None,
+        station_id: str | None = None,
+        bbox: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Bike]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "vehicle_state": vehicle_state,
+            "station_id": station_id,
+            "bbox": bbox,
+        }
+        return self._api.changes(BIKES_LIST, checkpoint, query, options)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> Bike:
+        """One bike.
+
+        Needs a key with the scope `bikes:read`.
+        """
+        answer = self._api.call(BIKES_GET, options, id=id)
+        return cast("Bike", answer)
+
+
+class ReservationsResource:
+    """Bikes held for your riders, for some minutes from now. You see your own only."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        status: ReservationStatus | None = None,
+        rider_ref: str | None = None,
+        bike_id: str | None = None,
+        ride_id: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Reservation]:
+        """List reservations.
+
+        Your own reservations by `created_at`, newest first; the id breaks ties.
+
+        Needs a key with the scope `reservations:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "status": status,
+            "rider_ref": rider_ref,
+            "bike_id": bike_id,
+            "ride_id": ride_id,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(RESERVATIONS_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        status: ReservationStatus | None = None,
+        rider_ref: str | None = None,
+        bike_id: str | None = None,
+        ride_id: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Reservation]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "status": status,
+            "rider_ref": rider_ref,
+            "bike_id": bike_id,
+            "ride_id": ride_id,
+        }
+        return self._api.changes(RESERVATIONS_LIST, checkpoint, query, options)
+
+    def create(
+        self,
+        *,
+        station_id: str | None = None,
+        bike_id: str | None = None,
+        vehicle_type_id: str | None = None,
+        rider_ref: str | None = None,
+        hold_minutes: int | None = None,
+        options: IdempotentRequestOptions | None = None,
+    ) -> Reservation:
+        """Reserve a bike.
+
+        Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is
+        assigned and held at once, for 15 minutes unless `hold_minutes` says otherwise, at most 30; `PATCH`
+        extends it. 404 when there is no such station or bike.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        body: dict[str, object] = {
+            "station_id": station_id,
+            "bike_id": bike_id,
+            "vehicle_type_id": vehicle_type_id,
+            "rider_ref": rider_ref,
+            "hold_minutes": hold_minutes,
+        }
+        answer = self._api.call(RESERVATIONS_CREATE, options, body=body)
+        return cast("Reservation", answer)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
+        """One reservation.
+
+        One of your own reservations; another partner's is 404.
+
+        Needs a key with the scope `reservations:read`.
+        """
+        answer = self._api.call(RESERVATIONS_GET, options, id=id)
+        return cast("Reservation", answer)
+
+    def extend(self, id: str, *, hold_minutes: int, options: IdempotentRequestOptions | None = None) -> Reservation:
+        """Extend a reservation.
+
+        Holds the bike for `hold_minutes` more than it is held now. What is added is at most 30 minutes at a time,
+        and the hold lasts at most 60 in all, from `created_at` on. Each request adds: send an `Idempotency-Key`,
+        so that a repeat does not.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        body: dict[str, object] = {"hold_minutes": hold_minutes}
+        answer = self._api.call(RESERVATIONS_EXTEND, options, id=id, body=body)
+        return cast("Reservation", answer)
+
+    def cancel(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
+        """Cancel a reservation.
+
+        Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again
+        changes nothing and answers the same.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        answer = self._api.call(RESERVATIONS_CANCEL, options, id=id)
+        return cast("Reservation", answer)
+
+
+class EventsResource:
+    """What happened, in order, to catch up after you were down."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        event: EventName | None = None,
+        after: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[EventRecord]:
+        """List events.
+
+        What happened in the last 30 days, oldest first, so that you can catch up after you were down. Shows the
+        events of the resources that the key may read: those of rides need `rides:read` too, and so on.
+        Reservation events are your own only.
+
+        Needs a key with the scope `events:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor, "event": event, "after": after}
+        return self._api.list(EVENTS_LIST, query, options, is_by_id=True)
+
+    def since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        event: EventName | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[EventRecord]:
+        """The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the
+        `checkpoint()` of the iterator or the list.
+
+        :param checkpoint: the id of the last event you have seen; `now` begins with what happens from now on;
+        None with the oldest that is kept
+        :raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources
+        again, then continue without a checkpoint.
+        """
+        query: dict[str, object] = {"limit": limit, "event": event, "after": checkpoint}
+        return self._api.list(EVENTS_LIST, query, options, is_by_id=True)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> EventRecord:
+        """One event.
+
+        An event of the last 30 days that the key may see in the list; any other is 404.
+
+        Needs a key with the scope `events:read`.
+        """
+        answer = self._api.call(EVENTS_GET, options, id=id)
+        return cast("EventRecord", answer)
+
+
+class FlowsResource:
+    """Where rides go: how many between which stations."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        station_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> FlowList:
+        """List flows.
+
+        Completed rides between pairs of stations, by the day on which they started; at most 92 days at once.
+        Pairs with fewer than 5 rides are left out and counted. Kept for 397 days.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "station_id": station_id, "limit": limit, "cursor": cursor}
+        answer = self._api.call(FLOWS_LIST, options, query=query)
+        return cast("FlowList", answer)
+
+    def all(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        station_id: str | None = None,
+        limit: int | None = None,
+        options: RequestOptions | None = None,
+    ) -> Iterator[Flow]:
+        """All of them, page by page."""
+        query: dict[str, object] = {"from": from_, "to": to, "station_id": station_id, "limit": limit}
+        return self._api.all(FLOWS_LIST, query, options)
+
+
+class SystemResource:
+    """Fleet, rides and stations of the whole system over time."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def summary(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        step: SummaryStepLength | None = None,
+        options: RequestOptions | None = None,
+    ) -> SystemSummary:
+        """The system over time.
+
+        Rides, the fleet by state, and stations that were empty, full or offline, step by step; at most 1000
+        steps. Rides of late reports, corrections and imports appear within minutes. Kept for 5 years.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "step": step}
+        answer = self._api.call(SYSTEM_SUMMARY, options, query=query)
+        return cast("SystemSummary", answer)
+
+
+class ExportsResource:
+    """Files of open data: rides, stations, and how stations were."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        kind: ExportKind | None = None,
+        month: str | None = None,
+        format: ExportFormat | None = None,
+        options: RequestOptions | None = None,
+    ) -> List[Export]:
+        """List exports.
+
+        Finished files of open data that the operator lets partners have, the newest first.
+
+        Needs a key with the scope `exports:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "kind": kind,
+            "month": month,
+            "format": format,
+        }
+        return self._api.list(EXPORTS_LIST, query, options)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> Export:
+        """One export.
+
+        With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its
+        `ETag`, and in `Repr-Digest`. Two downloads of yours run at a time.
+
+        Needs a key with the scope `exports:read`.
+        """
+        answer = self._api.call(EXPORTS_GET, options, id=id)
+        return cast("Export", answer)
+
+
+class MeResource:
+    """What the service knows of your key."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def get(self, *, options: RequestOptions | None = None) -> Me:
+        """Your key.
+
+        The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and
+        how many it may have at once.
+
+        Needs a key with whatever scopes.
+        """
+        answer = self._api.call(ME_GET, options)
+        return cast("Me", answer)
+
+
+class HealthResource:
+    """For load balancers and monitors. No key."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def live(self, *, options: RequestOptions | None = None) -> Health:
+        """Is the process alive?.
+
+        Needs no key.
+        """
+        answer = self._api.call(HEALTH_LIVE, options)
+        return cast("Health", answer)
+
+    def ready(self, *, options: RequestOptions | None = None) -> Health:
+        """Can it answer requests?.
+
+        503 while the database is away or the process is shutting down.
+
+        Needs no key.
+        """
+        answer = self._api.call(HEALTH_READY, options)
+        return cast("Health", answer)
+
+
+class Resources:
+    """The resources of the API."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self.stations = StationsResource(api)
+        """Places where bikes are rented and returned."""
+        self.vehicle_types = VehicleTypesResource(api)
+        """What the vehicle type ids on stations, bikes and rides mean."""
+        self.regions = RegionsResource(api)
+        """What the region ids on stations mean."""
+        self.alerts = AlertsResource(api)
+        """What riders should know: closures, moves, disturbances."""
+        self.rides = RidesResource(api)
+        """One bike's way from start to end. Who rode is never shown."""
+        self.bikes = BikesResource(api)
+        """Bikes, and other vehicles that are shared the same way."""
+        self.reservations = ReservationsResource(api)
+        """Bikes held for your riders, for some minutes from now. You see your own only."""
+        self.events = EventsResource(api)
+        """What happened, in order, to catch up after you were down."""
+        self.flows = FlowsResource(api)
+        """Where rides go: how many between which stations."""
+        self.system = SystemResource(api)
+        """Fleet, rides and stations of the whole system over time."""
+        self.exports = ExportsResource(api)
+        """Files of open data: rides, stations, and how stations were."""
+        self.me = MeResource(api)
+        """What the service knows of your key."""
+        self.health = HealthResource(api)
+        """For load balancers and monitors. No key."""
+
+
+class AsyncStationsResource:
+    """Places where bikes are rented and returned."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        at: str | None = None,
+        status: StationStatus | None = None,
+        region_id: str | None = None,
+        bbox: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[StationAt]:
+        """List stations.
+
+        Stations by id.
+
+        Needs a key with the scope `stations:read`; with `at` the scope `history:read` too.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "at": at,
+            "status": status,
+            "region_id": region_id,
+            "bbox": bbox,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(STATIONS_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        at: str | None = None,
+        status: StationStatus | None = None,
+        region_id: str | None = None,
+        bbox: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[StationAt]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {"limit": limit, "at": at, "status": status, "region_id": region_id, "bbox": bbox}
+        return self._api.changes(STATIONS_LIST, checkpoint, query, options)
+
+    async def typical(self, id: str, *, options: RequestOptions | None = None) -> StationTypical:
+        """A station's usual day.
+
+        Bikes and docks by kind of day and quarter of an hour, of the last 8 weeks. While fewer than 21 days are
+        known, the answer says since when and until when that will be so.
+
+        Needs a key with the scope `history:read`.
+        """
+        answer = await self._api.call(STATIONS_TYPICAL, options, id=id)
+        return cast("StationTypical", answer)
+
+    async def forecast(
+        self,
+        id: str,
+        *,
+        horizon: ForecastHorizon | None = None,
+        options: RequestOptions | None = None,
+    ) -> StationForecast:
+        """A station in a while.
+
+        The chance of at least one bike and one dock, and how many there will be, from how the station changed at
+        this time of such days, when 28 days are known. Shows how such forecasts did here beside "it stays as
+        now"; where they were not better, the answer is as now and says so.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"horizon": horizon}
+        answer = await self._api.call(STATIONS_FORECAST, options, id=id, query=query)
+        return cast("StationForecast", answer)
+
+    async def get(self, id: str, *, at: str | None = None, options: RequestOptions | None = None) -> StationAt:
+        """One station.
+
+        Needs a key with the scope `stations:read`; with `at` the scope `history:read` too.
+        """
+        query: dict[str, object] = {"at": at}
+        answer = await self._api.call(STATIONS_GET, options, id=id, query=query)
+        return cast("StationAt", answer)
+
+    async def history(
+        self,
+        id: str,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        step: HistoryStepLength | None = None,
+        options: RequestOptions | None = None,
+    ) -> StationHistory:
+        """How a station was over time.
+
+        Bikes and docks by steps of time, and for how long the station was empty, full or offline. Kept for 397
+        days; at most 3000 steps at once.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "step": step}
+        answer = await self._api.call(STATIONS_HISTORY, options, id=id, query=query)
+        return cast("StationHistory", answer)
+
+
+class AsyncVehicleTypesResource:
+    """What the vehicle type ids on stations, bikes and rides mean."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[VehicleType]:
+        """List vehicle types.
+
+        What the vehicle type ids on stations, bikes and rides mean, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(VEHICLE_TYPES_LIST, query, options)
+
+
+class AsyncRegionsResource:
+    """What the region ids on stations mean."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Region]:
+        """List regions.
+
+        What the region ids on stations mean, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(REGIONS_LIST, query, options)
+
+
+class AsyncAlertsResource:
+    """What riders should know: closures, moves, disturbances."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Alert]:
+        """List alerts.
+
+        What riders should know at present: the alerts that are open, by id.
+
+        Needs a key with the scope `stations:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor}
+        return self._api.list(ALERTS_LIST, query, options)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> Alert:
+        """One alert.
+
+        Also one that has ended, for 90 days.
+
+        Needs a key with the scope `stations:read`.
+        """
+        answer = await self._api.call(ALERTS_GET, options, id=id)
+        return cast("Alert", answer)
+
+
+class AsyncRidesResource:
+    """One bike's way from start to end. Who rode is never shown."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        status: RideStatus | None = None,
+        bike_id: str | None = None,
+        station_id: str | None = None,
+        started_after: str | None = None,
+        started_before: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Ride]:
+        """List rides.
+
+        Rides by `started_at`, newest first; the id breaks ties.
+
+        Needs a key with the scope `rides:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "status": status,
+            "bike_id": bike_id,
+            "station_id": station_id,
+            "started_after": started_after,
+            "started_before": started_before,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(RIDES_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        status: RideStatus | None = None,
+        bike_id: str | None = None,
+        station_id: str | None = None,
+        started_after: str | None = None,
+        started_before: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Ride]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "status": status,
+            "bike_id": bike_id,
+            "station_id": station_id,
+            "started_after": started_after,
+            "started_before": started_before,
+        }
+        return self._api.changes(RIDES_LIST, checkpoint, query, options)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> Ride:
+        """One ride.
+
+        Needs a key with the scope `rides:read`.
+        """
+        answer = await self._api.call(RIDES_GET, options, id=id)
+        return cast("Ride", answer)
+
+
+class AsyncBikesResource:
+    """Bikes, and other vehicles that are shared the same way."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        vehicle_state: VehicleState | None = None,
+        station_id: str | None = None,
+        bbox: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Bike]:
+        """List bikes.
+
+        Bikes by id.
+
+        Needs a key with the scope `bikes:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "vehicle_state": vehicle_state,
+            "station_id": station_id,
+            "bbox": bbox,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(BIKES_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        vehicle_state: VehicleState | None = None,
+        station_id: str | None = None,
+        bbox: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Bike]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "vehicle_state": vehicle_state,
+            "station_id": station_id,
+            "bbox": bbox,
+        }
+        return self._api.changes(BIKES_LIST, checkpoint, query, options)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> Bike:
+        """One bike.
+
+        Needs a key with the scope `bikes:read`.
+        """
+        answer = await self._api.call(BIKES_GET, options, id=id)
+        return cast("Bike", answer)
+
+
+class AsyncReservationsResource:
+    """Bikes held for your riders, for some minutes from now. You see your own only."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        status: ReservationStatus | None = None,
+        rider_ref: str | None = None,
+        bike_id: str | None = None,
+        ride_id: str | None = None,
+        updated_since: str | None = None,
+        changes_since: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Reservation]:
+        """List reservations.
+
+        Your own reservations by `created_at`, newest first; the id breaks ties.
+
+        Needs a key with the scope `reservations:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "status": status,
+            "rider_ref": rider_ref,
+            "bike_id": bike_id,
+            "ride_id": ride_id,
+            "updated_since": updated_since,
+            "changes_since": changes_since,
+        }
+        return self._api.list(RESERVATIONS_LIST, query, options)
+
+    def changes_since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        status: ReservationStatus | None = None,
+        rider_ref: str | None = None,
+        bike_id: str | None = None,
+        ride_id: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Reservation]:
+        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
+        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
+        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
+        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
+        longer passes them is not shown when it leaves.
+
+        :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
+        checkpoint.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "status": status,
+            "rider_ref": rider_ref,
+            "bike_id": bike_id,
+            "ride_id": ride_id,
+        }
+        return self._api.changes(RESERVATIONS_LIST, checkpoint, query, options)
+
+    async def create(
+        self,
+        *,
+        station_id: str | None = None,
+        bike_id: str | None = None,
+        vehicle_type_id: str | None = None,
+        rider_ref: str | None = None,
+        hold_minutes: int | None = None,
+        options: IdempotentRequestOptions | None = None,
+    ) -> Reservation:
+        """Reserve a bike.
+
+        Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is
+        assigned and held at once, for 15 minutes unless `hold_minutes` says otherwise, at most 30; `PATCH`
+        extends it. 404 when there is no such station or bike.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        body: dict[str, object] = {
+            "station_id": station_id,
+            "bike_id": bike_id,
+            "vehicle_type_id": vehicle_type_id,
+            "rider_ref": rider_ref,
+            "hold_minutes": hold_minutes,
+        }
+        answer = await self._api.call(RESERVATIONS_CREATE, options, body=body)
+        return cast("Reservation", answer)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
+        """One reservation.
+
+        One of your own reservations; another partner's is 404.
+
+        Needs a key with the scope `reservations:read`.
+        """
+        answer = await self._api.call(RESERVATIONS_GET, options, id=id)
+        return cast("Reservation", answer)
+
+    async def extend(
+        self,
+        id: str,
+        *,
+        hold_minutes: int,
+        options: IdempotentRequestOptions | None = None,
+    ) -> Reservation:
+        """Extend a reservation.
+
+        Holds the bike for `hold_minutes` more than it is held now. What is added is at most 30 minutes at a time,
+        and the hold lasts at most 60 in all, from `created_at` on. Each request adds: send an `Idempotency-Key`,
+        so that a repeat does not.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        body: dict[str, object] = {"hold_minutes": hold_minutes}
+        answer = await self._api.call(RESERVATIONS_EXTEND, options, id=id, body=body)
+        return cast("Reservation", answer)
+
+    async def cancel(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
+        """Cancel a reservation.
+
+        Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again
+        changes nothing and answers the same.
+
+        Needs a key with the scope `reservations:write`.
+        """
+        answer = await self._api.call(RESERVATIONS_CANCEL, options, id=id)
+        return cast("Reservation", answer)
+
+
+class AsyncEventsResource:
+    """What happened, in order, to catch up after you were down."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        event: EventName | None = None,
+        after: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[EventRecord]:
+        """List events.
+
+        What happened in the last 30 days, oldest first, so that you can catch up after you were down. Shows the
+        events of the resources that the key may read: those of rides need `rides:read` too, and so on.
+        Reservation events are your own only.
+
+        Needs a key with the scope `events:read`.
+        """
+        query: dict[str, object] = {"page": page, "limit": limit, "cursor": cursor, "event": event, "after": after}
+        return self._api.list(EVENTS_LIST, query, options, is_by_id=True)
+
+    def since(
+        self,
+        checkpoint: str | None,
+        *,
+        limit: int | None = None,
+        event: EventName | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[EventRecord]:
+        """The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the
+        `checkpoint()` of the iterator or the list.
+
+        :param checkpoint: the id of the last event you have seen; `now` begins with what happens from now on;
+        None with the oldest that is kept
+        :raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources
+        again, then continue without a checkpoint.
+        """
+        query: dict[str, object] = {"limit": limit, "event": event, "after": checkpoint}
+        return self._api.list(EVENTS_LIST, query, options, is_by_id=True)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> EventRecord:
+        """One event.
+
+        An event of the last 30 days that the key may see in the list; any other is 404.
+
+        Needs a key with the scope `events:read`.
+        """
+        answer = await self._api.call(EVENTS_GET, options, id=id)
+        return cast("EventRecord", answer)
+
+
+class AsyncFlowsResource:
+    """Where rides go: how many between which stations."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        station_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> FlowList:
+        """List flows.
+
+        Completed rides between pairs of stations, by the day on which they started; at most 92 days at once.
+        Pairs with fewer than 5 rides are left out and counted. Kept for 397 days.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "station_id": station_id, "limit": limit, "cursor": cursor}
+        answer = await self._api.call(FLOWS_LIST, options, query=query)
+        return cast("FlowList", answer)
+
+    def all(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        station_id: str | None = None,
+        limit: int | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncIterator[Flow]:
+        """All of them, page by page."""
+        query: dict[str, object] = {"from": from_, "to": to, "station_id": station_id, "limit": limit}
+        return self._api.all(FLOWS_LIST, query, options)
+
+
+class AsyncSystemResource:
+    """Fleet, rides and stations of the whole system over time."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def summary(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        step: SummaryStepLength | None = None,
+        options: RequestOptions | None = None,
+    ) -> SystemSummary:
+        """The system over time.
+
+        Rides, the fleet by state, and stations that were empty, full or offline, step by step; at most 1000
+        steps. Rides of late reports, corrections and imports appear within minutes. Kept for 5 years.
+
+        Needs a key with the scope `history:read`.
+        """
+        query: dict[str, object] = {"from": from_, "to": to, "step": step}
+        answer = await self._api.call(SYSTEM_SUMMARY, options, query=query)
+        return cast("SystemSummary", answer)
+
+
+class AsyncExportsResource:
+    """Files of open data: rides, stations, and how stations were."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        kind: ExportKind | None = None,
+        month: str | None = None,
+        format: ExportFormat | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncList[Export]:
+        """List exports.
+
+        Finished files of open data that the operator lets partners have, the newest first.
+
+        Needs a key with the scope `exports:read`.
+        """
+        query: dict[str, object] = {
+            "page": page,
+            "limit": limit,
+            "cursor": cursor,
+            "kind": kind,
+            "month": month,
+            "format": format,
+        }
+        return self._api.list(EXPORTS_LIST, query, options)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> Export:
+        """One export.
+
+        With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its
+        `ETag`, and in `Repr-Digest`. Two downloads of yours run at a time.
+
+        Needs a key with the scope `exports:read`.
+        """
+        answer = await self._api.call(EXPORTS_GET, options, id=id)
+        return cast("Export", answer)
+
+
+class AsyncMeResource:
+    """What the service knows of your key."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def get(self, *, options: RequestOptions | None = None) -> Me:
+        """Your key.
+
+        The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and
+        how many it may have at once.
+
+        Needs a key with whatever scopes.
+        """
+        answer = await self._api.call(ME_GET, options)
+        return cast("Me", answer)
+
+
+class AsyncHealthResource:
+    """For load balancers and monitors. No key."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def live(self, *, options: RequestOptions | None = None) -> Health:
+        """Is the process alive?.
+
+        Needs no key.
+        """
+        answer = await self._api.call(HEALTH_LIVE, options)
+        return cast("Health", answer)
+
+    async def ready(self, *, options: RequestOptions | None = None) -> Health:
+        """Can it answer requests?.
+
+        503 while the database is away or the process is shutting down.
+
+        Needs no key.
+        """
+        answer = await self._api.call(HEALTH_READY, options)
+        return cast("Health", answer)
+
+
+class AsyncResources:
+    """The resources of the API."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self.stations = AsyncStationsResource(api)
+        """Places where bikes are rented and returned."""
+        self.vehicle_types = AsyncVehicleTypesResource(api)
+        """What the vehicle type ids on stations, bikes and rides mean."""
+        self.regions = AsyncRegionsResource(api)
+        """What the region ids on stations mean."""
+        self.alerts = AsyncAlertsResource(api)
+        """What riders should know: closures, moves, disturbances."""
+        self.rides = AsyncRidesResource(api)
+        """One bike's way from start to end. Who rode is never shown."""
+        self.bikes = AsyncBikesResource(api)
+        """Bikes, and other vehicles that are shared the same way."""
+        self.reservations = AsyncReservationsResource(api)
+        """Bikes held for your riders, for some minutes from now. You see your own only."""
+        self.events = AsyncEventsResource(api)
+        """What happened, in order, to catch up after you were down."""
+        self.flows = AsyncFlowsResource(api)
+        """Where rides go: how many between which stations."""
+        self.system = AsyncSystemResource(api)
+        """Fleet, rides and stations of the whole system over time."""
+        self.exports = AsyncExportsResource(api)
+        """Files of open data: rides, stations, and how stations were."""
+        self.me = AsyncMeResource(api)
+        """What the service knows of your key."""
+        self.health = AsyncHealthResource(api)
+        """For load balancers and monitors. No key."""

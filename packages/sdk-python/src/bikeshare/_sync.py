@@ -1,0 +1,328 @@
+"""Carries calls out with `httpx.Client`, for threads."""
+
+from __future__ import annotations
+
+import math
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Generic, TypeVar, cast
+
+import httpx
+
+from ._core.call import Reply, Shared, call
+from ._core.effects import Effect, Failed, Flow, Key, Received, Secret, Send, Wait
+from ._core.request import ApiRequest, Route
+from ._core.walk import ListStart, Page, Position, Source, Walk, parse_checkpoint
+from .errors import UsageError
+from .options import RequestOptions
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class SyncDriver:
+    """Does what calls ask for."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        http: httpx.Client | None,
+        api_key: str | Callable[[], str],
+        wait: Callable[[threading.Event, float | None], object] = threading.Event.wait,
+    ) -> None:
+        """:param wait: how a thread waits. Tests pass their own, with a clock that waiting moves"""
+        self._shared = shared
+        self._owns_http = http is None
+        self._http = http or httpx.Client()
+        self._api_key = api_key
+        self._wait = wait
+        # Waits and connections that `close` ends.
+        self._waiting: set[threading.Event] = set()
+        self._sockets: set[socket.socket] = set()
+        self._lock = threading.Lock()
+
+    def run(self, flow: Flow[Result]) -> Result:
+        """Carries a flow out to its end."""
+        answer: object = None
+        try:
+            while True:
+                try:
+                    effect = flow.send(answer)
+                except StopIteration as stop:
+                    return cast(Result, stop.value)
+                answer = self._perform(effect)
+        finally:
+            flow.close()
+
+    def close(self) -> None:
+        """Ends the waits and the requests of all threads. What they were about raises `ClientClosedError`."""
+        with self._lock:
+            self._shared.is_closed = True
+            for event in self._waiting:
+                event.set()
+            for open_socket in self._sockets:
+                # Closing it alone would leave a thread that reads from it waiting.
+                _shut_down(open_socket)
+        if self._owns_http:
+            self._http.close()
+
+    def _perform(self, effect: Effect) -> object:
+        if isinstance(effect, Key):
+            return Secret(self._api_key if isinstance(self._api_key, str) else self._api_key())
+        if isinstance(effect, Wait):
+            self._wait_for(effect)
+            return None
+        return self._send(effect)
+
+    def _wait_for(self, effect: Wait) -> None:
+        event = cast(threading.Event, effect.wakeup)
+        with self._lock:
+            if self._shared.is_closed:
+                return
+            self._waiting.add(event)
+        try:
+            self._wait(event, effect.seconds if effect.seconds < threading.TIMEOUT_MAX else None)
+        finally:
+            with self._lock:
+                self._waiting.discard(event)
+
+    def _send(self, request: Send) -> Received | Failed:
+        end = time.monotonic() + request.seconds
+
+        def trace(name: str, info: Mapping[str, Any]) -> None:
+            if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+                self._watch(info["return_value"].get_extra_info("socket"))
+
+        try:
+            response = self._http.send(
+                self._http.build_request(
+                    request.method,
+                    request.url,
+                    headers=dict(request.headers),
+                    content=request.content,
+                    timeout=request.seconds if math.isfinite(request.seconds) else None,
+                    extensions={"trace": trace} if self._owns_http else None,
+                ),
+                # The target of a redirect must get neither the key nor the data.
+                follow_redirects=False,
+                auth=None,
+                stream=True,
+            )
+            try:
+                body = bytearray()
+                for chunk in response.iter_bytes():
+                    body += chunk
+                    if time.monotonic() > end:
+                        return Failed("", is_timeout=True)
+            finally:
+                response.close()
+            return Received(response.status_code, dict(response.headers), bytes(body))
+        except httpx.TimeoutException:
+            return Failed("", is_timeout=True)
+        except (httpx.RequestError, httpx.InvalidURL, OSError, RuntimeError) as error:
+            # httpx raises RuntimeError where another thread has closed its client.
+            if isinstance(error, RuntimeError) and not self._shared.is_closed:
+                raise
+            return Failed(str(error) or type(error).__name__)
+
+    def _watch(self, opened: object) -> None:
+        if not isinstance(opened, socket.socket):
+            return
+        with self._lock:
+            self._sockets = {each for each in self._sockets if each.fileno() != -1}
+            self._sockets.add(opened)
+            if self._shared.is_closed:
+                _shut_down(opened)
+
+
+def _shut_down(open_socket: socket.socket) -> None:
+    try:
+        socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
+    except OSError:
+        # It is closed already, or was never connected.
+        pass
+
+
+class SyncApi:
+    """The interface through which the resources call the service."""
+
+    def __init__(self, shared: Shared, driver: SyncDriver) -> None:
+        self._shared = shared
+        self._driver = driver
+
+    def call(
+        self,
+        route: Route,
+        options: RequestOptions | None,
+        id: str | None = None,
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, object] | None = None,
+    ) -> object:
+        """Makes a call; returns its data."""
+        return self._driver.run(call(self._shared, ApiRequest(route, id, query, body), options)).body
+
+    def list(
+        self, route: Route, query: Mapping[str, object], options: RequestOptions | None, is_by_id: bool = False
+    ) -> List[Any]:
+        """Returns a list; nothing is sent yet."""
+        return List(self._driver, list_start(self._shared, route, query, options, is_by_id))
+
+    def changes(
+        self, route: Route, checkpoint: str | None, query: Mapping[str, object], options: RequestOptions | None
+    ) -> List[Any]:
+        """Returns the list of what has changed since a checkpoint."""
+        return List(self._driver, changes_start(self._shared, route, checkpoint, query, options))
+
+    def all(self, route: Route, query: Mapping[str, object], options: RequestOptions | None) -> Iterator[Any]:
+        """Returns the items of all pages of a list that is not numbered."""
+        following: dict[str, object] = dict(query)
+        while True:
+            page = cast("dict[str, Any]", self.call(route, options, query=following))
+            yield from page["data"]
+            following["cursor"] = page.get("next_cursor")
+            if not following["cursor"]:
+                return
+
+
+def list_start(
+    shared: Shared,
+    route: Route,
+    query: Mapping[str, object],
+    options: RequestOptions | None,
+    is_by_id: bool,
+    start: Position | None = None,
+) -> ListStart:
+    """Returns a list. The parameters that say no position are filters: they stay the same over all pages."""
+    given = dict(query)
+    cursor, page, after = given.pop("cursor", None), given.pop("page", None), given.get("after")
+    position = Position(
+        cursor=cast("str | None", cursor), page=cast("int | None", page), limit=cast("int | None", given.get("limit"))
+    )
+
+    def request(asked: Mapping[str, object]) -> Flow[Reply]:
+        return call(shared, ApiRequest(route, query=asked), options)
+
+    by_id = str(after or "") if is_by_id else None
+    return ListStart(Source(route.operation, request, given), start or position, by_id)
+
+
+def changes_start(
+    shared: Shared,
+    route: Route,
+    checkpoint: object,
+    query: Mapping[str, object],
+    options: RequestOptions | None,
+) -> ListStart:
+    """Returns the list of what has changed since a checkpoint; without one, of everything."""
+    start = parse_checkpoint(checkpoint, True) if checkpoint else Position(since="")
+    return list_start(shared, route, query, options, False, start)
+
+
+def most_items(limit: float | None) -> int | None:
+    """Returns the most items of `to_list`; None for all."""
+    if limit is None or limit == math.inf:
+        return None
+    # Written so that what is not a number fails too.
+    if limit > 0:
+        return int(limit)
+    raise UsageError("to_list needs a limit above 0, or none")
+
+
+class List(Generic[Item]):
+    """A list, not fetched yet. Iterate over it for all items of all pages, requested as they are needed. Each loop over
+    the list starts from the beginning.
+    """
+
+    def __init__(self, driver: SyncDriver, start: ListStart) -> None:
+        self._driver = driver
+        self._start = start
+        self._last: Walk[Item] | None = None
+
+    def first_page(self) -> Page[Item]:
+        """Fetches the first page as the service answers it."""
+        page, _ = self._driver.run(self._start.fetch(self._start.start, False))
+        return page
+
+    def __iter__(self) -> ListIterator[Item]:
+        """Returns an iterator over all items. Keep it where a loop may fail: another loop over the same iterator
+        continues where it stopped. Unless `limit` or `page` was given, its pages are as large as allowed.
+        """
+        return ListIterator(self._driver, self._begin())
+
+    def pages(self) -> PageIterator[Item]:
+        """Returns an iterator over all pages."""
+        return PageIterator(self._driver, self._begin())
+
+    def to_list(self, limit: float | None = None) -> list[Item]:
+        """Returns the first items. `checkpoint()` tells where the rest begins.
+
+        :param limit: the most items; None for all
+        """
+        return list(islice(self, most_items(limit)))
+
+    def checkpoint(self) -> str | None:
+        """Returns the position of the iteration that was started last, after the item it returned last: a string to keep,
+        for `resume_from` on another day; None when it is finished. Of events it is the id of the last one, also when it
+        is finished; of `changes_since()` what the next one goes on from.
+        """
+        return (self._last or Walk[Item](self._start)).checkpoint()
+
+    def resume_from(self, checkpoint: str) -> List[Item]:
+        """Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
+        filters. Omits nothing; repeats items of a page that changed meanwhile.
+
+        :raises UsageError: when the checkpoint is empty: a finished iteration has nothing to resume
+        """
+        return List(self._driver, self._start.resume_from(checkpoint))
+
+    def _begin(self) -> Walk[Item]:
+        self._last = Walk[Item](self._start)
+        return self._last
+
+
+class ListIterator(Generic[Item]):
+    """Iterates once over the items of a list. Threads may share it: each item goes to one of them."""
+
+    def __init__(self, driver: SyncDriver, walk: Walk[Item]) -> None:
+        self._driver = driver
+        self._walk = walk
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> ListIterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        with self._lock:
+            if not self._walk.has_items() and not self._driver.run(self._walk.next_items()):
+                raise StopIteration
+            return self._walk.take_item()
+
+    def checkpoint(self) -> str | None:
+        """As `List.checkpoint`, of this iteration."""
+        return self._walk.checkpoint()
+
+
+class PageIterator(Generic[Item]):
+    """Iterates once over the pages of a list."""
+
+    def __init__(self, driver: SyncDriver, walk: Walk[Item]) -> None:
+        self._driver = driver
+        self._walk = walk
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> PageIterator[Item]:
+        return self
+
+    def __next__(self) -> Page[Item]:
+        with self._lock:
+            page = self._driver.run(self._walk.next_page())
+        if page is None:
+            raise StopIteration
+        return page
+
+    def checkpoint(self) -> str | None:
+        """As `List.checkpoint`, of this iteration."""
+        return self._walk.checkpoint()

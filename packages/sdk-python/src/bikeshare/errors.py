@@ -1,0 +1,119 @@
+"""The errors of this package. Each kind is a class of its own; none holds the key."""
+
+from __future__ import annotations
+
+
+
+
+class BikeShareError(Exception):
+    """Every error of this package except `WebhookVerificationError`."""
+
+    attempts: int
+    """Requests that were sent; 0 when the error was found before."""
+    status: int | None
+    """The response's HTTP status; None where there was no response."""
+    code: str | None
+    """The service's error code. Codes are only ever added: one may be newer than this package."""
+    request_id: str | None
+    """The response's `Request-Id`: give it to the operator when you report a problem."""
+    retry_after: float | None
+    """Seconds after which the service, or the key's rate limit, allows another try."""
+    idempotency_key: str | None
+    """Of a call that creates something: pass it again to finish what may have been done already."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        attempts: int = 0,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.attempts = attempts
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after = retry_after
+        self.idempotency_key = idempotency_key
+
+
+class UsageError(BikeShareError):
+    """The call or the options are wrong. Nothing was sent."""
+
+
+class ClientClosedError(BikeShareError):
+    """The client was closed, before the call or during it. The service may have carried the request out."""
+
+
+class ConnectionError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
+    """No response came: no connection, or one that broke. The service may have carried the request out."""
+
+
+class TimeoutError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
+    """No response came in time. The service may have carried the request out, unless `attempts` is 0: then the wait for
+    the rate limit would have exceeded `total_timeout`, and `retry_after` says how long it is.
+    """
+
+
+class UnexpectedResponseError(BikeShareError):
+    """A response that is not the service's: a redirect, a proxy's page, or a list without its page numbers or cursor."""
+
+
+class ApiError(BikeShareError):
+    """The service, or something before it, answered with an error status."""
+
+
+class InvalidRequestError(ApiError):
+    """400, 405, 410, 413, 415, 422 and other 4xx: the request is wrong; the message says where."""
+
+
+class CheckpointLostError(InvalidRequestError):
+    """410: changes or events since the checkpoint may be missing. Read the resources again, without a checkpoint."""
+
+
+class UnauthorizedError(ApiError):
+    """401: the key is unknown, expired or revoked."""
+
+
+class ForbiddenError(ApiError):
+    """403: the key's scopes do not cover this."""
+
+
+class NotFoundError(ApiError):
+    """404: the resource does not exist."""
+
+
+class ConflictError(ApiError):
+    """409: the resource's state does not allow it; `code` says why."""
+
+
+class RateLimitError(ApiError):
+    """429: the key has used up its rate limit, and `retry_after` was longer than `total_timeout` allows."""
+
+
+class ServerError(ApiError):
+    """5xx: the service failed, or cannot answer at present."""
+
+
+_BY_CODE: dict[str, type[ApiError]] = {"checkpoint_lost": CheckpointLostError}
+_BY_STATUS: dict[int, type[ApiError]] = {
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    408: ApiError,
+    409: ConflictError,
+    429: RateLimitError,
+}
+
+
+def api_error_class(status: int, code: str | None) -> type[ApiError]:
+    """Returns the class for an error response: by its code, else by its status, so that new codes have one too."""
+    by_default = InvalidRequestError if status < 500 else ServerError
+    return _BY_CODE.get(code or "", _BY_STATUS.get(status, by_default))
+
+

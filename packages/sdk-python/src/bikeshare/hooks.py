@@ -1,0 +1,78 @@
+"""Functions that are called when something happens. An exception that one raises ends the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ._core.rate_limiter import RateLimit
+from .errors import BikeShareError
+
+__all__ = ["Hooks", "RateLimit", "RateLimitDetails", "RequestDetails", "ResponseDetails", "RetryDetails"]
+
+
+@dataclass(frozen=True)
+class RequestDetails:
+    """A request, as hooks see it: without the key."""
+
+    operation: str
+    """Method and path: `GET /v1/rides/{id}`."""
+    method: str
+    url: str
+    """With its query."""
+    headers: Mapping[str, str]
+    """Names in lower case; `authorization` is `Bearer [redacted]`."""
+    attempt: int
+    """1 for the first."""
+
+
+@dataclass(frozen=True)
+class ResponseDetails:
+    """A response, of a success or of an error."""
+
+    request: RequestDetails
+    status: int
+    headers: Mapping[str, str]
+    request_id: str | None
+    """`Request-Id`: give it to the operator when you report a problem."""
+    duration: float
+    """Seconds from sending to the last byte."""
+    rate_limit: RateLimit | None
+    """The key's rate limit, as the response reports it."""
+
+
+@dataclass(frozen=True)
+class RetryDetails:
+    """A request that is about to be sent again."""
+
+    request: RequestDetails
+    """The one that failed."""
+    error: BikeShareError
+    delay: float
+    """Seconds until it is sent again, without the wait for the rate limit."""
+
+
+@dataclass(frozen=True)
+class RateLimitDetails:
+    """A request that waits for the rate limit."""
+
+    operation: str
+    reason: Literal["throttled", "rejected"]
+    """`throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429."""
+    wait: float
+    """Seconds of the wait; a response that comes meanwhile may end it."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What to call, for `BikeShare(hooks=...)`."""
+
+    on_request: Callable[[RequestDetails], object] | None = None
+    """A request is about to be sent, or sent again."""
+    on_response: Callable[[ResponseDetails], object] | None = None
+    """A response has come, with any status. Without a response, `on_retry` or the call has the error."""
+    on_retry: Callable[[RetryDetails], object] | None = None
+    """A request has failed and will be sent again."""
+    on_rate_limit: Callable[[RateLimitDetails], object] | None = None
+    """A request waits for the key's rate limit, or was rejected by it."""

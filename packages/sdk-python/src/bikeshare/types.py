@@ -1,0 +1,963 @@
+"""The types of the API's JSON.
+
+They are what a type checker knows of dictionaries: nothing is parsed or checked at run time. Fields and values that are
+newer than this package are there too.
+"""
+
+# Made from the OpenAPI document by `pnpm --filter @bikeshare/sdk-python run generate`. Do not edit here.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict, Union
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+StationStatus = Literal["planned", "online", "offline", "removed"]
+"""The states of a station."""
+OfflineReason = Literal["flags", "operator", "removed_from_source", "stale"]
+"""Why a station is offline."""
+RideStatus = Literal["started", "completed", "cancelled"]
+"""The states of a ride."""
+EndReason = Literal["returned", "free_floating", "operator", "timeout", "cancelled"]
+"""How a ride ended."""
+RiderCategory = Literal["member", "casual"]
+"""Kinds of riders."""
+ReservationStatus = Literal["active", "fulfilled", "cancelled", "expired"]
+"""The states of a reservation."""
+CancelReason = Literal["partner", "operator", "bike_unavailable"]
+"""Who or what cancelled a reservation."""
+VehicleState = Literal["available", "reserved", "on_trip", "non_operational", "non_contactable", "missing", "removed"]
+"""The states of a bike, in the words of MDS 2.0."""
+AlertType = Literal["system_closure", "station_closure", "station_move", "other"]
+"""What alerts are about, in the words of GBFS."""
+EventName = Literal[
+    "ride.started",
+    "ride.completed",
+    "ride.cancelled",
+    "ride.corrected",
+    "station.offline",
+    "station.online",
+    "reservation.created",
+    "reservation.cancelled",
+    "reservation.expired",
+    "reservation.fulfilled",
+    "alert.opened",
+    "alert.ended",
+]
+"""The names of events known today. More are added over time: accept unknown ones."""
+Scope = Literal[
+    "stations:read",
+    "history:read",
+    "rides:read",
+    "bikes:read",
+    "reservations:read",
+    "reservations:write",
+    "exports:read",
+    "events:read",
+]
+"""What a key may be allowed."""
+FormFactor = Literal["bicycle", "cargo_bicycle", "car", "moped", "scooter_standing", "scooter_seated", "other"]
+"""What vehicles look like, in the words of GBFS."""
+PropulsionType = Literal[
+    "human",
+    "electric_assist",
+    "electric",
+    "combustion",
+    "combustion_diesel",
+    "hybrid",
+    "plug_in_hybrid",
+    "hydrogen_fuel_cell",
+]
+"""What moves vehicles, in the words of GBFS."""
+SummaryStepLength = Literal["PT15M", "PT1H", "P1D"]
+"""Lengths of a step of a summary."""
+DayKind = Literal["weekday", "weekend"]
+"""Kinds of days."""
+ForecastHorizon = Literal["PT15M", "PT30M", "PT45M", "PT1H", "PT2H"]
+"""How far ahead a forecast may look."""
+HistoryStepLength = Literal[
+    "PT5M",
+    "PT10M",
+    "PT15M",
+    "PT20M",
+    "PT30M",
+    "PT1H",
+    "PT2H",
+    "PT3H",
+    "PT4H",
+    "PT6H",
+    "PT8H",
+    "PT12H",
+    "P1D",
+]
+"""The lengths of a step of a station's history."""
+ErrorCode = Literal[
+    "unauthorized",
+    "forbidden",
+    "confirmation_required",
+    "https_required",
+    "invalid_request",
+    "invalid_parameter",
+    "invalid_cursor",
+    "outside_history",
+    "page_out_of_range",
+    "not_found",
+    "method_not_allowed",
+    "not_acceptable",
+    "no_bike_available",
+    "bike_not_available",
+    "station_offline",
+    "rider_has_active_reservation",
+    "too_many_reservations",
+    "reservation_not_active",
+    "hold_limit_reached",
+    "conflict",
+    "ride_conflict",
+    "idempotency_in_progress",
+    "last_one",
+    "checkpoint_lost",
+    "system_ended",
+    "download_link_ended",
+    "payload_too_large",
+    "unsupported_media_type",
+    "range_not_satisfiable",
+    "idempotency_key_reused",
+    "rate_limited",
+    "internal",
+    "unavailable",
+]
+"""The codes of errors known today. Decide by the status where you do not know one."""
+ExportKind = Literal["rides", "stations", "station_status"]
+"""What files have a row of each."""
+ExportFormat = Literal["csv", "parquet"]
+"""The formats of files."""
+ExportPrivacy = Literal["coarse", "stations", "full"]
+"""How much of rides files tell, the least first."""
+
+
+class StationAtVehicleTypesAvailable(TypedDict):
+    vehicle_type_id: str
+    count: int
+
+
+class StationAt(TypedDict):
+    """A station as it is, or with `at` as it was."""
+
+    id: str
+    """The operator's own station id: stable, never reused."""
+    name: str
+    short_name: str | None
+    lat: float
+    """WGS 84 degrees."""
+    lon: float
+    """WGS 84 degrees."""
+    address: str | None
+    region_id: str | None
+    """One of `/v1/regions`"""
+    capacity: int | None
+    """Docks in all, as published; not the sum of the counts."""
+    is_virtual_station: bool
+    """A marked area without docks."""
+    is_installed: bool
+    is_renting: bool
+    is_returning: bool
+    num_bikes_available: int
+    """Bikes that can be rented or reserved now."""
+    num_bikes_reserved: int
+    """Bikes held by reservations."""
+    num_bikes_disabled: int | None
+    num_docks_available: int | None
+    """As published; never derived from capacity."""
+    num_docks_disabled: int | None
+    vehicle_types_available: list[StationAtVehicleTypesAvailable]
+    """Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not
+    known.
+    """
+    status: StationStatus | str
+    """`planned` → `online` ⇄ `offline` → `removed`"""
+    offline_reason: OfflineReason | str | None
+    last_reported: str | None
+    """When the station itself last reported."""
+    updated_at: str
+    """When this object last changed."""
+    as_of: NotRequired[str]
+    """With `at` alone: the instant at which the station was so."""
+
+
+class StationTypicalDataQuartersBikes(TypedDict):
+    """Null: the station was never online then."""
+
+    low: float
+    """The 10th percentile: 9 of 10 days had at least so many."""
+    median: float
+    high: float
+    """The 90th percentile: 9 of 10 days had at most so many."""
+
+
+class StationTypicalDataQuarters(TypedDict):
+    time: str
+    """When the quarter of an hour begins, in the system's time zone, such as `08:15`"""
+    bikes: StationTypicalDataQuartersBikes | None
+    """Null: the station was never online then."""
+    docks: StationTypicalDataQuartersBikes | None
+    """Null: free docks are not published."""
+    empty: float | None
+    """Share of the days on which it had no bike."""
+    full: float | None
+    """Share of the days on which it had no free dock."""
+
+
+class StationTypicalData(TypedDict):
+    kind: DayKind | str
+    days: int
+    """Days that the numbers come from."""
+    quarters: list[StationTypicalDataQuarters]
+    """96, from midnight on."""
+
+
+class StationTypical(TypedDict):
+    """A usual day of a station, by kind of day."""
+
+    station_id: str
+    time_zone: str
+    """The system's time zone, in which days begin and end."""
+    is_ready: bool
+    """False: too few days are known yet."""
+    days_known: int
+    """Days of the station that are known."""
+    since: str | None
+    """The first hour that is known; null: none is."""
+    ready_at: str | None
+    """When enough will be known if nothing is missed; null once it is ready."""
+    data: list[StationTypicalData]
+    """Empty until 21 days are known."""
+
+
+class StationForecastBikes(TypedDict):
+    low: float
+    """The 10th percentile: 9 of 10 days had at least so many."""
+    median: float
+    high: float
+    """The 90th percentile: 9 of 10 days had at most so many."""
+    now: int
+    """What the station has now."""
+    at_least_one: float
+    """The chance that there is at least one."""
+
+
+class StationForecastScoreChange(TypedDict):
+    brier: float
+    """Mean squared error of `at_least_one` of bikes: 0 is perfect."""
+    pinball: float
+    """Mean pinball loss of `low`, `median` and `high` of bikes, in bikes: 0 is perfect."""
+
+
+class StationForecastScore(TypedDict):
+    """How both methods did at this station; null until 28 days are known."""
+
+    tried: int
+    """Forecasts of the last 14 days that were compared with what came."""
+    change: StationForecastScoreChange
+    as_now: StationForecastScoreChange
+
+
+StationForecast = TypedDict(
+    "StationForecast",
+    {
+        "station_id": "str",
+        "made_at": "str",
+        "for": "str",
+        "horizon": "ForecastHorizon | str",
+        "is_ready": "bool",
+        "days_known": "int",
+        "since": "str | None",
+        "ready_at": "str | None",
+        "method": "Literal[\"change\", \"as_now\"] | str",
+        "bikes": "StationForecastBikes",
+        "docks": "StationForecastBikes | None",
+        "score": "StationForecastScore | None",
+    },
+)
+"""What a station is expected to have in a while."""
+
+
+class HistoryStepBikes(TypedDict):
+    """`num_bikes_available`; null: not known."""
+
+    mean: float
+    """By the time that it lasted, to 3 decimals."""
+    min: int
+    max: int
+
+
+HistoryStep = TypedDict(
+    "HistoryStep",
+    {
+        "from": "str",
+        "to": "str",
+        "minutes": "float",
+        "bikes": "HistoryStepBikes | None",
+        "docks": "HistoryStepBikes | None",
+        "minutes_empty": "float",
+        "minutes_full": "float",
+        "minutes_offline": "float",
+    },
+)
+"""How a station was during one step of time."""
+
+
+class StationHistory(TypedDict):
+    """How a station was over time."""
+
+    station_id: str
+    step: HistoryStepLength | str
+    time_zone: str
+    """The system's time zone, in which days begin and end."""
+    data: list[HistoryStep]
+    """Every step, oldest first."""
+
+
+class VehicleType(TypedDict):
+    """A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known."""
+
+    id: str
+    """What `vehicle_type_id` of stations, bikes, rides and reservations names."""
+    name: str | None
+    """What riders call it."""
+    form_factor: FormFactor | str | None
+    propulsion_type: PropulsionType | str | None
+    max_range_meters: float | None
+    """How far it goes when fully charged or fuelled."""
+
+
+class Region(TypedDict):
+    """A part of the city to which stations belong."""
+
+    id: str
+    """What `region_id` of stations names."""
+    name: str
+    """The id where nobody has given it a name."""
+
+
+class AlertTimes(TypedDict):
+    start: str | None
+    """Null: it has begun."""
+    end: str | None
+    """Null: it is not known."""
+
+
+class Alert(TypedDict):
+    """What riders should know: a closure, a move, a disturbance."""
+
+    id: str
+    type: AlertType | str
+    """What the alert is about."""
+    summary: str
+    """One line for riders, in the system's main language where there is one in it."""
+    description: str | None
+    """More of it."""
+    url: str | None
+    """A page with more of it."""
+    times: list[AlertTimes]
+    """When it applies, also in the future; empty: until further notice. The alert ends when all are over."""
+    station_ids: list[str]
+    """The stations that it is about; empty, as `region_ids`: the whole system."""
+    region_ids: list[str]
+    """The regions that it is about."""
+    opened_at: str
+    """When it became known: an alert may be open before what it tells of begins."""
+    ended_at: str | None
+    """Null while it is open."""
+    updated_at: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+
+
+class Ride(TypedDict):
+    """One bike's way from start to end. Who rode is never part of it."""
+
+    id: str
+    bike_id: str
+    status: RideStatus | str
+    """`started` → `completed` or `cancelled`, both final."""
+    start_station_id: str | None
+    """Null when the ride began outside a station."""
+    end_station_id: str | None
+    """Null until the end, and when the ride ended outside a station."""
+    started_at: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+    ended_at: str | None
+    """RFC 3339 instant in UTC, to the millisecond."""
+    duration_seconds: int | None
+    distance_meters: int | None
+    vehicle_type_id: str | None
+    rider_category: RiderCategory | str | None
+    end_reason: EndReason | str | None
+    is_countable: bool | None
+    """Whether the ride lasted 60 s or more."""
+    updated_at: str
+    """When this object last changed."""
+
+
+class Bike(TypedDict):
+    """A bike, or another vehicle that is shared the same way."""
+
+    id: str
+    number: str | None
+    """What is painted on the bike."""
+    vehicle_type_id: str | None
+    """One of `/v1/vehicle_types`"""
+    vehicle_state: VehicleState | str
+    station_id: str | None
+    """The station where it stands; null elsewhere and while on a trip."""
+    lat: float | None
+    """WGS 84 degrees; null while on a trip."""
+    lon: float | None
+    """WGS 84 degrees; null while on a trip."""
+    current_range_meters: int | None
+    last_reported: str | None
+    """When the bike itself last reported."""
+    updated_at: str
+    """When this object last changed."""
+
+
+class Reservation(TypedDict):
+    """A bike that is held for a rider of yours. You see your own reservations only."""
+
+    id: str
+    status: ReservationStatus | str
+    """`active` → `fulfilled`, `cancelled` or `expired`, all final."""
+    station_id: str | None
+    """Where the bike stands; null outside a station."""
+    bike_id: str
+    """Assigned at once."""
+    vehicle_type_id: str | None
+    rider_ref: str | None
+    """Your own mark for the rider; it means nothing to us."""
+    created_at: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+    expires_at: str
+    """From this instant on the reservation is `expired`, to the second."""
+    cancelled_at: str | None
+    """RFC 3339 instant in UTC, to the millisecond."""
+    cancel_reason: CancelReason | str | None
+    ride_id: str | None
+    """The ride that fulfilled it."""
+    ride_cancelled_at: str | None
+    """When that ride was cancelled, because it did not come about; null when it was not."""
+    updated_at: str
+    """When this object last changed."""
+
+
+class RideStartedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["ride.started"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Ride
+
+
+class RideCompletedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["ride.completed"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Ride
+
+
+class RideCancelledEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["ride.cancelled"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Ride
+
+
+class RideCorrectedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["ride.corrected"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Ride
+
+
+class Station(TypedDict):
+    """A place where bikes are rented and returned: its description and its present state in one object."""
+
+    id: str
+    """The operator's own station id: stable, never reused."""
+    name: str
+    short_name: str | None
+    lat: float
+    """WGS 84 degrees."""
+    lon: float
+    """WGS 84 degrees."""
+    address: str | None
+    region_id: str | None
+    """One of `/v1/regions`"""
+    capacity: int | None
+    """Docks in all, as published; not the sum of the counts."""
+    is_virtual_station: bool
+    """A marked area without docks."""
+    is_installed: bool
+    is_renting: bool
+    is_returning: bool
+    num_bikes_available: int
+    """Bikes that can be rented or reserved now."""
+    num_bikes_reserved: int
+    """Bikes held by reservations."""
+    num_bikes_disabled: int | None
+    num_docks_available: int | None
+    """As published; never derived from capacity."""
+    num_docks_disabled: int | None
+    vehicle_types_available: list[StationAtVehicleTypesAvailable]
+    """Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not
+    known.
+    """
+    status: StationStatus | str
+    """`planned` → `online` ⇄ `offline` → `removed`"""
+    offline_reason: OfflineReason | str | None
+    last_reported: str | None
+    """When the station itself last reported."""
+    updated_at: str
+    """When this object last changed."""
+
+
+class StationOfflineEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["station.offline"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Station
+
+
+class StationOnlineEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["station.online"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Station
+
+
+class ReservationCreatedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["reservation.created"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Reservation
+
+
+class ReservationCancelledEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["reservation.cancelled"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Reservation
+
+
+class ReservationExpiredEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["reservation.expired"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Reservation
+
+
+class ReservationFulfilledEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["reservation.fulfilled"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Reservation
+
+
+class AlertOpenedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["alert.opened"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Alert
+
+
+class AlertEndedEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["alert.ended"]
+    occurred_at: str
+    """When the thing happened."""
+    data: Alert
+
+
+class Flow(TypedDict):
+    """Rides between two stations."""
+
+    start_station_id: str
+    end_station_id: str
+    """The same as `start_station_id` for rides that came back."""
+    rides: int
+    """Completed rides that started on these days."""
+
+
+class FlowListLeftOut(TypedDict):
+    """Pairs with fewer than 5 rides, which could show one person's way, and their rides: those that lie between the
+    page before and this one in the order of the list. Add up all pages for the whole.
+    """
+
+    pairs: int
+    rides: int
+
+
+FlowList = TypedDict(
+    "FlowList",
+    {
+        "from": "str",
+        "to": "str",
+        "time_zone": "str",
+        "summed_to": "str | None",
+        "data": "list[Flow]",
+        "left_out": "FlowListLeftOut",
+        "next_cursor": "NotRequired[str]",
+    },
+)
+"""One page of flows."""
+
+
+class FleetByState(TypedDict):
+    """The mean over the step; null: nothing was recorded in it."""
+
+    available: float | None
+    """Ready to be rented."""
+    reserved: float | None
+    """Held for a rider."""
+    on_trip: float | None
+    """On a ride."""
+    disabled: float | None
+    """Out of order, or out of reach."""
+    missing: float | None
+    """Not found where they should be."""
+
+
+class SummaryStepStations(TypedDict):
+    """The mean over the step; null: nothing was recorded in it."""
+
+    online: float
+    """Renting or taking bikes back."""
+    empty: float
+    """Online without a bike to rent."""
+    full: float
+    """Online without a free dock."""
+    offline: float
+
+
+SummaryStep = TypedDict(
+    "SummaryStep",
+    {
+        "from": "str",
+        "to": "str",
+        "rides_started": "int | None",
+        "rides_ended": "int | None",
+        "fleet": "FleetByState | None",
+        "stations": "SummaryStepStations | None",
+    },
+)
+"""What happened in one step of time."""
+
+
+class SystemSummary(TypedDict):
+    """Fleet, rides and stations of a system over time."""
+
+    step: SummaryStepLength | str
+    time_zone: str
+    """The system's time zone, in which days begin and end."""
+    summed_to: str | None
+    """What happened before this is in the numbers; null: nothing has been summed yet."""
+    data: list[SummaryStep]
+    """Every step, oldest first, also those without rides."""
+
+
+class ExportLeftOut(TypedDict):
+    """Rides of the month that the file leaves out; null: the file tells of no rides."""
+
+    not_completed: int
+    """Rides that are under way or were cancelled."""
+    short: int
+    """Rides under 60 s: a bike that was tried and put back."""
+    ended_by_operator: int
+    """Rides that staff or a time limit ended: their end is no rider's."""
+    rare: int
+    """`coarse`: rides of too rare a pair of stations, in too rare a pair of regions."""
+
+
+class Export(TypedDict):
+    """A finished file of open data."""
+
+    id: str
+    kind: ExportKind | str
+    """What the file has a row of each."""
+    month: str | None
+    """The month, in the system's time zone; null: the file is of no month."""
+    format: ExportFormat | str
+    """`csv` is gzipped."""
+    privacy: ExportPrivacy | str | None
+    file_name: str
+    bytes: int
+    sha256: str
+    """SHA-256 of the file, hexadecimal."""
+    rows: int
+    left_out: ExportLeftOut | None
+    """Rides of the month that the file leaves out; null: the file tells of no rides."""
+    merged: int | None
+    """`coarse`: rides that name their regions instead of stations."""
+    as_of: str
+    """The file has what was known then. A later export may have rides that were reported late."""
+    time_zone: str
+    """IANA name: of the month, and of the local times in CSV."""
+    licence: str | None
+    """An SPDX identifier or an address; null: the operator has named none."""
+    made_at: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+    download_url: str
+    """Where to download the file, without a key; ends at `download_expires_at`, at least 10 minutes from now. Treat
+    it as a secret.
+    """
+    download_expires_at: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+
+
+class MePartner(TypedDict):
+    id: str
+    name: str
+
+
+class MeRateLimit(TypedDict):
+    limit: int
+    """Requests in any 60 s."""
+    remaining: int
+    """What is left of it, this request counted."""
+    reset_seconds: int
+    """Seconds until a used request is given back."""
+
+
+class MeReservations(TypedDict):
+    limit: int
+    """Active reservations that you may have at once, by all your keys."""
+    active: int
+    """How many you have now."""
+
+
+class Me(TypedDict):
+    """What the service knows of the key that asks."""
+
+    key_id: str
+    partner: MePartner
+    scopes: list[Scope | str]
+    expires_at: str | None
+    """Null: the key does not expire."""
+    rate_limit: MeRateLimit
+    reservations: MeReservations
+
+
+class Health(TypedDict):
+    """Requests are answered."""
+
+    status: Literal["ok"]
+    concerns: NotRequired[list[str]]
+    """What an operator should look at although requests are answered; absent when there is nothing."""
+
+
+class RideStartedDelivery(TypedDict):
+    event: Literal["ride.started"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Ride
+
+
+class RideCompletedDelivery(TypedDict):
+    event: Literal["ride.completed"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Ride
+
+
+class RideCancelledDelivery(TypedDict):
+    event: Literal["ride.cancelled"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Ride
+
+
+class RideCorrectedDelivery(TypedDict):
+    event: Literal["ride.corrected"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Ride
+
+
+class StationOfflineDelivery(TypedDict):
+    event: Literal["station.offline"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Station
+
+
+class StationOnlineDelivery(TypedDict):
+    event: Literal["station.online"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Station
+
+
+class ReservationCreatedDelivery(TypedDict):
+    event: Literal["reservation.created"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Reservation
+
+
+class ReservationCancelledDelivery(TypedDict):
+    event: Literal["reservation.cancelled"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Reservation
+
+
+class ReservationExpiredDelivery(TypedDict):
+    event: Literal["reservation.expired"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Reservation
+
+
+class ReservationFulfilledDelivery(TypedDict):
+    event: Literal["reservation.fulfilled"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Reservation
+
+
+class AlertOpenedDelivery(TypedDict):
+    event: Literal["alert.opened"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Alert
+
+
+class AlertEndedDelivery(TypedDict):
+    event: Literal["alert.ended"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Alert
+
+
+class StationUpdatedDelivery(TypedDict):
+    event: Literal["station.updated"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Station
+
+
+class BikeStateChangedDelivery(TypedDict):
+    event: Literal["bike.state_changed"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: Bike
+
+EventRecord = Union[
+    RideStartedEvent,
+    RideCompletedEvent,
+    RideCancelledEvent,
+    RideCorrectedEvent,
+    StationOfflineEvent,
+    StationOnlineEvent,
+    ReservationCreatedEvent,
+    ReservationCancelledEvent,
+    ReservationExpiredEvent,
+    ReservationFulfilledEvent,
+    AlertOpenedEvent,
+    AlertEndedEvent,
+]
+"""Something that happened. `data` is the resource as a GET showed it at that moment."""
+Delivery = Union[
+    RideStartedDelivery,
+    RideCompletedDelivery,
+    RideCancelledDelivery,
+    RideCorrectedDelivery,
+    StationOfflineDelivery,
+    StationOnlineDelivery,
+    ReservationCreatedDelivery,
+    ReservationCancelledDelivery,
+    ReservationExpiredDelivery,
+    ReservationFulfilledDelivery,
+    AlertOpenedDelivery,
+    AlertEndedDelivery,
+    StationUpdatedDelivery,
+    BikeStateChangedDelivery,
+]
+"""The body of a delivery. Compare `event` with a name to know what `data` holds; accept unknown names."""

@@ -1,0 +1,53 @@
+/** Pieces of Python text, as every generated file writes them. */
+
+const MAX_LINE_LENGTH = 120;
+/** Python's keywords that names of the interface happen to be. */
+const KEYWORDS: ReadonlySet<string> = new Set([
+  "class",
+  "for",
+  "from",
+  "global",
+  "import",
+  "in",
+  "is",
+  "lambda",
+  "not",
+]);
+
+export const isKeyword = (name: string): boolean => KEYWORDS.has(name);
+
+/** A name as an argument: `from_`. */
+export const argumentName = (name: string): string => (isKeyword(name) ? `${name}_` : name);
+
+/** `vehicleTypes` as `vehicle_types`. */
+export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** `vehicle_types` and `vehicleTypes` as `VehicleTypes`. */
+export const pascalCase = (name: string): string =>
+  name.replaceAll(/(?:^|[_.])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** A text as a docstring, in lines that are not too long. */
+export function docstring(text: string, indent: string): string {
+  const safe = text.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"');
+  const full = /[.?!)`]$/.test(safe) ? safe : `${safe}.`;
+  const lines = full.split("\n").flatMap((line) => wrap(line, MAX_LINE_LENGTH - indent.length - 6));
+  const body = lines.map((line, index) => (index === 0 || line === "" ? line : indent + line)).join("\n");
+  return lines.length === 1 ? `${indent}"""${body}"""` : `${indent}"""${body}\n${indent}"""`;
+}
+
+function wrap(text: string, length: number): string[] {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1) ?? "";
+    if (last !== "" && last.length + 1 + word.length > length) lines.push(word);
+    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** Values between brackets: on one line where they fit, else each on its own. */
+export function bracketed(before: string, items: readonly string[], after: string, indent: string): string {
+  const one = `${indent}${before}${items.join(", ")}${after}`;
+  if (one.length <= MAX_LINE_LENGTH) return one;
+  return `${indent}${before}\n${items.map((item) => `${indent}    ${item},\n`).join("")}${indent}${after}`;
+}

@@ -1,0 +1,302 @@
+import { DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import type { OpenApiDocument } from "@bikeshare/contract/openapi";
+import { argumentName, bracketed, docstring, pascalCase, snakeCase } from "./python-text.ts";
+import { isPage, nameOf, type Schema, typeOf } from "./types.ts";
+
+const MADE =
+  "# Made from the OpenAPI document by `pnpm --filter @bikeshare/sdk-python run generate`. Do not edit here.";
+
+/** What is read of an operation. */
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly security?: readonly unknown[];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: Schema;
+}
+
+interface Content {
+  readonly "application/json"?: { readonly schema: Schema };
+}
+
+/** An endpoint, as a method. */
+interface Endpoint {
+  readonly noun: string;
+  readonly verb: string;
+  readonly route: string;
+  readonly doc: string;
+  readonly takesId: boolean;
+  readonly query: readonly Argument[];
+  readonly body: readonly Argument[];
+  readonly isIdempotent: boolean;
+  /** The type of an item, of a numbered list. */
+  readonly item: string | undefined;
+  readonly result: string;
+  /** The type of an item of a list that is not numbered. */
+  readonly unnumbered: string | undefined;
+}
+
+interface Argument {
+  readonly name: string;
+  readonly type: string;
+  readonly isRequired: boolean;
+}
+
+/** The texts of src/bikeshare/_generated/routes.py and resources.py. @param types the text of types.py */
+export function resourcesTexts(
+  document: OpenApiDocument,
+  types: string,
+): { readonly routes: string; readonly resources: string } {
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation: operation as unknown as Operation })),
+  );
+  const schemas = document.components.schemas as Readonly<Record<string, Schema>>;
+  const endpoints = operations.map(({ operation }) => endpointOf(operation, schemas));
+  const nouns = Object.groupBy(endpoints, ({ noun }) => noun);
+  const docs = new Map(document.tags.map(({ name, description }) => [name, description]));
+  const classes = [false, true].flatMap((isAsync) => [
+    ...Object.entries(nouns).map(([noun, each = []]) => classText(noun, docs.get(noun) ?? "", each, isAsync)),
+    clientText(Object.keys(nouns), docs, isAsync),
+  ]);
+  return {
+    routes: routesText(operations),
+    resources: `${headOf(classes.join("\n"), types)}\n${classes.join("\n")}`,
+  };
+}
+
+function routesText(operations: readonly { path: string; method: string; operation: Operation }[]): string {
+  const routes = operations.map(({ path, method, operation }) => {
+    const flags = [
+      ...(isIdempotent(operation) ? ["is_idempotent=True"] : []),
+      ...(operation.security?.length === 0 ? ["is_open=True"] : []),
+    ];
+    const values = [JSON.stringify(method.toUpperCase()), JSON.stringify(path), String(successOf(operation)), ...flags];
+    return `${routeName(operation.operationId)} = Route(${values.join(", ")})`;
+  });
+  return `"""Every endpoint of the partner API, and its limits."""
+
+${MADE}
+
+from .._core.request import Route
+
+${routes.join("\n")}
+
+RATE_LIMIT = ${DEFAULT_RATE_LIMIT}
+"""Requests that a key may make in any window by default."""
+RATE_WINDOW_SECONDS = ${RATE_WINDOW_SECONDS}
+"""Seconds of a window."""
+MAX_PAGE_SIZE = ${MAX_PAGE_SIZE}
+"""Most items on a page."""
+`;
+}
+
+const routeName = (id: string): string => snakeCase(id).replace(".", "_").toUpperCase();
+const isIdempotent = ({ parameters = [] }: Operation): boolean =>
+  parameters.some(({ name }) => name === "Idempotency-Key");
+const successOf = ({ responses }: Operation): number => Math.min(...Object.keys(responses).map(Number));
+
+function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schema>>): Endpoint {
+  const { operationId, summary = "", description = "", parameters = [], requestBody, responses } = operation;
+  const [noun = "", verb = ""] = operationId.split(".");
+  const answer = responses[successOf(operation)]?.content?.["application/json"]?.schema ?? {};
+  const resolve = (schema: Schema) =>
+    schema.$ref ? schemas[schema.$ref.slice("#/components/schemas/".length)] : schema;
+  const data = resolve(answer)?.properties?.["data"]?.items?.$ref;
+  const body = requestBody?.content["application/json"]?.schema;
+  const fields = body ? (resolve(body) ?? {}) : {};
+  const inline = (): never => {
+    throw new Error(`${operationId} takes an object without a name`);
+  };
+  const argument = (name: string, schema: Schema, isRequired: boolean): Argument => ({
+    name,
+    type: typeOf(schema, inline),
+    isRequired,
+  });
+  const query = parameters.filter((parameter) => parameter.in === "query");
+  const isList = isPage(resolve(answer));
+  return {
+    noun,
+    verb,
+    route: routeName(operationId),
+    doc: `${summary}.\n\n${description}`,
+    takesId: parameters.some((parameter) => parameter.in === "path"),
+    query: query.map(({ name, schema }) => argument(name, schema, false)),
+    body: Object.entries(fields.properties ?? {}).map(([name, schema]) =>
+      argument(name, schema, fields.required?.includes(name) === true),
+    ),
+    isIdempotent: isIdempotent(operation),
+    item: isList && data !== undefined ? nameOf(data) : undefined,
+    result: nameOf(answer.$ref ?? ""),
+    unnumbered: !isList && data !== undefined && query.some(({ name }) => name === "cursor") ? nameOf(data) : undefined,
+  };
+}
+
+/** The parameters of a list that say where in it to read. */
+const POSITIONS: ReadonlySet<string> = new Set(["page", "cursor", "updated_since", "changes_since", "after"]);
+const CHANGES =
+  "Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is. Nothing is " +
+  "left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may come again. When the " +
+  "iteration has ended, keep the `checkpoint()` of the list for the next one; kept earlier, it finishes one that was " +
+  "interrupted. Follow without filters on what changes: an item that no longer passes them is not shown when it leaves.\n\n" +
+  ":raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a checkpoint";
+const SINCE =
+  "The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the `checkpoint()` of the " +
+  "iterator or the list.\n\n:param checkpoint: the id of the last event you have seen; `now` begins with what happens from " +
+  "now on; None with the oldest that is kept\n" +
+  ":raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources again, then continue " +
+  "without a checkpoint";
+
+function classText(noun: string, doc: string, endpoints: readonly Endpoint[], isAsync: boolean): string {
+  const methods = endpoints.flatMap((endpoint) => methodsOf(endpoint, isAsync));
+  return `
+class ${isAsync ? "Async" : ""}${pascalCase(noun)}Resource:
+${docstring(doc, "    ")}
+
+    def __init__(self, api: ${isAsync ? "AsyncApi" : "SyncApi"}) -> None:
+        self._api = api
+
+${methods.join("\n")}`;
+}
+
+function methodsOf(endpoint: Endpoint, isAsync: boolean): string[] {
+  const { item, unnumbered, route, query } = endpoint;
+  if (item === undefined) {
+    const plain = callText(endpoint, isAsync);
+    if (unnumbered === undefined) return [plain];
+    const filters = query.filter(({ name }) => name !== "cursor");
+    const all = { name: "all", doc: "All of them, page by page.", leading: [], filters, isAsync };
+    const type = `${isAsync ? "Async" : ""}Iterator[${unnumbered}]`;
+    return [plain, listText({ ...all, type, call: `all(${route}, ` })];
+  }
+  const type = `${isAsync ? "Async" : ""}List[${item}]`;
+  const isById = query.some(({ name }) => name === "after");
+  const list = { name: "list", doc: endpoint.doc, leading: [], filters: query, type, isAsync };
+  const followed = query.filter(({ name }) => !POSITIONS.has(name));
+  const leading = ["checkpoint: str | None"];
+  const following = { leading, filters: followed, type, isAsync };
+  return [
+    listText({ ...list, call: `list(${route}, `, isById }),
+    ...(query.some(({ name }) => name === "changes_since")
+      ? [listText({ ...following, name: "changes_since", doc: CHANGES, call: `changes(${route}, checkpoint, ` })]
+      : []),
+    ...(isById
+      ? [
+          listText({
+            ...following,
+            name: "since",
+            doc: SINCE,
+            call: `list(${route}, `,
+            isById,
+            extra: '"after": checkpoint',
+          }),
+        ]
+      : []),
+  ];
+}
+
+interface ListMethod {
+  readonly name: string;
+  readonly doc: string;
+  readonly leading: readonly string[];
+  readonly filters: readonly Argument[];
+  readonly type: string;
+  readonly call: string;
+  readonly isAsync: boolean;
+  readonly isById?: boolean;
+  /** One more entry of the query. */
+  readonly extra?: string;
+}
+
+function listText({ name, doc, leading, filters, type, call, isById = false, extra }: ListMethod): string {
+  const parameters = ["self", ...leading, "*", ...filters.map(parameterText), "options: RequestOptions | None = None"];
+  const entries = [...filters.map(entryText), ...(extra === undefined ? [] : [extra])];
+  return `${bracketed(`def ${name}(`, parameters, `) -> ${type}:`, "    ")}
+${docstring(doc, "        ")}
+${bracketed(`query: dict[str, object] = {`, entries, "}", "        ")}
+        return self._api.${call}query, options${isById ? ", is_by_id=True" : ""})
+`;
+}
+
+function callText(endpoint: Endpoint, isAsync: boolean): string {
+  const { verb, route, doc, takesId, query, body, isIdempotent: takesKey, result } = endpoint;
+  const options = takesKey ? "IdempotentRequestOptions" : "RequestOptions";
+  const given = [...query, ...body].toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
+  const parameters = [
+    "self",
+    ...(takesId ? ["id: str"] : []),
+    "*",
+    ...given.map(parameterText),
+    `options: ${options} | None = None`,
+  ];
+  const passed = [route, "options", ...(takesId ? ["id=id"] : [])];
+  const dictionaries = Object.entries({ query, body }).filter(([, list]) => list.length > 0);
+  const values = [...passed, ...dictionaries.map(([name]) => `${name}=${name}`)];
+  const assigned = dictionaries.map(
+    ([name, list]) => `${bracketed(`${name}: dict[str, object] = {`, list.map(entryText), "}", "        ")}\n`,
+  );
+  const awaited = isAsync ? "await " : "";
+  return `${bracketed(`${isAsync ? "async " : ""}def ${snakeCase(verb)}(`, parameters, `) -> ${result}:`, "    ")}
+${docstring(doc, "        ")}
+${assigned.join("")}${bracketed(`answer = ${awaited}self._api.call(`, values, ")", "        ")}
+        return cast("${result}", answer)
+`;
+}
+
+function parameterText({ name, type, isRequired }: Argument): string {
+  return isRequired ? `${argumentName(name)}: ${type}` : `${argumentName(name)}: ${type} | None = None`;
+}
+
+function entryText({ name }: Argument): string {
+  return `"${name}": ${argumentName(name)}`;
+}
+
+function clientText(nouns: readonly string[], docs: ReadonlyMap<string, string>, isAsync: boolean): string {
+  const prefix = isAsync ? "Async" : "";
+  const lines = nouns.flatMap((noun) => [
+    `        self.${snakeCase(noun)} = ${prefix}${pascalCase(noun)}Resource(api)`,
+    docstring(docs.get(noun) ?? "", "        "),
+  ]);
+  return `
+class ${prefix}Resources:
+    """The resources of the API."""
+
+    def __init__(self, api: ${isAsync ? "AsyncApi" : "SyncApi"}) -> None:
+${lines.join("\n")}
+`;
+}
+
+/** @param types the text of the types, of which those that are used are imported */
+function headOf(text: string, types: string): string {
+  const isUsed = (name: string) =>
+    new RegExp(`(?<=-> |: |\\[|, |\\| )${name}(?=[\\],: )])|cast\\("${name}"`).test(code);
+  const code = text.replaceAll(/"""[\s\S]*?"""/g, "");
+  const declared = [...types.matchAll(/^(?:class )?(\w+)(?:\(TypedDict\)| = )/gm)].map(([, name = ""]) => name);
+  const imported = declared.filter(isUsed);
+  const options = ["IdempotentRequestOptions", "RequestOptions"];
+  const routes = [...new Set([...text.matchAll(/(?<=[( ])[A-Z]+_[A-Z_]+(?=,)/g)].map(([name]) => name))];
+  return `"""The methods of the resources, for threads and for tasks."""
+
+${MADE}
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, cast
+
+${bracketed("from .routes import (", routes.toSorted(), ")", "")}
+
+if TYPE_CHECKING:
+    from .._async import AsyncApi, AsyncList
+    from .._sync import List, SyncApi
+    from ..options import ${options.join(", ")}
+${bracketed("from ..types import (", imported.toSorted(), ")", "    ")}
+`;
+}
