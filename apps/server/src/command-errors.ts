@@ -39,6 +39,7 @@ const commandErrors = {
   },
   conflict: {
     agencyKey: "Partner {partnerId} is an agency: its keys have the scope {scope} and no other.",
+    agencyWebhook: "Partner {partnerId} is an agency: it reads MDS, and has no webhook.",
     otherProvider: "The agencies that there are know you by the id {providerId}. Leave out --provider-id.",
     noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",

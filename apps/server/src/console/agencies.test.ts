@@ -57,6 +57,20 @@ it("a partner that is no city has none of it, and a session says which is one", 
   expect(await session.json()).toMatchObject({ memberships: [{ partner_id: city.partnerId, is_agency: true }] });
 });
 
+it("a city has no webhook, whoever sets it: events would tell it what MDS leaves out", async () => {
+  const body = { url: "https://city.example/hook", events: ["ride.started"] };
+  const own = await signIn(mds.app, { partnerId: city.partnerId });
+  const operator = await signIn(mds.app, { partnerId: null });
+  const base = `/console/v1/systems/${mds.app.systemId}`;
+  for (const [who, of] of [
+    [own, `${base}/partners/${city.partnerId}/webhook`],
+    [operator, `${base}/endpoints/${city.partnerId}`],
+  ] as const) {
+    const response = await who.call("PATCH", of, body);
+    expect([response.status, await response.json()]).toMatchObject([409, { error: "conflict" }]);
+  }
+});
+
 it("the report of a month is downloaded once the month is over, and the log names who did", async () => {
   const month = new Date(mds.app.clock()).toISOString().slice(0, 7);
   const report = `${path}/reports/${month}.csv`;

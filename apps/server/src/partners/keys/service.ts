@@ -383,6 +383,11 @@ async function kindOfKey(tx: Transaction, { systemId, partnerId }: IssueInput): 
   return (await isSandbox(tx, systemId)) ? "test" : "live";
 }
 
+/** @throws ServiceError when a partner is an agency, which reads MDS alone: events would tell it what MDS leaves out */
+export async function requireNoAgency(db: Queryable, systemId: string, partnerId: string): Promise<void> {
+  if (await isAgencyPartner(db, systemId, partnerId)) throw commandError("conflict", "agencyWebhook", { partnerId });
+}
+
 /** @throws ServiceError when an agency were to read anything but MDS, or another partner MDS */
 async function requireScopesOfOwner(
   tx: Transaction,

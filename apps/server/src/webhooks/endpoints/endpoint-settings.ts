@@ -1,6 +1,7 @@
 import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
+import { requireNoAgency } from "../../partners/keys/service.ts";
 import { holdPartner } from "../../partners/service.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
@@ -80,6 +81,7 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
   const given = readSettings(input, context.rules);
   const { systemId, partnerId } = input;
   await requirePartner(context, input);
+  await requireNoAgency(context.db, systemId, partnerId);
   return context.db.transaction(async (tx) => {
     // Locks the partner before the endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
