@@ -25,11 +25,15 @@ function remove(id: number): void {
   publish(shown.filter((toast) => toast.id !== id));
 }
 
-/** Shows the outcome of an action briefly. Important information belongs on the page. */
-export function showToast(tone: Tone, text: string): void {
+/**
+ * Shows the outcome of an action briefly. Important information belongs on the page.
+ * @returns a function that closes the toast
+ */
+export function showToast(tone: Tone, text: string): () => void {
   const id = ++lastId;
   publish([...shown, { id, tone, text }]);
   if (tone !== "danger") setTimeout(() => remove(id), SHOWN_MS);
+  return () => remove(id);
 }
 
 /** The container of all toasts, once per page. It always exists: screen readers announce only changes inside it. */

@@ -1,19 +1,21 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
-/** Runs one request at a time that may need a confirmation, and shows its failure. */
+/** Runs one request at a time that may need a confirmation, and shows its failure until it is tried again. */
 export function useAction() {
   const [isPending, setIsPending] = useState(false);
+  const closeFailure = useRef<(() => void) | undefined>(undefined);
   const run = async (work: () => Promise<void>): Promise<boolean> => {
     setIsPending(true);
+    closeFailure.current?.();
     try {
       await withConfirmation(work);
       return true;
     } catch (error) {
       // No message is needed: the user has closed the confirmation dialog.
       if (!(error instanceof ConfirmationCancelled))
-        showToast("danger", error instanceof Error ? error.message : String(error));
+        closeFailure.current = showToast("danger", error instanceof Error ? error.message : String(error));
       return false;
     } finally {
       setIsPending(false);

@@ -32,6 +32,23 @@ it("a page says that the server is gone, and shows what has happened meanwhile o
   allow(/ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE/);
 });
 
+it("what has failed without a connection says so until it is tried again", async () => {
+  const partner = await createPartner(world, "Offline Maps");
+  const { page, context, open } = await visitAs("operator admin");
+  await open(`/operator/partners/${partner.id}`);
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Online Maps");
+  const failure = page.getByText("The server could not be reached.");
+  await context.setOffline(true);
+  await page.getByRole("button", { name: "Save" }).click();
+  await failure.waitFor();
+  await context.setOffline(false);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Online Maps" }).waitFor();
+  await failure.waitFor({ state: "detached" });
+  allow(/ERR_INTERNET_DISCONNECTED/);
+});
+
 it("whoever is signed out from elsewhere signs in again, and is back at the page with its filters", async () => {
   const partner = await createPartner(world, "Second Home");
   const cookie = await partner.signIn("admin");
