@@ -20,6 +20,10 @@ const commandErrors = {
     upload: "There is no upload {id} any more: somebody discarded it, or it waited too long. Send the file again.",
     systemOption: 'There is no system "{id}". There are: {ids}.',
   },
+  forbidden: {
+    unreadableEvents:
+      "No key of yours may read what these events are about: {events}. Ask the operator for a key with their scopes, or to choose them for you.",
+  },
   invalid_parameter: {
     deliveriesLimit: "The limit must be from 1 to {limit}.",
     email: "The email must be one address, such as webhooks@example.com.",

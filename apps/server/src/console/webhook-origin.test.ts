@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { openFrame, type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
+import { issueKey } from "../partners/keys/service.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 
 let harness: EndpointsHarness;
@@ -21,6 +22,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   partnerId = await harness.partner(`Partner ${harness.ids.next("partner")}`);
+  await issueKey(harness, { systemId: harness.systemId, kind: "live", partnerId, scopes: ["rides:read"] });
   const at = { ...harness, url: app.url };
   admin = await signIn(at, { partnerId });
   frame = await openFrame(at, { partnerId });

@@ -13,7 +13,12 @@ import {
   setEndpoint,
   type SettingContext,
 } from "../webhooks/endpoints/endpoint-settings.ts";
-import { findShownEndpoint, listShownEndpoints, logBytesByPartner } from "../webhooks/endpoints/endpoint-view.ts";
+import {
+  findShownEndpoint,
+  listShownEndpoints,
+  logBytesByPartner,
+  requireReadableEvents,
+} from "../webhooks/endpoints/endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
 import { showBody } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
@@ -40,6 +45,7 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
       // Otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret so that receivers
       // refuse them.
       const requireConfirmation = () => requireConfirmed(session, context.clock());
+      await requireReadableEvents(context, ownCaller(call).scope, call.body.events ?? []);
       const made = await setWebhook({ ...context, requireConfirmation }, ownCaller(call), call.body);
       return { status: 200, body: settingsJson(made) };
     },

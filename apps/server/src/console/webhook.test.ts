@@ -1,4 +1,4 @@
-import { deliveryNames } from "@bikeshare/contract";
+import { deliveryNames, type Scope } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
 import { verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { startReceiver } from "../../test/servers/raw-receiver.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { loopback } from "../../test/webhooks/sender.harness.ts";
+import { issueKey } from "../partners/keys/service.ts";
 import { queueReplays } from "../webhooks/log/resend.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 
@@ -29,10 +30,13 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   partnerId = await harness.partner(`Of test ${++partners}`);
+  await giveKey(["rides:read", "stations:read", "bikes:read", "reservations:read"]);
   admin = await signInTo(partnerId);
   viewer = await signInTo(partnerId, "viewer");
 });
 
+const giveKey = (scopes: readonly Scope[], id = partnerId) =>
+  issueKey(harness, { systemId: harness.systemId, kind: "live", partnerId: id, scopes });
 const signInTo = (id: string | null, role: "admin" | "viewer" = "admin") =>
   signIn({ ...harness, url: app.url }, { partnerId: id, role });
 const pathOf = (rest = "", id = partnerId) =>
@@ -57,6 +61,20 @@ const acts = () =>
   );
 
 describe("the settings", () => {
+  it("add no event that no key of the partner may read, unless the operator has chosen it", async () => {
+    partnerId = await harness.partner("Stations alone");
+    await giveKey(["stations:read"]);
+    const [own, path] = [await signInTo(partnerId), endpointPath("").slice(0, -1)];
+    const events = ["station.offline", "ride.started"];
+    const refused = [403, { error: "forbidden", message: expect.stringMatching(/about: ride\.started\./) as string }];
+    expect(await set({ ...settings, events }, own)).toEqual(refused);
+    expect(await show(own)).toBeNull();
+    expect((await set({ ...settings, events: ["station.offline"] }, own))[0]).toBe(200);
+    expect((await answer(operator, "PATCH", path, { events }))[0]).toBe(200);
+    expect((await set({ events: events.toReversed() }, own))[0]).toBe(200);
+    expect((await set({ events: [...events, "ride.completed"] }, own))[0]).toBe(403);
+  });
+
   it("are none at first, then set, shown with the status in words, and changed by what is given alone", async () => {
     expect(await show()).toBeNull();
     expect(await set()).toEqual([200, { outcome: "created", has_new_secret: true, old_secrets_end_at: null }]);

@@ -1,5 +1,6 @@
 import { deliveryNames, EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
+import { commandError } from "../../command-errors.ts";
 import { keysOf } from "../../partners/keys/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
@@ -146,6 +147,22 @@ export async function logBytesByPartner(
 ): Promise<ReadonlyMap<string, number>> {
   const sizes = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(clock())), limit: MAX_MEASURED_LOGS });
   return new Map(sizes.map(({ partner_id: partnerId, bytes }) => [partnerId, bytes]));
+}
+
+/**
+ * Rejects events that a partner's people add, and that none of its keys may read: the operator alone permits those. What
+ * was chosen before stays permitted.
+ * @throws ServiceError
+ */
+export async function requireReadableEvents(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+  events: readonly string[],
+): Promise<void> {
+  const chosen = (await findEndpoint(context.db, scope.systemId, scope.partnerId))?.events ?? [];
+  const unreadable = await unreadableEvents(context, scope, events);
+  const added = unreadable.filter((name) => !chosen.includes(name));
+  if (added.length > 0) throw commandError("forbidden", "unreadableEvents", { events: added.join(", ") });
 }
 
 /**
