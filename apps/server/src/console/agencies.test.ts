@@ -62,12 +62,12 @@ it("a city has no webhook, whoever sets it: events would tell it what MDS leaves
   const own = await signIn(mds.app, { partnerId: city.partnerId });
   const operator = await signIn(mds.app, { partnerId: null });
   const base = `/console/v1/systems/${mds.app.systemId}`;
-  for (const [who, of] of [
-    [own, `${base}/partners/${city.partnerId}/webhook`],
-    [operator, `${base}/endpoints/${city.partnerId}`],
+  for (const [who, of, status, error] of [
+    [own, `${base}/partners/${city.partnerId}/webhook`, 403, "forbidden"],
+    [operator, `${base}/endpoints/${city.partnerId}`, 409, "conflict"],
   ] as const) {
     const response = await who.call("PATCH", of, body);
-    expect([response.status, await response.json()]).toMatchObject([409, { error: "conflict" }]);
+    expect([response.status, await response.json()]).toMatchObject([status, { error }]);
   }
 });
 

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   partnerId = await harness.partner(`Partner ${harness.ids.next("partner")}`);
-  await issueKey(harness, { systemId: harness.systemId, kind: "live", partnerId, scopes: ["rides:read"] });
+  await issueKey(harness, { systemId: harness.systemId, partnerId, scopes: ["rides:read"] });
   const at = { ...harness, url: app.url };
   admin = await signIn(at, { partnerId });
   frame = await openFrame(at, { partnerId });

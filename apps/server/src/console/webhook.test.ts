@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 const giveKey = (scopes: readonly Scope[], id = partnerId) =>
-  issueKey(harness, { systemId: harness.systemId, kind: "live", partnerId: id, scopes });
+  issueKey(harness, { systemId: harness.systemId, partnerId: id, scopes });
 const signInTo = (id: string | null, role: "admin" | "viewer" = "admin") =>
   signIn({ ...harness, url: app.url }, { partnerId: id, role });
 const pathOf = (rest = "", id = partnerId) =>
