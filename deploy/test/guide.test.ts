@@ -14,6 +14,7 @@ const run = blocks.filter(({ machines }) => machines.length > 0);
 
 /** Other pages with commands, and why neither `test:guide` nor `test:containers` runs them. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
+  "docs/agents.md": "apps/server/test/mcp connects with the official client",
   "docs/commands.md": "an import needs the operator's own files of trips",
   "docs/following-changes.md": "a partner's requests; the server's tests make them",
   "docs/gbfs.md": "a journey planner's requests; the server's tests make them",

@@ -50,7 +50,9 @@ describe("the guides", () => {
         const [target = "", anchor] = address.split("#");
         const known = target === "" ? page : pages.get(target);
         if (known === undefined)
-          expect(target, path).toMatch(/^\/(llms\.txt|docs\/(reference|css\/\w+\.css|webhook-vectors\.json))$/);
+          expect(target, path).toMatch(
+            /^\/(llms\.txt|docs\/(reference|[\w-]+\.md|css\/\w+\.css|webhook-vectors\.json))$/,
+          );
         else if (anchor !== undefined) expect(known, `${path}: ${address}`).toContain(` id="${anchor}"`);
       }
     }

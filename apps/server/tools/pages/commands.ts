@@ -29,21 +29,14 @@ export function optionsOf(command: Command): Option[] {
   return help.visibleOptions(command).filter(({ long }) => long !== "--help");
 }
 
-/** Makes the list: each command with its arguments, options and defaults, and what `--help` says that it does. */
+/** Makes the list: each command with its arguments and required options, and what `--help` says that it does. */
 export async function commandsText(): Promise<string> {
   const rows = leavesOf(await programForPages()).map(({ words, command }) => {
-    const parts = [...command.registeredArguments.map(argumentText), ...optionTexts(optionsOf(command))];
+    const required = optionsOf(command).filter(({ mandatory }) => mandatory);
+    const parts = [...command.registeredArguments.map(argumentText), ...required.map(optionText)];
     return `- \`${[...words, ...parts].join(" ")}\`: ${command.description()}`;
   });
   return rows.join("\n");
-}
-
-/** The options of a command. Those that set one fact each, as `--name <value>` does, stand as one. */
-function optionTexts(options: readonly Option[]): string[] {
-  const [facts = [], others = []] = [true, false].map((wanted) =>
-    options.filter(({ flags }) => flags.endsWith(" <value>") === wanted),
-  );
-  return [...(facts.length > 2 ? ["[--<fact>=<value>…]"] : facts.map(optionText)), ...others.map(optionText)];
 }
 
 function argumentText(argument: Argument): string {
@@ -51,10 +44,6 @@ function argumentText(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** An option as `--help` shows it, with its default in place of the value's name. */
-function optionText(option: Option): string {
-  const shown: unknown = option.defaultValueDescription ?? option.defaultValue;
-  const hasDefault = typeof shown === "string" || typeof shown === "number";
-  const text = (hasDefault ? option.flags.replace(/<.*>/, String(shown)) : option.flags).replace(" ", "=");
-  return option.mandatory ? text : `[${text}]`;
+function optionText({ flags }: Option): string {
+  return flags.replace(" ", "=");
 }
