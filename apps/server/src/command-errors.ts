@@ -11,8 +11,9 @@ const commandErrors = {
     key: "There is no key {id}. `keys list` shows the keys.",
     partner: "There is no partner {id}. `partners list` shows the partners.",
     person: "Nobody signs in with the address {email}. Check its spelling; `console invite` invites somebody new.",
+    namedEndpoint: "Partner {partnerId} has no webhook endpoint {endpoint}. It has: {endpoints}.",
     removedEndpoint:
-      "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events creates it again.",
+      'The endpoint "{name}" of partner {partnerId} was removed{when}. `webhooks set` with --url and --events creates it again.',
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
     feedSource: "No source {id} with an address is followed. The page of feeds lists the sources.",
     setAside: "No background job of {id} fails. `set-aside list` shows those that fail.",
@@ -28,11 +29,14 @@ const commandErrors = {
     deliveriesLimit: "The limit must be from 1 to {limit}.",
     email: "The email must be one address, such as webhooks@example.com.",
     emptyRange: "The range is empty: it must begin before it ends.",
+    endpointName: "The name of an endpoint must be one line of 1 to {limit} characters.",
     emptyReplay: "The range is empty: it must begin before it ends, and before now.",
     keyOverlap: "The overlap must be between 0 h and {days} d.",
     newEndpoint: "A new endpoint needs a URL and at least one event: --url and --events.",
     noEvents: "Name at least one event. There are: {events}.",
     partnerNameMismatch: "This is not the name of partner {id}. Nothing was changed.",
+    severalEndpoints:
+      "Partner {partnerId} has several webhook endpoints: name one with --endpoint. It has: {endpoints}.",
     secretOverlap: "The overlap must be between 0 h and {days} d.",
     testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     tooManySecrets:
@@ -51,6 +55,8 @@ const commandErrors = {
     sandboxOfSandbox: "System {systemId} is a sandbox itself. Name the partner's own system.",
     noFrameAncestors:
       "No other site may show the dashboard in a frame. Set DASHBOARD_FRAME_ANCESTORS to the origin of your portal.",
+    endpointNameTaken: 'The partner has an endpoint "{name}" ({id}) already. Choose another name.',
+    tooManyEndpoints: "The partner has {limit} webhook endpoints, which is the most. Remove one first.",
     endpointPaused: "The endpoint of partner {partnerId} is paused: `webhooks resume` it first. Nothing was changed.",
     endpointPausedByOperator: "The operator has paused the endpoint: only the operator can resume or remove it.",
     endpointPausedProbe:
@@ -132,12 +138,14 @@ const pageMessages: {
     import: "There is no import {id}.",
     key: "There is no key {id}.",
     partner: "There is no partner {id}.",
-    removedEndpoint: "The webhook address was removed{when}. Set one with its events to make it anew.",
+    namedEndpoint: "There is no endpoint {endpoint}. There are: {endpoints}.",
+    removedEndpoint: 'The endpoint "{name}" was removed{when}. Set its address and events to make it anew.',
     replay: "There is no resend {id}.",
   },
   invalid_parameter: {
     emptyRange: "The time span is empty: since must lie before until.",
     newEndpoint: "A new webhook needs an address and at least one event.",
+    severalEndpoints: "There are several endpoints: name one as endpoint_id. There are: {endpoints}.",
     testDelivery: "Delivery {id} is a test: send another test instead.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate without an overlap.",

@@ -53,7 +53,7 @@ export type {
   ShownBytes,
 } from "./console/deliveries.ts";
 export type { EndpointSummary } from "./console/endpoints.ts";
-export type { EventDescription, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
+export type { EventDescription, NewWebhook, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type {

@@ -220,6 +220,7 @@ export const routes = {
     search: "GET /console/v1/systems/:system_id/search",
   },
   webhook: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/webhooks",
     show: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook",
     events: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook/events",
     pause: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/pause",
@@ -229,6 +230,7 @@ export const routes = {
     held: "GET /console/v1/systems/:system_id/partners/:partner_id/webhook/held",
     sendHeld: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/held/send",
     dropHeld: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/held/drop",
+    add: "POST /console/v1/systems/:system_id/partners/:partner_id/webhooks",
     set: "PATCH /console/v1/systems/:system_id/partners/:partner_id/webhook",
     probe: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/probe",
     test: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/test",
@@ -236,6 +238,7 @@ export const routes = {
     rotateSecret: "POST /console/v1/systems/:system_id/partners/:partner_id/webhook/secret/rotate",
   },
   endpoints: {
+    add: "POST /console/v1/systems/:system_id/endpoints/:partner_id/webhooks",
     set: "PATCH /console/v1/systems/:system_id/endpoints/:partner_id",
     probe: "POST /console/v1/systems/:system_id/endpoints/:partner_id/probe",
     test: "POST /console/v1/systems/:system_id/endpoints/:partner_id/test",

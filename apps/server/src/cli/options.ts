@@ -3,6 +3,7 @@ import { isPlainName, issueText } from "@bikeshare/contract/pure";
 import { Option } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { OPERATOR } from "../city/fleet/station.rules.ts";
+import { shellWord } from "../printable.ts";
 import { duration, integer } from "../runtime/startup/values.ts";
 
 /** A command was called with an unknown word or value; the message names it and the allowed ones. */
@@ -18,6 +19,14 @@ export function option<Flags extends string, Value>(flags: Flags, description: s
 
 /** `--partner`, which names an endpoint by its partner. */
 export const partnerOption = ["--partner <id>", "the partner whose endpoint it is"] as const;
+
+/** `--endpoint`, which may be left out where the partner has one. */
+export const endpointOption = ["--endpoint <id>", "its id or name, where the partner has several"] as const;
+
+/** Returns `--endpoint` of a suggested command, where the reader has named it, too. */
+export function endpointWords(endpoint: string | undefined): string {
+  return endpoint === undefined ? "" : ` --endpoint ${shellWord(endpoint)}`;
+}
 
 /** `--limit`: the maximum number of rows of a list. */
 export function limitOption(maximum: number, usual: number) {

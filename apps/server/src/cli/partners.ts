@@ -37,12 +37,12 @@ export function registerPartners(program: ParentCommand, cli: OpenCli): void {
     .action((id) => runOnSystem(cli(), (context) => suspend(context, id)));
   partners
     .command("resume")
-    .description("accept a suspended partner's keys again, and send to its endpoint, beginning with one probe")
+    .description("accept a suspended partner's keys again, and send to its endpoints, each beginning with one probe")
     .argument("<id>", "the partner's id")
     .action((id) => runOnSystem(cli(), (context) => resume(context, id)));
   partners
     .command("remove")
-    .description("remove a partner with its keys, its endpoint and its reservations; the logs stay")
+    .description("remove a partner with its keys, its endpoints and its reservations; the logs stay")
     .argument("<id>", "the partner's id")
     .option("--yes", "confirm: a removed partner cannot be restored")
     .action((id, { yes = false }) =>
@@ -161,14 +161,26 @@ async function sandbox(context: SystemContext, partnerId: string): Promise<Resul
 }
 
 async function resume(context: SystemContext, id: string): Promise<Result> {
-  const { partner, changed, endpoint } = await resumePartner(context, context.systemId, id);
-  const { probe, held, held_since } = endpoint ?? { probe: null, held: 0, held_since: null };
+  const { partner, changed, endpoints } = await resumePartner(context, context.systemId, id);
+  const resumed = endpoints.map(({ endpoint, probe, held, held_since }) => {
+    return { id: endpoint.id, name: endpoint.name, probe, held, held_since };
+  });
+  const [first] = resumed;
+  const isOne = resumed.length === 1;
   return {
-    object: { id, status: partnerStatus(partner), changed, probe, held, held_since },
+    object: {
+      ...{ id, status: partnerStatus(partner), changed, probe: first?.probe ?? null },
+      held: resumed.reduce((sum, { held }) => sum + held, 0),
+      held_since:
+        resumed.flatMap(({ held_since: at }) => at ?? []).toSorted((a, b) => Number(a) - Number(b))[0] ?? null,
+      endpoints: resumed,
+    },
     notes: [
       ...(changed ? ["Its keys are accepted again."] : ["The partner was not suspended."]),
-      ...(endpoint !== null && probe === null ? ["Its endpoint is active again; the next event is its probe."] : []),
-      ...heldNotes(context, id, held),
+      ...resumed.flatMap(({ name, id: endpointId, probe, held }) => [
+        ...(probe === null ? [`Its endpoint "${name}" is active again; the next event is its probe.`] : []),
+        ...heldNotes(context, id, held, isOne ? undefined : endpointId),
+      ]),
     ],
   };
 }
@@ -185,7 +197,7 @@ async function describeRemoval(context: SystemContext, id: string): Promise<stri
   const partner = await partnerWithId(context, context.systemId, id);
   if (partner === undefined) return commandError("not_found", "partner", { id }).message;
   return [
-    `This removes partner ${id} (${partner.name}) for good: it revokes every key, removes the endpoint with its secrets, and`,
+    `This removes partner ${id} (${partner.name}) for good: it revokes every key, removes the endpoints with their secrets, and`,
     "cancels active reservations. Nothing was changed. Add --yes to do it; `partners suspend` can be undone.",
   ].join("\n");
 }

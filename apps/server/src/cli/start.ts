@@ -135,15 +135,17 @@ async function connect(
   const cipher = createSecretCipher(webhookKeys);
   const mine = async () => {
     const all = await loadEndpoints({ db, cipher }, partner.systemId);
-    return all.find(({ partnerId }) => partnerId === partner.partnerId);
+    return all.filter(({ partnerId }) => partnerId === partner.partnerId);
   };
-  const before = await mine();
-  if (before !== undefined && !isSampleReceiver(before.url)) return;
-  await setEndpoint(
+  const endpoints = await mine();
+  const before = endpoints.find(({ url }) => isSampleReceiver(url));
+  if (before === undefined && endpoints.length > 0) return;
+  const made = await setEndpoint(
     { db, clock, ids, actor, cipher, rules: config.webhooks },
-    { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
+    { ...partner, endpointRef: before?.id, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
   );
-  const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];
+  const own = (await mine()).find(({ id }) => id === made.endpoint.id);
+  const secrets = own?.secrets.map(({ text }) => text) ?? [];
   receiver.expect(secrets, { onError: (error) => output.note(`webhook rejected: ${String(error)}`) });
 }
 

@@ -26,7 +26,16 @@ import {
 } from "../webhooks/log/resend.ts";
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
-import { limitOption, listOf, option, partnerOption, pastInstant, readValue } from "./options.ts";
+import {
+  endpointOption,
+  endpointWords,
+  limitOption,
+  listOf,
+  option,
+  partnerOption,
+  pastInstant,
+  readValue,
+} from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
 /** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
@@ -56,9 +65,10 @@ export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void 
     .command("retry-now")
     .description("retry all waiting deliveries of an endpoint now")
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option(...endpointOption)
+    .action(({ partner: partnerId, endpoint: endpointRef }) =>
       runOnSystem(cli(), async (context) => {
-        const retried = await retryEndpointNow(context, { systemId: context.systemId, partnerId });
+        const retried = await retryEndpointNow(context, { systemId: context.systemId, partnerId, endpointRef });
         return { object: { deliveries: retried }, facts: { "deliveries due now": retried } };
       }),
     );
@@ -86,13 +96,17 @@ function registerTest(webhooks: ParentCommand, cli: OpenCli): void {
     .command("test")
     .description("send one signed example of an event now, and show the request and the response")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .addOption(eventOption("the event (default: the endpoint's first)"))
-    .action(({ partner: partnerId, event }) =>
+    .action(({ partner: partnerId, endpoint: endpointRef, event }) =>
       runOnSystem(cli(), async (context) => {
         const { systemId } = context;
-        const id = await sendTestDelivery(context, { systemId, partnerId, event });
+        const id = await sendTestDelivery(context, { systemId, partnerId, endpointRef, event });
         const delivery = await finishedDelivery(context, systemId, id);
-        return { ...detailOf(delivery), failure: testFailure(context, partnerId, delivery) };
+        return {
+          ...detailOf(delivery),
+          failure: testFailure(context, `${partnerId}${endpointWords(endpointRef)}`, delivery),
+        };
       }),
     );
 }
@@ -129,8 +143,9 @@ const deliveryColumns: Columns<DeliveryView> = {
 function registerList(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("deliveries")
-    .description("list a partner's deliveries with explanations, newest first")
+    .description("list an endpoint's deliveries with explanations, newest first")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .addOption(
       new Option("--status <status>", "only this status").choices(["pending", "succeeded", "failed", "held"] as const),
     )
@@ -139,17 +154,21 @@ function registerList(webhooks: ParentCommand, cli: OpenCli): void {
     .option("--until <time>", UNTIL)
     .addOption(limitOption(MAX_DELIVERIES, 50))
     .option("--after <delivery id>", "only deliveries after this one, the last of the previous page")
-    .action(({ partner: partnerId, status, event, after, limit, ...range }) => {
+    .action(({ partner: partnerId, endpoint: endpointRef, status, event, after, limit, ...range }) => {
       return runOnSystem(cli(), async (context) => {
         const { systemId } = context;
         const filters = { status, event, ...readRange(context, range), after };
-        const page = await listDeliveries(context, { systemId, partnerId, ...filters, limit });
+        const page = await listDeliveries(context, { systemId, partnerId, endpointRef, ...filters, limit });
         const { deliveries, searchedTo } = page;
         const next = page.next?.id ?? null;
         const searched = searchedTo === null ? [] : [`Searched back to ${searchedTo.toISOString()}.`];
         return {
           object: { deliveries, next },
-          table: table(deliveries, deliveryColumns, emptyText(context, partnerId, filters)),
+          table: table(
+            deliveries,
+            deliveryColumns,
+            emptyText(context, `${partnerId}${endpointWords(endpointRef)}`, filters),
+          ),
           notes: next === null ? [] : [...searched, `More: --after ${next}`],
         };
       });
@@ -184,16 +203,17 @@ function registerReplay(webhooks: ParentCommand, cli: OpenCli): void {
     .command("replay")
     .description("send a range of deliveries again, after current events")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .requiredOption("--since <time>", SINCE)
     .option("--until <time>", `${UNTIL} (default: now)`)
     .addOption(option("--status <a,b>", states, listOf(oneOf(replayableStates))))
     .option("--dry-run", "only count them")
-    .action(({ partner: partnerId, status: statuses, dryRun = false, ...given }) => {
+    .action(({ partner: partnerId, endpoint: endpointRef, status: statuses, dryRun = false, ...given }) => {
       return runOnSystem(cli(), async (context) => {
         const { systemId } = context;
         const since = readValue("--since", given.since, pastInstant(context.clock()));
         const range = { ...readRange(context, given), since, statuses };
-        const made = await createReplay(context, { systemId, partnerId, ...range, dryRun });
+        const made = await createReplay(context, { systemId, partnerId, endpointRef, ...range, dryRun });
         const isWaiting = made.id !== null && made.endpoint_status !== "active";
         return { object: { ...made, dry_run: dryRun }, notes: isWaiting ? [WAITS] : [] };
       });
@@ -217,6 +237,7 @@ function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
     .command("resend")
     .description("send all deliveries again that match every filter, after current events")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .addOption(option("--status <status>", `only this status: ${statuses.join(", ")}`, oneOf(statuses)))
     .addOption(eventOption("only this event"))
     .addOption(option("--code <code>", "only this latest HTTP status, such as 503 or 5xx", codeFrom))
@@ -225,15 +246,17 @@ function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
     .option("--since <time>", SINCE)
     .option("--until <time>", UNTIL)
     .option("--dry-run", "only count them")
-    .action(({ partner: partnerId, since, until, resource: resourceId, dryRun = false, ...given }) => {
-      return runOnSystem(cli(), async (context) => {
-        const choice = { filter: { ...given, ...readRange(context, { since, until }), resourceId } };
-        const scope = { systemId: context.systemId, partnerId };
-        if (dryRun) return { object: { id: null, total: await countResend(context, scope, choice), dry_run: true } };
-        const { id, total, status } = await startResend(context, scope, choice);
-        return { object: { id, total, dry_run: false }, notes: status === "waiting" ? [WAITS] : [] };
-      });
-    });
+    .action(
+      ({ partner: partnerId, endpoint: endpointRef, since, until, resource: resourceId, dryRun = false, ...given }) => {
+        return runOnSystem(cli(), async (context) => {
+          const choice = { filter: { ...given, ...readRange(context, { since, until }), resourceId } };
+          const scope = { systemId: context.systemId, partnerId, endpointRef };
+          if (dryRun) return { object: { id: null, total: await countResend(context, scope, choice), dry_run: true } };
+          const { id, total, status } = await startResend(context, scope, choice);
+          return { object: { id, total, dry_run: false }, notes: status === "waiting" ? [WAITS] : [] };
+        });
+      },
+    );
 }
 
 function codeFrom(text: string) {
@@ -245,10 +268,11 @@ function codeFrom(text: string) {
 /** Returns a delivery with its attempts, exchange by exchange. */
 function detailOf(delivery: DeliveryDetail): Result {
   const { exchanges, ...about } = delivery;
-  const { id, event, partner_id: partner, created_at: created, status, explanation } = delivery;
+  const { id, event, partner_id: partner, endpoint_name: endpoint } = delivery;
+  const { created_at: created, status, explanation } = delivery;
   return {
     object: { ...about, attempts: exchanges, attempts_made: about.attempts },
-    facts: { delivery: id, event, partner, created, status, explanation },
+    facts: { delivery: id, event, partner, endpoint, created, status, explanation },
     text: exchanges.map(exchangeText).join("\n\n"),
   };
 }

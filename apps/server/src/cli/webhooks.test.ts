@@ -105,7 +105,32 @@ describe("webhooks set", () => {
     await refused("--url", "https://10.0.0.1/", "--events", "ride.started").toThrow(/WEBHOOK_ALLOW_NETWORKS/);
     await refused("--url", "https://partner.example/", "--events", "rides").toThrow(/There is no event "rides"/);
     await refused("--url", "https://partner.example/").toThrow(/needs a URL and at least one event/);
-    await refused().toThrow(/Give at least one of --url/);
+    await refused().toThrow(/Give at least one of --name, --url/);
+  });
+});
+
+describe("webhooks add", () => {
+  it("gives a partner several endpoints, which every command tells apart by id or name", async () => {
+    const first = await make();
+    const more = ["--url", "https://staging.example/hooks", "--events", "ride.started"];
+    const added = await text("add", "--partner", partner, "--name", "Staging area", ...more);
+    expect(added).toMatch(/webhooks test --partner \S+ --endpoint endpoint_\w+` sends an example/);
+    await expect(text("pause", "--partner", partner)).rejects.toThrow(
+      new RegExp(`name one with --endpoint. It has: "Main" \\(${first.id}\\), "Staging area" \\(endpoint_`),
+    );
+    expect(await text("pause", "--partner", partner, "--endpoint", "staging AREA")).toContain(
+      `webhooks resume --partner ${partner} --endpoint 'staging AREA'\` sends again`,
+    );
+    expect(await json("show", "--partner", partner, "--endpoint", first.id)).toMatchObject({ status: "active" });
+    expect(await json("list", "--partner", partner)).toMatchObject({
+      endpoints: [
+        { id: first.id, name: "Main", status: "active" },
+        { name: "Staging area", status: "paused" },
+      ],
+    });
+    expect(await json("list", "--partner", "partner_none")).toMatchObject({ endpoints: [] });
+    const renamed = await json("set", "--partner", partner, "--endpoint", "staging area", "--name", "Staging");
+    expect(renamed).toMatchObject({ name: "Staging", outcome: "changed", secret: null });
   });
 });
 
@@ -234,6 +259,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
         `delivery     ${delivery}`,
         "event        ride.started",
         `partner      ${partner}`,
+        "endpoint     Main",
         "created      2026-06-01T12:00:00.000Z",
         "status       pending",
         "explanation  queued: attempt 2 of 14 due at 2026-06-01T12:00:05.001Z; the latest attempt: answered 500",

@@ -7,13 +7,21 @@ import { readSecrets } from "../runtime/startup/service-secrets.ts";
 import { integer, oneOf } from "../runtime/startup/values.ts";
 import { secretsPath } from "../storage/secrets/secrets.ts";
 import {
+  type EndpointScope,
+  MAX_ENDPOINTS,
   MAX_OVERLAP_DAYS,
   offeredEvents,
-  type PartnerScope,
   type SecretContext,
 } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import {
+  addEndpoint,
+  pauseEndpoint,
+  removeEndpoint,
+  resumeEndpoint,
+  type SetEndpoint,
+  setEndpoint,
+} from "../webhooks/endpoints/endpoint-settings.ts";
 import {
   type EndpointOverview,
   type EndpointView,
@@ -25,21 +33,32 @@ import { dropHeld, type HeldDeliveries, sendHeld, showHeld } from "../webhooks/e
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { AddressRules } from "../webhooks/rules/receiver-url.ts";
 import { type CliContext, type OpenCli, type ParentCommand, runOnSystem, type SystemContext } from "./context.ts";
-import { listOf, option, overlapOption, partnerOption, UsageError } from "./options.ts";
+import {
+  endpointOption,
+  endpointWords,
+  listOf,
+  option,
+  overlapOption,
+  partnerOption,
+  plainName,
+  UsageError,
+} from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 import { addressOfStart, rulesForTrying } from "./start.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
 
-/** `webhooks`: a partner's endpoint; its deliveries are in webhook-deliveries.ts. */
+/** `webhooks`: partners' endpoints; their deliveries are in webhook-deliveries.ts. */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
+  registerAdd(webhooks, cli);
   registerSet(webhooks, cli);
   webhooks
     .command("list")
-    .description("list every partner's endpoint and its status")
-    .action(() =>
+    .description("list every partner's endpoints and their status")
+    .option("--partner <id>", "only this partner's")
+    .action(({ partner: partnerId }) =>
       runOnSystem(cli(), async (context) => {
-        const overview = await listEndpointsWithStatus(context, context.systemId);
+        const overview = await listEndpointsWithStatus(context, context.systemId, { partnerId });
         return {
           object: overview,
           table: table(overview.endpoints, endpointColumns, "No partner has an endpoint. `webhooks set` creates one."),
@@ -51,9 +70,14 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
     .command("show")
     .description("show an endpoint and its status, without its secrets")
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option(...endpointOption)
+    .action(({ partner: partnerId, endpoint: endpointRef }) =>
       runOnSystem(cli(), async (context) =>
-        showView(context, await showEndpoint(context, { systemId: context.systemId, partnerId })),
+        showView(
+          context,
+          await showEndpoint(context, { systemId: context.systemId, partnerId, endpointRef }),
+          endpointRef,
+        ),
       ),
     );
   registerPauseAndResume(webhooks, cli);
@@ -63,55 +87,79 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   registerDeliveries(webhooks, cli);
 }
 
+const NAME = "what the partner calls it, such as staging";
+const URL_OPTION = ["--url <URL>", "the https URL that receives events by POST"] as const;
+const EMAIL = ["--email <address>", "mail address to notify when deliveries fail"] as const;
+const EVENTS = `events to send: ${offeredEvents.join(", ")}`;
+const SCHEMES = "service, or both: Standard Webhooks headers beside Service-Signature";
+
+function registerAdd(webhooks: ParentCommand, cli: OpenCli): void {
+  webhooks
+    .command("add")
+    .description(`add an endpoint to a partner's, which may have ${MAX_ENDPOINTS}`)
+    .requiredOption(...partnerOption)
+    .addOption(option("--name <name>", NAME, plainName).makeOptionMandatory())
+    .requiredOption(...URL_OPTION)
+    .addOption(option("--events <a,b>", EVENTS, listOf(String)).makeOptionMandatory())
+    .option(...EMAIL)
+    .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
+    .action(({ partner: partnerId, ...settings }) =>
+      runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
+        const rules = await addressRules(context.config);
+        const made = await addEndpoint({ ...context, rules }, { systemId: context.systemId, partnerId, ...settings });
+        return setResult(context, made, ` --endpoint ${made.endpoint.id}`);
+      }),
+    );
+}
+
 function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
-  const schemes = "service, or both: Standard Webhooks headers beside Service-Signature";
   webhooks
     .command("set")
-    .description("create a partner's endpoint or change it; settings that you leave out stay")
+    .description("create a partner's first endpoint or change one; settings that you leave out stay")
     .requiredOption(...partnerOption)
-    .option("--url <URL>", "the https URL that receives events by POST")
-    .addOption(option("--events <a,b>", `events to send: ${offeredEvents.join(", ")}`, listOf(String)))
-    .option("--email <address>", "mail address to notify when deliveries fail")
+    .option(...endpointOption)
+    .addOption(option("--name <name>", NAME, plainName))
+    .option(...URL_OPTION)
+    .addOption(option("--events <a,b>", EVENTS, listOf(String)))
+    .option(...EMAIL)
     .option("--no-email", "notify nobody")
-    .addOption(option("--signature <scheme>", schemes, signatureFrom))
-    .action(({ partner: partnerId, url, events, signature, ...given }) => {
-      const email = given.email === false ? null : given.email;
-      if (url === undefined && events === undefined && email === undefined && signature === undefined) {
-        throw new UsageError("Give at least one of --url, --events, --email, --no-email and --signature.");
+    .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
+    .action(({ partner: partnerId, endpoint: endpointRef, email: givenEmail, ...given }) => {
+      const email = givenEmail === false ? null : givenEmail;
+      const settings = { ...given, email };
+      if (Object.values(settings).every((value) => value === undefined)) {
+        throw new UsageError("Give at least one of --name, --url, --events, --email, --no-email and --signature.");
       }
       return runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
-        const { systemId } = context;
         const rules = await addressRules(context.config);
-        const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email, signature });
-        const { endpoint, outcome, secret, old_secrets_end_at } = made;
-        const unreadable = await unreadableEvents(context, { systemId, partnerId }, endpoint.events);
-        return {
-          object: {
-            id: endpoint.id,
-            partner_id: partnerId,
-            url: endpoint.url,
-            events: endpoint.events,
-            unreadable_events: unreadable,
-            email: endpoint.email,
-            signature: endpoint.signature,
-            secret,
-            old_secrets_end_at,
-            status: endpoint.status,
-            outcome,
-          },
-          notes: setNotes(context, made, unreadable),
-        };
+        const scope = { systemId: context.systemId, partnerId, endpointRef };
+        const made = await setEndpoint({ ...context, rules }, { ...scope, ...settings });
+        return setResult(context, made, endpointWords(endpointRef));
       });
     });
 }
 
+async function setResult(context: SystemContext, made: SetEndpoint, which: string): Promise<Result> {
+  const { id, partner_id: partnerId, name, url, events, email, signature, status } = made.endpoint;
+  const { outcome, secret, old_secrets_end_at } = made;
+  const unreadable = await unreadableEvents(context, { systemId: context.systemId, partnerId }, events);
+  return {
+    object: {
+      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, email, signature },
+      ...{ secret, old_secrets_end_at, status, outcome },
+    },
+    notes: setNotes(context, made, unreadable, which),
+  };
+}
+
 function setNotes(
   { systemOption }: SystemContext,
-  { endpoint, outcome, secret, old_secrets_end_at: oldSecretsEndAt }: Awaited<ReturnType<typeof setEndpoint>>,
+  { endpoint, outcome, secret, old_secrets_end_at: oldSecretsEndAt }: SetEndpoint,
   unreadable: readonly string[],
+  which: string,
 ): string[] {
   const program = `bikeshare ${systemOption}`;
-  const command = (verb: string) => `\`${program}webhooks ${verb} --partner ${endpoint.partner_id}\``;
+  const command = (verb: string) => `\`${program}webhooks ${verb} --partner ${endpoint.partner_id}${which}\``;
   return [
     secret === null ? "The secret is unchanged." : SHOWN_ONCE,
     ...(oldSecretsEndAt === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
@@ -136,15 +184,17 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
     .command("pause")
     .description(`hold events from now on, for up to ${EVENT_RETENTION_DAYS} days`)
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option(...endpointOption)
+    .action(({ partner: partnerId, endpoint: endpointRef }) =>
       runOnSystem(cli(), async (context) => {
         const { systemId } = context;
-        const { endpoint, changed } = await pauseEndpoint(context, { systemId, partnerId, reason: "operator" });
-        const { id, status, pause_reason, paused_at } = endpoint;
+        const paused = await pauseEndpoint(context, { systemId, partnerId, endpointRef, reason: "operator" });
+        const { changed } = paused;
+        const { id, status, pause_reason, paused_at } = paused.endpoint;
         return {
           object: { id, status, pause_reason, paused_at, changed },
           notes: [
-            `Events are held for up to ${EVENT_RETENTION_DAYS} days; \`bikeshare ${context.systemOption}webhooks resume --partner ${partnerId}\` sends again.`,
+            `Events are held for up to ${EVENT_RETENTION_DAYS} days; \`bikeshare ${context.systemOption}webhooks resume --partner ${partnerId}${endpointWords(endpointRef)}\` sends again.`,
           ],
         };
       }),
@@ -153,18 +203,20 @@ function registerPauseAndResume(webhooks: ParentCommand, cli: OpenCli): void {
     .command("resume")
     .description("send to a paused endpoint again, beginning with one probe")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .option("--send-held", "send held deliveries too, once the probe has succeeded")
-    .action(({ partner: partnerId, sendHeld: sendsHeld = false }) =>
+    .action(({ partner: partnerId, endpoint: endpointRef, sendHeld: sendsHeld = false }) =>
       runOnSystem(cli(), async (context) => {
         const { systemId } = context;
-        const resumed = await resumeEndpoint(context, { systemId, partnerId, sendsHeld });
-        const { endpoint, changed, probe, sent, held, held_since } = resumed;
+        const resumed = await resumeEndpoint(context, { systemId, partnerId, endpointRef, sendsHeld });
+        const { changed, probe, sent, held, held_since } = resumed;
+        const { id, status } = resumed.endpoint;
         return {
-          object: { id: endpoint.id, status: endpoint.status, changed, probe, sent, held, held_since },
+          object: { id, status, changed, probe, sent, held, held_since },
           notes: [
             ...(changed && probe === null ? ["The next event is the probe."] : []),
             ...(sent === 0 ? [] : [`${sent} held deliveries are sent once the endpoint is active.`]),
-            ...heldNotes(context, partnerId, held),
+            ...heldNotes(context, partnerId, held, endpointRef),
           ],
         };
       }),
@@ -176,14 +228,15 @@ function registerRotate(webhooks: ParentCommand, cli: OpenCli): void {
     .command("rotate")
     .description("create a new secret; old ones sign beside it during the overlap")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .addOption(overlapOption("how long both sign", MAX_OVERLAP_DAYS))
     .option("--lost-secrets", "end the old secrets now, because the secrets file that encrypted them is lost")
-    .action(({ partner: partnerId, overlap, lostSecrets: lost = false }) =>
+    .action(({ partner: partnerId, endpoint: endpointRef, overlap, lostSecrets: lost = false }) =>
       runWithSecrets(cli(), { mayBeNew: lost }, async (context) => {
         const { systemId } = context;
-        const rotated = await rotateSecret(context, { systemId, partnerId, overlap, lost });
-        const { endpoint, secret, old_secrets_end_at } = rotated;
-        return { object: { id: endpoint.id, secret, old_secrets_end_at }, notes: [SHOWN_ONCE] };
+        const rotated = await rotateSecret(context, { systemId, partnerId, endpointRef, overlap, lost });
+        const { secret, old_secrets_end_at } = rotated;
+        return { object: { id: rotated.endpoint.id, secret, old_secrets_end_at }, notes: [SHOWN_ONCE] };
       }),
     );
 }
@@ -195,13 +248,15 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
     .command("remove")
     .description("remove an endpoint and destroy its secrets; its log stays")
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option(...endpointOption)
+    .action(({ partner: partnerId, endpoint: endpointRef }) =>
       runOnSystem(cli(), async (context) => {
-        const { endpoint, changed, unsent } = await removeEndpoint(context, { systemId: context.systemId, partnerId });
-        const { id, status, pause_reason, paused_at } = endpoint;
+        const removed = await removeEndpoint(context, { systemId: context.systemId, partnerId, endpointRef });
+        const { changed, unsent } = removed;
+        const { id, status, pause_reason, paused_at } = removed.endpoint;
         const unsentNotes = [
           `${unsent} deliveries were not sent. To send them, create the endpoint again by \`webhooks set\` with --url and --events, then:`,
-          `  bikeshare ${context.systemOption}webhooks replay --partner ${partnerId} --since ${EVENT_RETENTION_DAYS}d --status held`,
+          `  bikeshare ${context.systemOption}webhooks replay --partner ${partnerId}${endpointWords(endpointRef)} --since ${EVENT_RETENTION_DAYS}d --status held`,
         ];
         return {
           object: { id, status, pause_reason, paused_at, changed, unsent },
@@ -241,15 +296,17 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
     .command("send-held")
     .description("send held deliveries, after current events, once the endpoint is active")
     .requiredOption(...partnerOption)
-    .action(({ partner: partnerId }) =>
+    .option(...endpointOption)
+    .action(({ partner: partnerId, endpoint: endpointRef }) =>
       runOnSystem(cli(), async (context) => ({
-        object: { sent: await sendHeld(context, { systemId: context.systemId, partnerId }) },
+        object: { sent: await sendHeld(context, { systemId: context.systemId, partnerId, endpointRef }) },
       })),
     );
   webhooks
     .command("drop-held")
     .description("drop held deliveries; each can be sent again while the log keeps it")
     .requiredOption(...partnerOption)
+    .option(...endpointOption)
     .addOption(
       option(
         "--count <n>",
@@ -257,9 +314,9 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
         integer(1, Number.MAX_SAFE_INTEGER),
       ),
     )
-    .action(({ partner: partnerId, count }) =>
+    .action(({ partner: partnerId, endpoint: endpointRef, count }) =>
       runOnSystem(cli(), async (context) => {
-        const scope = { systemId: context.systemId, partnerId };
+        const scope = { systemId: context.systemId, partnerId, endpointRef };
         const { total, until } = await showHeld(context, scope);
         const dropped = count === undefined ? 0 : await dropAll(context, scope, { total: count, until });
         const isAsked = count === undefined && total > 0;
@@ -267,7 +324,7 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
           object: { dropped, held: total - dropped },
           notes: isAsked
             ? [
-                `To drop them: bikeshare ${context.systemOption}webhooks drop-held --partner ${partnerId} --count ${total}`,
+                `To drop them: bikeshare ${context.systemOption}webhooks drop-held --partner ${partnerId}${endpointWords(endpointRef)} --count ${total}`,
               ]
             : [],
         };
@@ -276,7 +333,7 @@ function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
 }
 
 /** Drops the counted deliveries, batch by batch. */
-async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDeliveries): Promise<number> {
+async function dropAll(context: ActorContext, scope: EndpointScope, seen: HeldDeliveries): Promise<number> {
   let dropped = 0;
   for (let total = seen.total; total > 0;) {
     const batch = await dropHeld(context, scope, { ...seen, total, isContinued: dropped > 0 });
@@ -289,6 +346,7 @@ async function dropAll(context: ActorContext, scope: PartnerScope, seen: HeldDel
 const endpointColumns: Columns<EndpointOverview["endpoints"][number]> = {
   partner: "partner_id",
   name: "partner_name",
+  endpoint: "name",
   url: "url",
   status: "status_text",
   "failing since": "failing_since",
@@ -296,12 +354,13 @@ const endpointColumns: Columns<EndpointOverview["endpoints"][number]> = {
   held: "held",
 };
 
-function showView(context: SystemContext, view: EndpointView): Result {
+function showView(context: SystemContext, view: EndpointView, endpointRef: string | undefined): Result {
   const secrets = view.secrets.map(({ expires_at: end }) => (end === null ? "current" : `until ${end.toISOString()}`));
   return {
     object: view,
     facts: {
       endpoint: view.id,
+      name: view.name,
       url: view.url,
       events: view.events,
       email: view.email,
@@ -319,7 +378,7 @@ function showView(context: SystemContext, view: EndpointView): Result {
     table: view.replays.length === 0 ? undefined : table(view.replays, replayColumns, ""),
     notes: [
       ...unreadableNotes(view.unreadable_events),
-      ...(view.url === null || view.is_replaying ? [] : heldNotes(context, view.partner_id, view.held)),
+      ...(view.url === null || view.is_replaying ? [] : heldNotes(context, view.partner_id, view.held, endpointRef)),
     ],
   };
 }
@@ -343,12 +402,14 @@ export function heldNotes(
   { systemOption }: Pick<SystemContext, "systemOption">,
   partner: string,
   held: number,
+  endpointRef?: string,
 ): string[] {
   if (held === 0) return [];
+  const which = `--partner ${partner}${endpointWords(endpointRef)}`;
   return [
     `${held} deliveries are held until you send or drop them:`,
-    `  bikeshare ${systemOption}webhooks send-held --partner ${partner}   sends them once the endpoint is active`,
-    `  bikeshare ${systemOption}webhooks drop-held --partner ${partner}   drops them`,
+    `  bikeshare ${systemOption}webhooks send-held ${which}   sends them once the endpoint is active`,
+    `  bikeshare ${systemOption}webhooks drop-held ${which}   drops them`,
   ];
 }
 

@@ -4,7 +4,7 @@ import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
-import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
+import type { EndpointScope, PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
 import { curlOf, deliveriesCsv, signedCurlOf } from "../webhooks/log/delivery-texts.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
@@ -29,9 +29,10 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Consol
   const reading: ReadContext = { db, clock, hints: pageHints };
   const searching = (request: LongRequest): ReadContext => ({ ...reading, db: long.databaseFor(request) });
   return {
-    list: async ({ query: { limit, cursor, ...filters }, request }) => {
-      const scope = scopeOf(request);
-      const selection = cursorScope(scope.systemId, "console.deliveries", { ...filters, partner_id: scope.partnerId });
+    list: async ({ query: { limit, cursor, endpoint_id: endpointRef, ...filters }, request }) => {
+      const scope = { ...scopeOf(request), endpointRef };
+      const selected = { ...filters, partner_id: scope.partnerId, endpoint_id: endpointRef };
+      const selection = cursorScope(scope.systemId, "console.deliveries", selected);
       const position = cursorPosition(context.cursorCipher, selection, deliveryPosition);
       const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
       const after = page.kind === "cursor" ? page.after : undefined;
@@ -54,8 +55,21 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Consol
       const scope = scopeOf(request);
       const search = searching(request);
       const detail = await showDelivery(search, scope, id);
-      return { status: 200, body: deliveryDetailJson(detail, await findFailingBeside(search, scope, detail)) };
+      const beside = await findFailingBeside(search, scope.systemId, detail);
+      return { status: 200, body: deliveryDetailJson(detail, beside) };
     },
+    ...copyRoutes(context, reading),
+    ...exportRoute(searching),
+    ...overTimeRoute(context, searching),
+  };
+}
+
+/** Routes that send one delivery again, or give it as a command to send. */
+function copyRoutes(
+  context: ConsoleContext,
+  reading: ReadContext,
+): Pick<ConsoleRoutes["deliveries"], "resend" | "curl" | "signedCurl"> {
+  return {
     resend: async ({ params: { delivery_id: id }, request }) => ({
       status: 200,
       body: await redeliver({ ...context, actor: partnerCaller(request).actor }, scopeOf(request), id),
@@ -69,8 +83,6 @@ export function deliveryRoutes(context: ConsoleContext, long: LongReads): Consol
       const input = { ...scopeOf(request), deliveryId, to, attempt };
       return { status: 200, body: { command: await signedCurlOf(signing, input) } };
     },
-    ...exportRoute(searching),
-    ...overTimeRoute(context, searching),
   };
 }
 
@@ -79,8 +91,8 @@ function overTimeRoute(
   searching: (request: LongRequest) => ReadContext,
 ): Pick<ConsoleRoutes["deliveries"], "overTime"> {
   return {
-    overTime: async ({ query, request }) => {
-      const scope = scopeOf(request);
+    overTime: async ({ query: { endpoint_id: endpointRef, ...query }, request }) => {
+      const scope = { ...scopeOf(request), endpointRef };
       const { timeZone, bounds } = await stepBounds(context, scope.systemId, query);
       const found = await deliveriesOverTime(searching(request), scope, bounds);
       return { status: 200, body: { time_zone: timeZone, ...found } };
@@ -95,7 +107,7 @@ function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Con
     export: async ({ query, request, reply }) => {
       const scope = scopeOf(request);
       const csv: unknown = await exports.begin(scope, async () => {
-        const input = { ...scope, ...filterOf(query) };
+        const input = { ...scope, endpointRef: query.endpoint_id, ...filterOf(query) };
         // Before the answer begins: afterwards an error could no longer be told.
         await listDeliveries(searching(request), { ...input, limit: 1 });
         return deliveriesCsv(searching(request), input);
@@ -151,6 +163,7 @@ function createExports(): Exports {
 
 interface ResendCall {
   readonly params: { readonly partner_id: string; readonly resend_id?: string };
+  readonly query: { readonly endpoint_id?: string | undefined };
   readonly request: LongRequest;
 }
 
@@ -161,22 +174,22 @@ interface ChoosingCall extends ResendCall {
 /** The person who sends deliveries again, and the deliveries' owner. */
 interface Resender {
   readonly actor: string;
-  readonly scope: PartnerScope;
+  readonly scope: EndpointScope;
 }
 
 /** A partner's deliveries sent again by its admins, many at once. */
 export function resendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["resends"] {
-  return routesFor(context, long, ({ request }) => {
+  return routesFor(context, long, ({ request, query }) => {
     const { actor, systemId, partnerId } = partnerCaller(request);
-    return { actor, scope: { systemId, partnerId } };
+    return { actor, scope: { systemId, partnerId, endpointRef: query.endpoint_id } };
   });
 }
 
 /** Routes with which the operator's admins resend a partner's deliveries in bulk. */
 export function systemResendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemResends"] {
-  return routesFor(context, long, ({ request, params }) => {
+  return routesFor(context, long, ({ request, params, query }) => {
     const { actor, systemId } = consoleCaller(request);
-    return { actor, scope: { systemId, partnerId: params.partner_id } };
+    return { actor, scope: { systemId, partnerId: params.partner_id, endpointRef: query.endpoint_id } };
   });
 }
 

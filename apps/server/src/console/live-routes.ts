@@ -17,10 +17,10 @@ const HEARTBEAT_INTERVAL_MS = 15_000;
 /** Changes as they happen. */
 export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] {
   return {
-    partner: async ({ request, reply }) => {
+    partner: async ({ query, request, reply }) => {
       const { systemId, partnerId, person } = partnerCaller(request);
       const found = consoleSession(request);
-      const endpoint = await requireEndpointOrRemoved(db, { systemId, partnerId });
+      const endpoint = await requireEndpointOrRemoved(db, { systemId, partnerId, endpointRef: query.endpoint_id });
       const stream = openEventStream(reply as unknown as FastifyReply);
       const lastId = request.headers["last-event-id"];
       const viewer = { ...stream, personId: person.id };

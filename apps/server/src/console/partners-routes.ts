@@ -55,9 +55,10 @@ function statusRoutes(context: ConsoleContext): Pick<Routes["partners"], "suspen
     },
     resume: async ({ params: { partner_id: id }, request }) => {
       const { systemId, actor } = consoleCaller(request);
-      const { endpoint } = await resumePartner({ ...context, actor }, systemId, id);
+      const { endpoints } = await resumePartner({ ...context, actor }, systemId, id);
       const partner = await read(context, request, id);
-      return { status: 200, body: { partner, probe: endpoint?.probe ?? null, held: endpoint?.held ?? 0 } };
+      const probes = endpoints.flatMap(({ probe }) => probe ?? []);
+      return { status: 200, body: { partner, probes, held: endpoints.reduce((sum, { held }) => sum + held, 0) } };
     },
     remove: async ({ params: { partner_id: id }, body, request }) => {
       const { systemId, actor } = consoleCaller(request);

@@ -141,3 +141,32 @@ it("test deliveries and probes share a budget of 6 a minute for one person, whic
   harness.clock.advance(60_000);
   expect((await answer(admin, "POST", pathOf("/test"), {}))[0]).toBe(200);
 });
+
+describe("of several webhooks", () => {
+  const add = (who: SignedIn, body: object) =>
+    answer(who, "POST", `/console/v1/systems/${harness.systemId}/partners/${partnerId}/webhooks`, body);
+  const more = { ...settings, name: "Staging", url: "https://staging.example/hooks" };
+
+  it("each is added, and each moved to another origin, only by an admin who has confirmed who they are", async () => {
+    expect((await set(admin, settings))[0]).toBe(200);
+    expect((await add(admin, more))[0]).toBe(200);
+    later();
+    expect(await add(admin, { ...more, name: "Third" })).toMatchObject(unconfirmed);
+    expect(await add(frame, { ...more, name: "Third" })).toMatchObject(inFrame);
+    const list = `/console/v1/systems/${harness.systemId}/partners/${partnerId}/webhooks`;
+    const { data } = consoleContract.webhook.list.responses[200].parse((await answer(admin, "GET", list))[1]);
+    expect(data.map(({ name }) => name)).toEqual(["Main", "Staging"]);
+    for (const { id, url } of data) {
+      const path = `${pathOf()}?endpoint_id=${id}`;
+      // The origin of the other one is another origin all the same.
+      const other = data.find((each) => each.id !== id)?.url;
+      expect(await answer(admin, "PATCH", path, { url: other })).toMatchObject(unconfirmed);
+      expect(await answer(frame, "PATCH", path, { url: other })).toMatchObject(inFrame);
+      expect((await answer(admin, "PATCH", path, { url: `${url}/deeper` }))[0]).toBe(200);
+    }
+    expect(await answer(admin, "GET", pathOf())).toMatchObject([
+      400,
+      { error: "invalid_parameter", message: expect.stringContaining('There are: "Main" (') as string },
+    ]);
+  });
+});

@@ -1,11 +1,12 @@
-import type { EventDescription, Probe, WebhookSettings } from "@bikeshare/contract/console";
+import type { EventDescription, NewWebhook, Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { z } from "zod";
 import { dateOf } from "../iso-instant.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
-import type { PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
+import type { EndpointScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import {
+  addEndpoint,
   pauseEndpoint,
   removeEndpoint,
   resumeEndpoint,
@@ -15,8 +16,9 @@ import {
 } from "../webhooks/endpoints/endpoint-settings.ts";
 import {
   findShownEndpoint,
+  findShownEndpoints,
   listShownEndpoints,
-  logBytesByPartner,
+  logBytesByEndpoint,
   requireReadableEvents,
 } from "../webhooks/endpoints/endpoint-view.ts";
 import { dropHeld, sendHeld, showHeld } from "../webhooks/endpoints/held.ts";
@@ -28,10 +30,14 @@ import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requ
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
-/** A partner's webhook: its address, events and secret, and how it does. */
+/** A partner's webhooks: their addresses, events and secrets, and how they do. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
   return {
     ...webhookChanges(context, ownCaller),
+    list: async (call) => {
+      const data = await long.hold(call.request, () => findShownEndpoints(context, ownPartner(call).scope));
+      return { status: 200, body: { data } };
+    },
     show: async (call) => {
       const view = await long.hold(call.request, () => findShownEndpoint(context, ownCaller(call).scope));
       return { status: 200, body: { webhook: view ?? null } };
@@ -49,6 +55,12 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
       const made = await setWebhook({ ...context, requireConfirmation }, ownCaller(call), call.body);
       return { status: 200, body: settingsJson(made) };
     },
+    add: async (call) => {
+      const caller = ownPartner(call);
+      await requireReadableEvents(context, { ...caller.scope, isNew: true }, call.body.events ?? []);
+      const made = await addWebhook(context, caller, call.body);
+      return { status: 200, body: settingsJson(made) };
+    },
     showSecret: async (call) => {
       const { actor, scope } = ownCaller(call);
       return { status: 200, body: await showSecret({ ...context, actor, cipher: context.webhookCipher }, scope) };
@@ -56,8 +68,18 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
   };
 }
 
-/** Returns the webhook's partner, and the person who changes it. */
-function ownCaller({ request }: { readonly request: ConsoleRequest }): WebhookCaller {
+interface OwnCall {
+  readonly request: ConsoleRequest;
+  readonly query: OfWebhook;
+}
+
+/** Returns the partner's webhook that a call names, and the person who changes it. */
+function ownCaller({ request, query }: OwnCall): WebhookCaller {
+  const { scope, ...who } = ownPartner({ request });
+  return { ...who, scope: { ...scope, endpointRef: query.endpoint_id } };
+}
+
+function ownPartner({ request }: Pick<OwnCall, "request">): WebhookCaller {
   const { person, actor, systemId, partnerId } = partnerCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
 }
@@ -125,12 +147,17 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
 interface WebhookCaller {
   readonly personId: string;
   readonly actor: string;
-  readonly scope: PartnerScope;
+  readonly scope: EndpointScope;
   /** A webhook that the operator has paused can be resumed or removed by the operator only. */
   readonly by: "partner" | "operator";
 }
 
 type DeliveryName = Parameters<ConsoleContext["addressProber"]["probe"]>[1]["event"];
+/** Names one of several webhooks. */
+interface OfWebhook {
+  readonly endpoint_id?: string | undefined;
+}
+
 type WithBody<Call, Body> = Call & { readonly body: Body };
 
 const HOUR_MS = 3_600_000;
@@ -201,6 +228,12 @@ function statusChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => 
   };
 }
 
+/** Adds a webhook. */
+function addWebhook(context: ConsoleContext, { actor, scope }: WebhookCaller, given: NewWebhook): Promise<SetEndpoint> {
+  const setting = { ...context, actor, cipher: context.webhookCipher, rules: context.webhookRules };
+  return addEndpoint(setting, { ...scope, ...given });
+}
+
 /** Sets a webhook's address, events and other given settings. */
 function setWebhook(
   context: ConsoleContext & Pick<SettingContext, "requireConfirmation">,
@@ -212,8 +245,8 @@ function setWebhook(
 }
 
 /** Returns the JSON of saved settings, without the secret. */
-function settingsJson({ secret, ...made }: SetEndpoint) {
-  return { ...made, has_new_secret: secret !== null };
+function settingsJson({ secret, endpoint, outcome, old_secrets_end_at }: SetEndpoint) {
+  return { id: endpoint.id, outcome, old_secrets_end_at, has_new_secret: secret !== null };
 }
 
 function probeJson({ isAllowed, steps, isSignedWithSecret, body, result }: ProbedAddress): Served<Probe> {
@@ -247,10 +280,11 @@ type Routes = ConsoleRoutes["endpoints"];
 
 interface EndpointCall {
   readonly params: { readonly partner_id: string };
+  readonly query: OfWebhook;
   readonly request: ConsoleRequest;
 }
 
-/** Every partner's endpoint, for the operator. */
+/** Every partner's endpoints, for the operator. */
 export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
   return {
     ...webhookChanges(context, operatorOf),
@@ -258,10 +292,14 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
     list: async ({ request }) => {
       const { systemId } = consoleCaller(request);
       const [{ endpoints, workers }, logBytes] = await long.hold(request, () =>
-        Promise.all([listShownEndpoints(context, systemId), logBytesByPartner(context, systemId)]),
+        Promise.all([listShownEndpoints(context, systemId), logBytesByEndpoint(context, systemId)]),
       );
-      const data = endpoints.map((endpoint) => ({ ...endpoint, log_bytes: logBytes.get(endpoint.partner_id) ?? 0 }));
+      const data = endpoints.map((endpoint) => ({ ...endpoint, log_bytes: logBytes.get(endpoint.id) ?? 0 }));
       return { status: 200, body: { data, workers } };
+    },
+    add: async ({ body, ...call }) => {
+      const made = await addWebhook(context, operatorOf({ ...call, query: {} }), body);
+      return { status: 200, body: { ...settingsJson(made), secret: made.secret } };
     },
     set: async (call) => {
       const made = await setWebhook(context, operatorOf(call), call.body);
@@ -274,7 +312,7 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
 function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay" | "stopReplay"> {
   return {
     resend: async (call) => {
-      const { actor, scope } = operatorOf(call);
+      const { actor, scope } = operatorOf({ ...call, query: {} });
       return { status: 200, body: await redeliver({ ...context, actor }, scope, call.params.delivery_id) };
     },
     replay: async (call) => {
@@ -291,8 +329,9 @@ function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay"
   };
 }
 
-/** Returns the partner of an endpoint, and the operator's person who changes it. */
-function operatorOf({ request, params }: EndpointCall): WebhookCaller {
+/** Returns the endpoint that a call names, and the operator's person who changes it. */
+function operatorOf({ request, params, query }: EndpointCall): WebhookCaller {
   const { person, systemId, actor } = consoleCaller(request);
-  return { personId: person.id, actor, scope: { systemId, partnerId: params.partner_id }, by: "operator" };
+  const scope = { systemId, partnerId: params.partner_id, endpointRef: query.endpoint_id };
+  return { personId: person.id, actor, scope, by: "operator" };
 }

@@ -77,7 +77,8 @@ describe("the settings", () => {
 
   it("are none at first, then set, shown with the status in words, and changed by what is given alone", async () => {
     expect(await show()).toBeNull();
-    expect(await set()).toEqual([200, { outcome: "created", has_new_secret: true, old_secrets_end_at: null }]);
+    const created = { outcome: "created", has_new_secret: true, old_secrets_end_at: null };
+    expect(await set()).toEqual([200, { ...created, id: expect.stringMatching(/^endpoint_/) as string }]);
     const made = await show();
     expect(made).toMatchObject({ ...settings, status: "active", status_text: "active", email: null, pending: 0 });
     expect(made?.secrets).toEqual([{ id: expect.any(String) as string, expires_at: null }]);

@@ -99,7 +99,9 @@ export interface PartnerOverview extends PartnerRow {
   readonly own_keys: number;
   readonly own_rate_limit: number;
   readonly active_reservations: number;
+  /** The worst status of its endpoints; null: it has none. */
   readonly endpoint_status: string | null;
+  readonly endpoints: number;
   readonly requests_today: number;
 }
 
@@ -117,7 +119,10 @@ const overviews = statement(
      (select count(*) from reservations where reservations.system_id = $1 and reservations.partner_id = partner.id
         and status = 'active' and reservations.expires_at > $3) as active_reservations,
      (select status from webhook_endpoints where webhook_endpoints.system_id = $1
-        and webhook_endpoints.partner_id = partner.id and pause_reason is distinct from 'removed' limit 1) as endpoint_status,
+        and webhook_endpoints.partner_id = partner.id and pause_reason is distinct from 'removed'
+      order by status = 'paused' desc, status = 'probing' desc limit 1) as endpoint_status,
+     (select count(*) from webhook_endpoints where webhook_endpoints.system_id = $1
+        and webhook_endpoints.partner_id = partner.id and pause_reason is distinct from 'removed') as endpoints,
      coalesce(today.requests, 0)::bigint as requests_today
    from partners partner
    left join (select partner_id, sum(requests) as requests from key_usage_days

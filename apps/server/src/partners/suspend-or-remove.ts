@@ -2,7 +2,7 @@ import { cancelAllReservations } from "../city/fleet/reservation-commands.ts";
 import type { ActorContext } from "../command-context.ts";
 import {
   pauseForSuspension,
-  removeEndpointOf,
+  removeEndpointsOf,
   resumeAfterSuspension,
   type ResumedEndpoint,
 } from "../webhooks/endpoints/endpoint-settings.ts";
@@ -40,24 +40,24 @@ export async function suspendPartner(
 
 /** A partner that was resumed. */
 export interface ResumedPartner extends PartnerStatusChange {
-  /** Its endpoint, if the suspension had paused it; null: there is none, or it is paused for another reason. */
-  readonly endpoint: ResumedEndpoint | null;
+  /** Its endpoints that the suspension had paused. */
+  readonly endpoints: readonly ResumedEndpoint[];
 }
 
 /**
- * Resumes a suspended partner: its keys work again, and its endpoint goes on as after any pause, beginning with a probe. An
+ * Resumes a suspended partner: its keys work again, and its endpoints go on as after any pause, beginning with a probe. An
  * endpoint that was paused before the suspension stays paused.
  * @throws ServiceError when there is no such partner
  */
 export async function resumePartner(context: ActorContext, systemId: string, id: string): Promise<ResumedPartner> {
   return context.db.transaction(async (tx) => {
     const before = await mustLock(tx, systemId, id);
-    if (before.suspended_at === null) return { partner: before, changed: false, endpoint: null };
+    if (before.suspended_at === null) return { partner: before, changed: false, endpoints: [] };
     const partner = await writePartner(tx, systemId, { ...before, suspended_at: null });
     await insertActOf(context, tx, { systemId, action: "partner.resumed", subject: id, detail: {} });
-    const endpoint = await resumeAfterSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
+    const endpoints = await resumeAfterSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
     await notifyKeysChanged(tx, systemId);
-    return { partner, changed: true, endpoint };
+    return { partner, changed: true, endpoints };
   });
 }
 
@@ -69,12 +69,14 @@ export interface RemovedPartner {
   readonly cancelled_reservations: number;
   /** Whether it had an endpoint. */
   readonly endpoint_removed: boolean;
+  /** How many endpoints it had. */
+  readonly endpoints_removed: number;
   /** Deliveries that were not sent: held with the rest of the log, until their 30 days are over. */
   readonly unsent_deliveries: number;
 }
 
 /**
- * Removes a partner in one transaction: revokes its keys, removes its endpoint with its secrets, and cancels its active
+ * Removes a partner in one transaction: revokes its keys, removes its endpoints with their secrets, and cancels its active
  * reservations. The log of deliveries stays for its 30 days; past reservations, the audit log and the partner's row stay,
  * so that its id is never reused.
  * @throws ServiceError when there is no such partner, or it was removed already
@@ -86,13 +88,14 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
     const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
     // Before its reservations: afterwards no endpoint needs events about their end.
-    const endpoint = await removeEndpointOf(within, tx, { systemId, partnerId: id });
+    const endpoints = await removeEndpointsOf(within, tx, { systemId, partnerId: id });
     const cancelled_reservations = await cancelAllReservations(within, { systemId, partnerId: id });
     const ended = {
       revoked_keys,
       cancelled_reservations,
-      endpoint_removed: endpoint?.changed === true,
-      unsent_deliveries: endpoint?.unsent ?? 0,
+      endpoint_removed: endpoints.some(({ changed }) => changed),
+      endpoints_removed: endpoints.filter(({ changed }) => changed).length,
+      unsent_deliveries: endpoints.reduce((sum, { unsent }) => sum + unsent, 0),
     };
     const detail = { name: before.name, ...ended };
     await insertActOf(context, tx, { systemId, action: "partner.removed", subject: id, detail });

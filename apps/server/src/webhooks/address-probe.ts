@@ -5,8 +5,8 @@ import type { ActorContext } from "../command-context.ts";
 import { insertActOf } from "../partners/audit/queries.ts";
 import { type ProbeStep, stepsOf } from "./address-probe.rules.ts";
 import { composeMessage } from "./dispatcher/attempt-runner.ts";
-import { isRemoved, type PartnerScope, requirePartner } from "./endpoints/endpoint-context.ts";
-import { type EndpointRow, findEndpoint } from "./endpoints/endpoint-queries.ts";
+import { chooseEndpoint, type EndpointScope, isRemoved, requirePartner } from "./endpoints/endpoint-context.ts";
+import { type EndpointRow, listEndpointsOf } from "./endpoints/endpoint-queries.ts";
 import { decryptActiveSecrets } from "./endpoints/endpoint-secrets.ts";
 import { createSecret, type SecretCipher } from "./endpoints/secret.ts";
 import { TEST_SUFFIX } from "./queue/sql-fragments.ts";
@@ -14,7 +14,7 @@ import type { AttemptRequest, AttemptResult } from "./rules/after-attempt.ts";
 import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
-interface ProbeInput extends PartnerScope {
+interface ProbeInput extends EndpointScope {
   /** The person who asks: each has a limit of probes per minute. */
   readonly personId: string;
   /** The URL as typed. */
@@ -101,8 +101,10 @@ async function sendOnce(sender: Sender, request: AttemptRequest): Promise<Attemp
 
 async function compose(context: ProbeContext, { event, ...scope }: ProbeInput, userAgent: string) {
   const { db, ids, clock } = context;
-  const found = await findEndpoint(db, scope.systemId, scope.partnerId);
-  const endpoint = found === undefined || isRemoved(found) ? undefined : found;
+  const rows = await listEndpointsOf(db, scope.systemId, scope.partnerId);
+  const existing = rows.filter((row) => !isRemoved(row));
+  // Of several it may be for none: an address is tried before its endpoint is added.
+  const endpoint = scope.endpointRef === undefined && existing.length > 1 ? undefined : chooseEndpoint(existing, scope);
   const sentAt = clock();
   const eventId = ids.next("event");
   const row = {

@@ -57,8 +57,9 @@ const fields: Readonly<Record<string, string>> = {
   "partners allow-keys": "id key_allowance",
   "partners create": "id name max_reservations",
   "partners list": "partners",
-  "partners remove": "id status removed_at revoked_keys cancelled_reservations endpoint_removed unsent_deliveries",
-  "partners resume": "id status changed probe held held_since",
+  "partners remove":
+    "id status removed_at revoked_keys cancelled_reservations endpoint_removed endpoints_removed unsent_deliveries",
+  "partners resume": "id status changed probe held held_since endpoints",
   "partners sandbox": "system_id key_id key created",
   "partners set": "id name max_reservations changed",
   "partners suspend": "id status suspended_at changed",
@@ -88,6 +89,8 @@ const fields: Readonly<Record<string, string>> = {
   "vehicle-types remove": "id",
   "vehicle-types set": "id published own from",
   "vehicle-types show": "id published own from",
+  "webhooks add":
+    "id partner_id name url events unreadable_events email signature secret old_secrets_end_at status outcome",
   "webhooks deliveries": "deliveries next",
   "webhooks drop-held": "dropped held",
   "webhooks list": "endpoints workers",
@@ -99,9 +102,10 @@ const fields: Readonly<Record<string, string>> = {
   "webhooks retry-now": "deliveries",
   "webhooks rotate": "id secret old_secrets_end_at",
   "webhooks send-held": "sent",
-  "webhooks set": "id partner_id url events unreadable_events email signature secret old_secrets_end_at status outcome",
+  "webhooks set":
+    "id partner_id name url events unreadable_events email signature secret old_secrets_end_at status outcome",
   "webhooks show":
-    "id partner_id events email signature status pause_reason paused_at created_at updated_at url failing_since failures pending oldest_due held is_replaying held_since status_text secrets unreadable_events workers replays",
+    "id partner_id events email signature status pause_reason paused_at created_at updated_at name url failing_since failures pending oldest_due held is_replaying held_since status_text secrets unreadable_events workers replays",
   "zones import": "published own from",
   "zones remove": "",
   "zones show": "published own from",
@@ -272,6 +276,8 @@ async function runWebhooks(owner: readonly string[]): Promise<void> {
   await json("webhooks", "send-held", ...owner);
   await json("webhooks", "drop-held", ...owner);
   await json("webhooks", "remove", ...owner);
+  const more = ["--name", "Staging", "--url", "https://partner.example/hooks", "--events", "ride.started"];
+  await json("webhooks", "add", ...owner, ...more);
 }
 
 async function runPeople(): Promise<void> {

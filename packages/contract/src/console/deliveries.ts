@@ -12,6 +12,7 @@ export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 const delivery = z
   .object({
     id: identifier,
+    endpoint_id: identifier.describe("The webhook that it goes to"),
     event: z.string(),
     event_id: identifier,
     resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
@@ -164,6 +165,7 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 const deliveryDetail = delivery
   .extend({
+    endpoint_name: z.string(),
     exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, the first first"),
     next_failing_id: identifier.nullable().describe("The nearest older delivery that fails or was given up"),
     previous_failing_id: identifier.nullable().describe("The nearest newer one"),
@@ -173,6 +175,14 @@ export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 
 /** The base path of a partner's pages. */
 export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
+
+/** Which of a partner's webhooks an endpoint is about. */
+export const ofWebhook = z
+  .object({
+    endpoint_id: identifierParam.optional().describe("The webhook's id; may be left out where the partner has one"),
+  })
+  .strict();
+
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
 /** Metadata of endpoints that change something. */
 export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
@@ -185,19 +195,19 @@ export const deliveryEndpoints = {
   list: {
     method: "GET",
     path: `${partner}/deliveries`,
-    summary: "A partner's deliveries, newest first",
+    summary: "The deliveries of a partner's webhook, newest first",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: deliveryFilters.extend(consolePageQuery).strict(),
+    query: deliveryFilters.merge(ofWebhook).extend(consolePageQuery).strict(),
     responses: { 200: deliveryPage, ...consoleErrors },
   },
   overTime: {
     method: "GET",
     path: `${partner}/deliveries-over-time`,
-    summary: "A partner's deliveries by time and outcome, and why they fail",
+    summary: "The deliveries of a partner's webhook by time and outcome, and why they fail",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: summaryQuery,
+    query: summaryQuery.merge(ofWebhook),
     responses: { 200: deliveriesOverTime, ...consoleErrors },
   },
   get: {
@@ -247,7 +257,7 @@ export const deliveryEndpoints = {
     summary: "What a list shows, as CSV",
     metadata: consoleNeeds("partner", "viewer", { cost: EXPORT_COST }),
     pathParams: partnerPath,
-    query: deliveryFilters.strict(),
+    query: deliveryFilters.merge(ofWebhook).strict(),
     responses: { 200: z.string(), ...consoleErrors },
   },
 } as const;

@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
-import { deliveryEndpoints } from "./deliveries.ts";
+import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 import { endpointStatus, pauseReason, waiting, webhookEndpoints } from "./webhook.ts";
 
@@ -13,6 +13,7 @@ const endpointSummary = z
     id: identifier,
     partner_id: identifier,
     partner_name: z.string(),
+    name: z.string().describe("What the partner calls it"),
     url: z.string().nullable().describe("Null: it was removed"),
     status: endpointStatus,
     status_text: z.string(),
@@ -59,21 +60,28 @@ const replay = z
   })
   .strict();
 
-const { set, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
+const { add, set, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
+
+const withSecret = set.responses[200].extend({
+  secret: z.string().nullable().describe("Null: there is no new one"),
+});
 
 /**
  * Changes that a partner's admins make to their webhook, for the operator's admins. New secrets are shown only in this
  * response.
  */
 const webhookChanges = {
+  add: {
+    ...add,
+    path: `${one}/webhooks`,
+    metadata: showsSecret,
+    responses: { ...add.responses, 200: withSecret },
+  },
   set: {
     ...set,
     path: one,
     metadata: showsSecret,
-    responses: {
-      ...set.responses,
-      200: set.responses[200].extend({ secret: z.string().nullable().describe("Null: there is no new one") }),
-    },
+    responses: { ...set.responses, 200: withSecret },
   },
   probe: { ...probe, path: `${one}/probe`, metadata: needs },
   test: { ...test, path: `${one}/test`, metadata: needs },
@@ -93,7 +101,7 @@ const replays = {
     summary: "Send a range of deliveries again, after current events",
     metadata: needs,
     pathParams: partnerPath,
-    query: noQuery,
+    query: ofWebhook,
     body: replayRequest,
     responses: { 200: replay, ...errors },
   },
@@ -116,7 +124,7 @@ export const systemEndpoints = {
   list: {
     method: "GET",
     path: base,
-    summary: "Every partner's endpoint, by the partner's name",
+    summary: "Every partner's endpoints, by the partner's name",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: noQuery,
@@ -136,7 +144,7 @@ export const systemEndpoints = {
     summary: "Stop sending to an endpoint until the operator resumes it",
     metadata: needs,
     pathParams: partnerPath,
-    query: noQuery,
+    query: ofWebhook,
     body: nothing,
     responses: { 200: done, ...errors },
   },
@@ -146,7 +154,7 @@ export const systemEndpoints = {
     summary: "Make all its deliveries that wait for their next attempt due now",
     metadata: needs,
     pathParams: partnerPath,
-    query: noQuery,
+    query: ofWebhook,
     body: nothing,
     responses: { 200: z.object({ deliveries: z.number().int() }).strict(), ...errors },
   },

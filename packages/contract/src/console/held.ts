@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { noQuery } from "../endpoint.ts";
 import { givenInstant } from "../values.ts";
-import { changes, partner } from "./deliveries.ts";
+import { changes, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 const heldDeliveries = z
@@ -11,7 +10,7 @@ const heldDeliveries = z
   })
   .strict();
 
-const shown = { pathParams: partnerPath, query: noQuery };
+const shown = { pathParams: partnerPath, query: ofWebhook };
 
 /** Deliveries that were held while the webhook was paused. */
 export const heldEndpoints = {

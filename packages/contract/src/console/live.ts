@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ofWebhook } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** The topics of a partner's live events. */
@@ -20,7 +21,7 @@ export const liveStreamEndpoints = {
     summary: "A partner's changes as they happen",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: z.object({ topic: liveTopic }).strict(),
+    query: ofWebhook.extend({ topic: liveTopic }),
     responses: { 200: z.string(), ...consoleErrors },
   },
 } as const;

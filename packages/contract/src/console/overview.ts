@@ -84,18 +84,22 @@ const partnerOverview = z
     keys: z.array(keyLoad).describe("Those that work now, the most used first"),
     hour: requestCounts,
     today: requestCounts.describe("Since midnight in UTC"),
-    endpoint: z
-      .object({
-        status: z.enum(["active", "probing", "paused"]),
-        status_text: z.string(),
-        url: z.string(),
-        failing_since: timestamp.nullable(),
-        oldest_due_at: timestamp.nullable(),
-      })
-      .strict()
-      .nullable()
-      .describe("Null: no address is set"),
-    deliveries: deliveryCounts.nullable(),
+    endpoints: z
+      .array(
+        z
+          .object({
+            id: identifier,
+            name: z.string(),
+            status: z.enum(["active", "probing", "paused"]),
+            status_text: z.string(),
+            url: z.string(),
+            failing_since: timestamp.nullable(),
+            oldest_due_at: timestamp.nullable(),
+            deliveries: deliveryCounts,
+          })
+          .strict(),
+      )
+      .describe("Its webhooks"),
   })
   .strict();
 export type PartnerOverview = z.infer<typeof partnerOverview>;

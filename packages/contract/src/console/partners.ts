@@ -22,7 +22,8 @@ const shownPartner = z
     key_allowance: keyAllowance.nullable().describe("Null: its own people make no keys"),
     own_keys: z.number().int().min(0).describe("Keys of its own people that work"),
     own_rate_limit: z.number().int().min(0).describe("Requests in any 60 s that these may make together"),
-    endpoint_status: z.string().nullable().describe("Of its webhook; null: it has none"),
+    endpoint_status: z.string().nullable().describe("The worst of its webhooks; null: it has none"),
+    endpoints: z.number().int().min(0).describe("Its webhooks"),
     requests_today: z.number().int().min(0).describe("Since midnight UTC"),
   })
   .strict();
@@ -44,7 +45,7 @@ const partnerRequest = z.object({ name: partnerName, max_reservations: maxReserv
 const resumed = z
   .object({
     partner: shownPartner,
-    probe: identifier.nullable().describe("The held delivery that is sent to see whether its endpoint works"),
+    probes: z.array(identifier).describe("The held deliveries that are sent to see whether its endpoints work"),
     held: z.number().int().min(0).describe("Deliveries that stay held until they are sent again on request"),
   })
   .strict();
@@ -55,6 +56,7 @@ const removed = z
     revoked_keys: z.number().int().min(0),
     cancelled_reservations: z.number().int().min(0),
     endpoint_removed: z.boolean(),
+    endpoints_removed: z.number().int().min(0),
     unsent_deliveries: z.number().int().min(0),
   })
   .strict();
@@ -137,7 +139,7 @@ export const partnerEndpoints = {
   remove: {
     method: "POST",
     path: `${ofPartner}/remove`,
-    summary: "End a partner for good: its keys, its endpoint and its reservations",
+    summary: "End a partner for good: its keys, its endpoints and its reservations",
     metadata: admin,
     pathParams: partnerPath,
     query: noQuery,

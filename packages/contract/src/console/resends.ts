@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { noQuery } from "../endpoint.ts";
 import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
-import { changes, filterFields, partner } from "./deliveries.ts";
+import { changes, filterFields, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** The deliveries to send again: by ids, or by a filter. */
@@ -54,7 +53,7 @@ export const resendEndpoints = {
     summary: "How many deliveries would be sent again",
     metadata: chooses,
     pathParams: partnerPath,
-    query: noQuery,
+    query: ofWebhook,
     body: resendSelection,
     responses: { 200: z.object({ total: z.number().int() }).strict(), ...changeErrors },
   },
@@ -64,7 +63,7 @@ export const resendEndpoints = {
     summary: "Send many deliveries again",
     metadata: chooses,
     pathParams: partnerPath,
-    query: noQuery,
+    query: ofWebhook,
     body: resendSelection,
     responses: { 200: bulkResend, ...changeErrors },
   },
@@ -74,7 +73,7 @@ export const resendEndpoints = {
     summary: "How far a resend is",
     metadata: consoleNeeds("partner"),
     pathParams: resendPath,
-    query: noQuery,
+    query: ofWebhook,
     responses: { 200: bulkResend, ...consoleErrors },
   },
   cancel: {
@@ -83,7 +82,7 @@ export const resendEndpoints = {
     summary: "Cancel what a resend has not queued",
     metadata: changes,
     pathParams: resendPath,
-    query: noQuery,
+    query: ofWebhook,
     body: z.object({}).strict(),
     responses: { 200: bulkResend, ...changeErrors },
   },

@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
 import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
 import { identifier, timestamp } from "../values.ts";
-import { changes, deliveryAttempt, partner } from "./deliveries.ts";
+import { changes, deliveryAttempt, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 import { heldEndpoints } from "./held.ts";
 
@@ -36,6 +36,7 @@ const replay = z
 const webhook = z
   .object({
     id: identifier,
+    name: z.string().describe("What the partner calls it"),
     url: z.string().nullable().describe("Null: it was removed"),
     events: z.array(z.string()),
     unreadable_events: z.array(z.string()).describe("Those whose resource no key of the partner may read"),
@@ -72,8 +73,10 @@ const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: none
 const MAX_GIVEN_ADDRESS = 4_096;
 const givenAddress = z.string().min(1).max(MAX_GIVEN_ADDRESS);
 
+const givenName = z.string().max(MAX_GIVEN_ADDRESS);
 const settings = z
   .object({
+    name: givenName.optional(),
     url: givenAddress
       .optional()
       .describe("Another origin asks for a confirmation, and frames of the portal may not set one"),
@@ -83,15 +86,20 @@ const settings = z
       .optional()
       .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
     seen: webhook
-      .pick({ url: true, events: true, email: true, signature: true })
+      .pick({ name: true, url: true, events: true, email: true, signature: true })
+      .partial({ name: true })
       .optional()
       .describe("The settings that are changed: 409 if somebody else has changed them since"),
   })
   .strict();
 export type WebhookSettings = z.infer<typeof settings>;
 
+const newWebhook = settings.omit({ seen: true }).extend({ name: givenName }).strict();
+export type NewWebhook = z.infer<typeof newWebhook>;
+
 const setWebhook = z
   .object({
+    id: identifier,
     outcome: z.enum(["created", "changed", "unchanged"]),
     has_new_secret: z.boolean().describe("A secret was made, which `showSecret` shows"),
     old_secrets_end_at: timestamp.nullable(),
@@ -153,15 +161,24 @@ const resumption = z
 const done = z.object({ changed: z.boolean().describe("False: it was so already") }).strict();
 const nothing = z.object({}).strict();
 const view = consoleNeeds("partner");
-const shown = { pathParams: partnerPath, query: noQuery };
+const shown = { pathParams: partnerPath, query: ofWebhook };
+const ofPartner = { pathParams: partnerPath, query: noQuery };
 const secretNeeds = consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] });
 
-/** Reads of a partner's webhook. */
+/** Reads of a partner's webhooks. */
 const reads = {
+  list: {
+    method: "GET",
+    path: `${partner}/webhooks`,
+    summary: "The partner's webhooks, and how each does",
+    metadata: view,
+    ...ofPartner,
+    responses: { 200: z.object({ data: z.array(webhook) }).strict(), ...consoleErrors },
+  },
   show: {
     method: "GET",
     path: `${partner}/webhook`,
-    summary: "The partner's webhook, and how it does",
+    summary: "A webhook of the partner, and how it does",
     metadata: view,
     ...shown,
     responses: { 200: shownWebhook, ...consoleErrors },
@@ -171,7 +188,7 @@ const reads = {
     path: `${partner}/webhook/events`,
     summary: "Every event that can be chosen, with its fields and a sample",
     metadata: view,
-    ...shown,
+    ...ofPartner,
     responses: { 200: z.object({ data: z.array(eventDescription) }).strict(), ...consoleErrors },
   },
 } as const;
@@ -224,10 +241,19 @@ export const webhookEndpoints = {
   ...reads,
   ...statusChanges,
   ...heldEndpoints,
+  add: {
+    method: "POST",
+    path: `${partner}/webhooks`,
+    summary: "Add a webhook",
+    metadata: consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] }),
+    ...ofPartner,
+    body: newWebhook,
+    responses: { 200: setWebhook, ...changeErrors },
+  },
   set: {
     method: "PATCH",
     path: `${partner}/webhook`,
-    summary: "Set the webhook; what is left out stays",
+    summary: "Set a webhook; what is left out stays",
     metadata: changes,
     ...shown,
     body: settings,

@@ -1,4 +1,4 @@
-import type { ResendSelection } from "@bikeshare/contract/console";
+import type { ResendSelection, Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
 import { useSearch, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
@@ -9,6 +9,7 @@ import { routes } from "../../api/routes.generated.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { SelectField } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
@@ -17,6 +18,7 @@ import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
+import { withParameter } from "../scope.ts";
 import { DeliveryTable } from "./delivery-table.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type FilterTexts, queryOf, readFilters, withCursor, withFilters } from "./filters.ts";
@@ -39,34 +41,41 @@ function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
   const params = { system_id: access.systemId, partner_id: access.partnerId };
   const { data, error, refetch } = useQuery({
     queryKey: ["webhook", params],
-    queryFn: ({ signal }) => api.webhook.show({ params, signal }),
+    queryFn: ({ signal }) => api.webhook.list({ params, signal }),
   });
+  const wanted = new URLSearchParams(useSearch()).get("endpoint");
   if (data === undefined) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
-  return data.webhook === null ? <NoWebhook access={access} /> : <DeliveryList access={access} />;
+  const webhooks = data.data;
+  // That of a removed one is read by its id, as long as it is kept.
+  const endpointId = wanted ?? webhooks[0]?.id;
+  return endpointId === undefined ? (
+    <NoWebhook access={access} />
+  ) : (
+    <DeliveryList key={endpointId} access={access} endpointId={endpointId} webhooks={webhooks} />
+  );
 }
 
-function DeliveryList({ access }: { readonly access: PartnerAccess }) {
+interface DeliveryListProps {
+  readonly access: PartnerAccess;
+  readonly endpointId: string;
+  readonly webhooks: readonly Webhook[];
+}
+
+function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   const [selection, setSelection] = useState<ResendSelection>();
   const { chosen, toggle, clear } = useChosen();
-  const shown = useDeliveryList(access, clear, chosen.size > 0);
-  const { params, filters, setFilters, list, live, onNext, onPrevious } = shown;
+  const shown = useDeliveryList(access, endpointId, clear, chosen.size > 0);
+  const { target, filters, setFilters, list, live, onNext, onPrevious } = shown;
   const { data, error, refetch } = list;
   const { mayResend, client } = resendingBy(access);
   // The webhook was removed meanwhile.
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
-      <PageHeader
-        title="Deliveries"
-        actions={
-          <ListActions csv={addressOf(CSV, params, filters)} list={list} isLive={live.isLive} onLive={live.setLive} />
-        }
-      >
-        Kept for 30 days.
-      </PageHeader>
-      <DeliveriesOverTime params={params} filters={filters} onFilter={setFilters} />
+      <ListHeader {...{ target, filters, list, live, webhooks }} />
+      <DeliveriesOverTime target={target} filters={filters} onFilter={setFilters} />
       <FilterBar
         filters={filters}
         onChange={setFilters}
@@ -87,7 +96,7 @@ function DeliveryList({ access }: { readonly access: PartnerAccess }) {
       <ResendDialog
         selection={selection}
         client={client}
-        params={params}
+        target={target}
         onClose={() => {
           setSelection(undefined);
           clear();
@@ -119,6 +128,52 @@ function NoWebhook({ access: { partnerId, canChange } }: { readonly access: Part
   );
 }
 
+interface ListHeaderProps extends Pick<DeliveryListProps, "webhooks"> {
+  readonly target: ReturnType<typeof useDeliveryList>["target"];
+  readonly filters: FilterTexts;
+  readonly list: ListActionsProps["list"];
+  readonly live: { readonly isLive: boolean; readonly setLive: (isLive: boolean) => void };
+}
+
+function ListHeader({ target, filters, list, live, webhooks }: ListHeaderProps) {
+  const csv = addressOf(CSV, target.params, { ...target.query, ...filters });
+  return (
+    <>
+      <PageHeader
+        title="Deliveries"
+        actions={<ListActions csv={csv} list={list} isLive={live.isLive} onLive={live.setLive} />}
+      >
+        Kept for 30 days.
+      </PageHeader>
+      <WebhookChoice webhooks={webhooks} endpointId={target.query.endpoint_id} />
+    </>
+  );
+}
+
+/** Chooses whose deliveries are shown, where there are several webhooks. */
+function WebhookChoice({ webhooks, endpointId }: Omit<DeliveryListProps, "access">) {
+  const [search, setSearch] = useSearchParams();
+  if (webhooks.length < 2 && webhooks[0]?.id === endpointId) return null;
+  const others = webhooks.some(({ id }) => id === endpointId)
+    ? []
+    : [{ value: endpointId, label: "A removed webhook" }];
+  const choose = (id: string) => {
+    const next = withParameter(search, "endpoint", id);
+    next.delete("cursor");
+    setSearch(next);
+  };
+  return (
+    <div class="webhook-choice">
+      <SelectField
+        label="Webhook"
+        value={endpointId}
+        choices={[...webhooks.map(({ id, name }) => ({ value: id, label: name })), ...others]}
+        onChange={choose}
+      />
+    </div>
+  );
+}
+
 function ChangesNotice({ onShow }: { readonly onShow: () => void }) {
   return (
     <Notice tone="info" actions={<Button onClick={onShow}>Show them</Button>}>
@@ -139,23 +194,27 @@ function SearchedNotice({ to }: { readonly to: string }) {
 const CSV = routes.deliveries.export;
 
 /** The page of the list that the address asks for. */
-function useDeliveryList(access: PartnerAccess, onChange: () => void, isHeld: boolean) {
+function useDeliveryList(access: PartnerAccess, endpointId: string, onChange: () => void, isHeld: boolean) {
   const [search, setSearch] = useSearchParams();
-  const params = { system_id: access.systemId, partner_id: access.partnerId };
+  const target = {
+    params: { system_id: access.systemId, partner_id: access.partnerId },
+    query: { endpoint_id: endpointId },
+  };
   const filters = readFilters(search);
   const cursor = search.get("cursor") ?? undefined;
   const list = useQuery({
-    queryKey: ["deliveries", params, filters, cursor],
-    queryFn: ({ signal }) => api.deliveries.list({ params, query: { ...queryOf(filters), cursor }, signal }),
+    queryKey: ["deliveries", target, filters, cursor],
+    queryFn: ({ signal }) =>
+      api.deliveries.list({ ...target, query: { ...target.query, ...queryOf(filters), cursor }, signal }),
     placeholderData: keepPreviousData,
   });
   const [isLive, setLive] = useState(true);
   const refresh = () => void list.refetch();
   // Older pages do not change at their beginning.
-  const isWaiting = useLive({ params, isOn: isLive && cursor === undefined, isHeld, refresh });
+  const isWaiting = useLive({ target, isOn: isLive && cursor === undefined, isHeld, refresh });
   const next = list.data?.next_cursor;
   return {
-    params,
+    target,
     filters,
     list,
     live: { isLive, setLive, isWaiting },

@@ -1,6 +1,6 @@
 import type { DeliveryDetail } from "@bikeshare/contract/console";
 import { useEffect } from "preact/hooks";
-import { useLocation, useParams, useSearch } from "wouter-preact";
+import { Link, useLocation, useParams, useSearch } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../components/button.tsx";
@@ -72,7 +72,7 @@ function DeliveryView({ access, id }: DeliveryViewProps) {
       >
         <TimedText text={data.explanation} />
       </PageHeader>
-      <Facts facts={factsOf(data)} isWide />
+      <Facts facts={factsOf(data, addresses.list)} isWide />
       {data.exchanges.length === 0 ? (
         <EmptyState title="Not tried yet">Attempts will appear here.</EmptyState>
       ) : (
@@ -115,9 +115,11 @@ const resendWords = {
   already_due: "Already queued or being sent.",
 } as const;
 
-function factsOf({ id, event_id: eventId, resource_id: resourceId, ...delivery }: DeliveryDetail) {
-  const { created_at: at, next_attempt_at: next } = delivery;
+/** @param list the list of its webhook's deliveries */
+function factsOf({ id, event_id: eventId, resource_id: resourceId, ...delivery }: DeliveryDetail, list: string) {
+  const { created_at: at, next_attempt_at: next, endpoint_name: name } = delivery;
   return [
+    ["Webhook", <Link href={list}>{name}</Link>],
     ["delivery_id", <Id label="delivery_id" id={id} />],
     ["Event", <Id label="Event" id={eventId} />],
     ...(resourceId === null ? [] : [["Resource", <Id label="Resource" id={resourceId} />] as const]),
@@ -135,6 +137,7 @@ function Id({ label, id }: { readonly label: string; readonly id: string }) {
 }
 
 interface Addresses {
+  readonly list: string;
   readonly older: string | undefined;
   readonly newer: string | undefined;
 }
@@ -142,11 +145,14 @@ interface Addresses {
 /** The pages of the failing deliveries beside one. */
 function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): Addresses {
   const search = useSearch();
+  const inList = new URLSearchParams(search);
+  if (delivery !== undefined) inList.set("endpoint", delivery.endpoint_id);
+  const list = `/partners/${encodeURIComponent(partnerId)}/deliveries?${inList.toString()}`;
   const of = (id: string | null | undefined) =>
     id === null || id === undefined
       ? undefined
       : `/partners/${encodeURIComponent(partnerId)}/deliveries/${encodeURIComponent(id)}${search === "" ? "" : `?${search}`}`;
-  return { older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
+  return { list, older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
 }
 
 /** `j` leads to the next failing delivery, which is older, and `k` to the one before. */

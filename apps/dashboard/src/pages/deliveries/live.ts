@@ -1,7 +1,8 @@
-/** Follows a partner's deliveries as they change. */
+/** Follows a webhook's deliveries as they change. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf } from "../../api/client.ts";
 import { routes } from "../../api/routes.generated.ts";
+import type { WebhookTarget } from "../webhook/webhook-client.ts";
 
 /** The page is read again at most so often, however much changes. */
 const REFRESH_INTERVAL_MS = 1_000;
@@ -9,7 +10,7 @@ const REFRESH_INTERVAL_MS = 1_000;
 const TOP_PX = 120;
 
 interface LiveOptions {
-  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly target: WebhookTarget;
   readonly isOn: boolean;
   /** The shown rows must not change, since some are selected. */
   readonly isHeld: boolean;
@@ -21,11 +22,12 @@ interface LiveOptions {
  * rows: nothing may move under their hands.
  * @returns whether changes wait to be shown
  */
-export function useLive({ params, isOn, isHeld, refresh }: LiveOptions): boolean {
+export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean {
   const [isWaiting, setWaiting] = useState(false);
   const latest = useRef({ isHeld, refresh });
   latest.current = { isHeld, refresh };
-  const { system_id: systemId, partner_id: partnerId } = params;
+  const { system_id: systemId, partner_id: partnerId } = target.params;
+  const { endpoint_id: endpointId } = target.query;
   useEffect(() => {
     if (!isOn) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,7 +41,7 @@ export function useLive({ params, isOn, isHeld, refresh }: LiveOptions): boolean
     const address = addressOf(
       routes.live.partner,
       { system_id: systemId, partner_id: partnerId },
-      { topic: "deliveries" },
+      { topic: "deliveries", ...(endpointId !== undefined && { endpoint_id: endpointId }) },
     );
     // The browser reconnects by itself, and sends the id of the last event.
     const source = new EventSource(address);
@@ -49,7 +51,7 @@ export function useLive({ params, isOn, isHeld, refresh }: LiveOptions): boolean
       clearTimeout(timer);
       source.close();
     };
-  }, [isOn, systemId, partnerId]);
+  }, [isOn, systemId, partnerId, endpointId]);
   // Shown by whatever else has read the list again.
   useEffect(() => {
     if (!isHeld && isWaiting && scrollY <= TOP_PX) {

@@ -10,13 +10,14 @@ import { SplitSide } from "../../layout/split-side.ts";
 import { CountedNote, RangeCard } from "../city/range-card.tsx";
 import { useRange } from "../city/range-picker.tsx";
 import { sumOf, valuesUntilNow } from "../city/range.ts";
+import type { WebhookTarget } from "../webhook/webhook-client.ts";
 import type { FilterTexts } from "./filters.ts";
 import { countDeliveries, failureWords } from "./words.ts";
 
 const REFRESH_INTERVAL_MS = 30_000;
 
 interface OverTimeProps {
-  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly target: WebhookTarget;
   readonly filters: FilterTexts;
   readonly onFilter: (filters: FilterTexts) => void;
 }
@@ -25,14 +26,18 @@ interface OverTimeProps {
  * Success and failure over time, and the causes of what fails. A part that is chosen in the chart filters the list, from
  * where all that match can be resent.
  */
-export function DeliveriesOverTime({ params, filters, onFilter }: OverTimeProps) {
+export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps) {
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
   const query = useQuery({
-    queryKey: ["deliveries", "over-time", params, range.from, range.to],
+    queryKey: ["deliveries", "over-time", target, range.from, range.to],
     queryFn: ({ signal }) =>
-      api.deliveries.overTime({ params, query: { from: range.from, to: range.to, step: range.step }, signal }),
+      api.deliveries.overTime({
+        ...target,
+        query: { ...target.query, from: range.from, to: range.to, step: range.step },
+        signal,
+      }),
     refetchInterval: REFRESH_INTERVAL_MS,
     placeholderData: (before) => before,
   });

@@ -8,6 +8,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { useAction } from "../use-action.ts";
+import type { WebhookTarget } from "../webhook/webhook-client.ts";
 import { countDeliveries } from "./words.ts";
 
 interface ResendDialogProps {
@@ -15,7 +16,7 @@ interface ResendDialogProps {
   readonly selection: ResendSelection | undefined;
   /** The calls for the partner's admins, or for the operator's. */
   readonly client: typeof api.resends | typeof api.systemResends;
-  readonly params: { readonly system_id: string; readonly partner_id: string };
+  readonly target: WebhookTarget;
   readonly onClose: () => void;
 }
 
@@ -60,25 +61,25 @@ export function ResendDialog(props: ResendDialogProps) {
 }
 
 /** The count before, and the resend itself once it has begun. */
-function useResend({ selection, client, params, onClose }: ResendDialogProps) {
+function useResend({ selection, client, target, onClose }: ResendDialogProps) {
   const [started, setStarted] = useState<BulkResend>();
   const { run, isPending } = useAction();
-  const resendParams = { ...params, resend_id: started?.id ?? "" };
+  const resend = { ...target, params: { ...target.params, resend_id: started?.id ?? "" } };
   const count = useQuery({
-    queryKey: ["resend-count", params, selection],
-    queryFn: () => client.count({ params, body: selection ?? {} }),
+    queryKey: ["resend-count", target, selection],
+    queryFn: () => client.count({ ...target, body: selection ?? {} }),
     enabled: selection !== undefined && started === undefined,
     staleTime: 0,
   });
   const progress = useQuery({
-    queryKey: ["resend", params, started?.id],
-    queryFn: () => client.get({ params: resendParams }),
+    queryKey: ["resend", target, started?.id],
+    queryFn: () => client.get(resend),
     enabled: started !== undefined,
     refetchInterval: (query) => (isOver(query.state.data) ? false : PROGRESS_INTERVAL_MS),
   });
-  const begin = async () => setStarted(await client.create({ params, body: selection ?? {} }));
+  const begin = async () => setStarted(await client.create({ ...target, body: selection ?? {} }));
   const stop = async () => {
-    await client.cancel({ params: resendParams, body: {} });
+    await client.cancel({ ...resend, body: {} });
     await progress.refetch();
   };
   return {

@@ -16,15 +16,20 @@ interface EndpointActionsProps {
 /** The operator's actions on an endpoint in the list. */
 export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
   const { run, isPending } = useAction();
-  const request = { params: { system_id: scope.systemId, partner_id: endpoint.partner_id }, body: {} };
+  const request = {
+    params: { system_id: scope.systemId, partner_id: endpoint.partner_id },
+    query: { endpoint_id: endpoint.id },
+    body: {},
+  };
   const act = (work: () => Promise<unknown>, said: string) =>
     void run(async () => {
       await work();
       await queries.invalidateQueries({ queryKey: ["endpoints"] });
       showToast("success", said);
     });
-  const page = addressIn(scope, `endpoints/${encodeURIComponent(endpoint.partner_id)}`);
-  const { partner_name: name, status, pause_reason: reason } = endpoint;
+  const page = endpointAddress(scope, endpoint);
+  const name = `${endpoint.partner_name} (${endpoint.name})`;
+  const { status, pause_reason: reason } = endpoint;
   return (
     <div class="row">
       <Resume
@@ -51,6 +56,11 @@ export function EndpointActions({ scope, endpoint }: EndpointActionsProps) {
       </Menu>
     </div>
   );
+}
+
+/** Returns the address of an endpoint's page. */
+export function endpointAddress(scope: Scope, { id, partner_id: partnerId }: EndpointSummary): string {
+  return addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`, { endpoint: id });
 }
 
 interface ResumeProps {

@@ -10,11 +10,11 @@ import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { addressIn, type Scope, useOperatorScope } from "../scope.ts";
+import { type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
-import { EndpointActions } from "./endpoint-actions.tsx";
+import { EndpointActions, endpointAddress } from "./endpoint-actions.tsx";
 
-/** Every partner's endpoint: how it does, and the switch that stops it. */
+/** Every partner's endpoints: how each does, and the switch that stops it. */
 export function EndpointsPage() {
   const scope = useOperatorScope();
   const systemId = scope?.systemId ?? "";
@@ -57,10 +57,9 @@ function columnsFor(scope: Scope): readonly Column<EndpointSummary>[] {
     {
       id: "partner",
       title: "Partner",
-      cell: ({ partner_id: partnerId, partner_name: name }) => (
-        <Link href={addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`)}>{name}</Link>
-      ),
+      cell: (endpoint) => <Link href={endpointAddress(scope, endpoint)}>{endpoint.partner_name}</Link>,
     },
+    { id: "name", title: "Name", cell: ({ name }) => name },
     { id: "url", title: "Address", isSecondary: true, cell: ({ url }) => <Address url={url} /> },
     {
       id: "status",

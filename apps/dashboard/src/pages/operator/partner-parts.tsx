@@ -87,22 +87,26 @@ function WebhookPart({ systemId, id, url }: OfPartner) {
     queryKey: ["endpoints", systemId],
     queryFn: ({ signal }) => api.endpoints.list({ params: { system_id: systemId }, signal }),
   });
-  const endpoint = data?.data.find(({ partner_id: partnerId }) => partnerId === id);
+  const endpoints = (data?.data ?? []).filter(
+    ({ partner_id: partnerId, url: set }) => partnerId === id && set !== null,
+  );
   const page = url.link(`/operator/endpoints/${encodeURIComponent(id)}`);
   const deliveries = url.link(`/partners/${encodeURIComponent(id)}/deliveries`);
   return (
     <Part
-      title="Webhook"
+      title={endpoints.length > 1 ? "Webhooks" : "Webhook"}
       links={[
         ["Settings", page],
         ["Deliveries", deliveries],
       ]}
     >
-      {endpoint === undefined || endpoint.url === null ? (
-        <p class="muted">{data === undefined ? " " : "No address is set."}</p>
-      ) : (
-        <EndpointFacts endpoint={endpoint} />
-      )}
+      {endpoints.length === 0 && <p class="muted">{data === undefined ? " " : "No address is set."}</p>}
+      {endpoints.map((endpoint) => (
+        <div key={endpoint.id} class="stack">
+          {endpoints.length > 1 && <h3>{endpoint.name}</h3>}
+          <EndpointFacts endpoint={endpoint} />
+        </div>
+      ))}
     </Part>
   );
 }

@@ -6,18 +6,17 @@ import { addressIn, type Scope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { type Figure, Figures } from "./figures.tsx";
 
-type Endpoint = NonNullable<PartnerOverview["endpoint"]>;
-type Deliveries = NonNullable<PartnerOverview["deliveries"]>;
+type Endpoint = PartnerOverview["endpoints"][number];
 
 interface WebhooksProps {
   readonly overview: PartnerOverview;
   readonly scope: Scope;
 }
 
-/** The health of a partner's webhook. */
-export function Webhooks({ overview: { endpoint, deliveries }, scope }: WebhooksProps) {
-  const webhook = addressIn(scope, "webhook");
-  if (endpoint === null || deliveries === null) {
+/** The health of a partner's webhooks. */
+export function Webhooks({ overview: { endpoints }, scope }: WebhooksProps) {
+  if (endpoints.length === 0) {
+    const webhook = addressIn(scope, "webhook");
     return (
       <section class="card" aria-label="Webhook">
         <EmptyState title="No webhook address" action={<Link href={webhook}>Set an address</Link>}>
@@ -26,10 +25,19 @@ export function Webhooks({ overview: { endpoint, deliveries }, scope }: Webhooks
       </section>
     );
   }
+  const isOne = endpoints.length === 1;
   return (
-    <Figures title="Deliveries" figures={deliveryFigures(deliveries, endpoint, scope)}>
-      <EndpointLine endpoint={endpoint} href={webhook} />
-    </Figures>
+    <>
+      {endpoints.map((endpoint) => (
+        <Figures
+          key={endpoint.id}
+          title={isOne ? "Deliveries" : `Deliveries to ${endpoint.name}`}
+          figures={deliveryFigures(endpoint, scope)}
+        >
+          <EndpointLine endpoint={endpoint} href={addressIn(scope, "webhook", { endpoint: endpoint.id })} />
+        </Figures>
+      ))}
+    </>
   );
 }
 
@@ -48,9 +56,9 @@ function EndpointLine({ endpoint, href }: { readonly endpoint: Endpoint; readonl
   );
 }
 
-function deliveryFigures(deliveries: Deliveries, endpoint: Endpoint, scope: Scope): readonly Figure[] {
+function deliveryFigures({ id, status: state, deliveries }: Endpoint, scope: Scope): readonly Figure[] {
   const { succeeded, given_up: givenUp, failing, pending, held, is_complete: isComplete } = deliveries;
-  const to = (status: string) => addressIn(scope, "deliveries", { status });
+  const to = (status: string) => addressIn(scope, "deliveries", { endpoint: id, status });
   const count = (value: number) => `${value.toLocaleString("en")}${isComplete ? "" : "+"}`;
   return [
     { label: "Succeeded", value: count(succeeded), note: "in 24 hours", href: to("succeeded") },
@@ -61,7 +69,7 @@ function deliveryFigures(deliveries: Deliveries, endpoint: Endpoint, scope: Scop
       label: "Held",
       value: waitingText(held),
       note: "not sent",
-      isBad: held > 0 && endpoint.status !== "paused",
+      isBad: held > 0 && state !== "paused",
       href: to("held"),
     },
   ];

@@ -7,10 +7,10 @@ import { Loading } from "../../components/loading.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { countDeliveries } from "../deliveries/words.ts";
 import { useAction } from "../use-action.ts";
-import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface HeldDialogProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "resume" | "sendHeld" | "dropHeld">;
   /** Whether the webhook is resumed as well. */
   readonly isPaused: boolean;
@@ -56,10 +56,10 @@ export function HeldDialog(props: HeldDialogProps) {
 }
 
 /** Reads the held deliveries and offers the actions on them. */
-function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps) {
+function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps) {
   const held = useQuery({
-    queryKey: ["webhook", params, "held"],
-    queryFn: ({ signal }) => api.webhook.held({ params, signal }),
+    queryKey: ["webhook", target, "held"],
+    queryFn: ({ signal }) => api.webhook.held({ ...target, signal }),
     enabled: isOpen,
     // Exactly the shown deliveries are dropped: no later count may replace the shown one unnoticed.
     staleTime: Infinity,
@@ -77,10 +77,10 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
         await refreshWebhooks();
       }
     });
-  const resume = async (sends: boolean) => (await client.resume({ params, body: { sends_held: sends } })).sent;
+  const resume = async (sends: boolean) => (await client.resume({ ...target, body: { sends_held: sends } })).sent;
   const send = async () => {
     if (isPaused) return probeText(await resume(true));
-    const { sent } = await client.sendHeld({ params, body: {} });
+    const { sent } = await client.sendHeld({ ...target, body: {} });
     return `${countDeliveries(sent)} will be sent after current events.`;
   };
   const keep = async () => {
@@ -91,7 +91,7 @@ function useHeld({ params, client, isPaused, isOpen, onClose }: HeldDialogProps)
     let dropped = 0;
     for (let remaining = total; remaining > 0 && held.data !== undefined;) {
       const batch = await client.dropHeld({
-        params,
+        ...target,
         body: { ...held.data, total: remaining, is_continued: dropped > 0 },
       });
       dropped += batch.dropped;

@@ -2,10 +2,10 @@ import { useParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
-import { useOperatorScope } from "../scope.ts";
-import { WebhookView } from "./webhook-page.tsx";
+import { addressIn, useOperatorScope } from "../scope.ts";
+import { WebhooksView } from "./webhook-page.tsx";
 
-/** A partner's webhook, as the operator's admins change it. */
+/** A partner's webhooks, as the operator's admins change them. */
 export function OperatorWebhookPage() {
   const scope = useOperatorScope();
   const { partner_id: partnerId } = useParams<{ partner_id: string }>();
@@ -17,11 +17,12 @@ export function OperatorWebhookPage() {
   });
   if (scope === undefined) return <NotFoundPage />;
   return (
-    <WebhookView
+    <WebhooksView
       scope={{ ...scope, partnerId }}
       client={api.endpoints}
-      title={partner === undefined ? "Webhook" : `Webhook of ${partner.name}`}
+      of={partner === undefined ? "" : ` of ${partner.name}`}
       about="Your visit and your changes are in the partner’s audit log."
+      addressOf={(query) => addressIn(scope, `endpoints/${encodeURIComponent(partnerId)}`, query)}
     />
   );
 }

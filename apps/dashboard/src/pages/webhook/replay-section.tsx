@@ -8,13 +8,13 @@ import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
-import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 type Replay = NonNullable<WebhookClient["replay"]>;
 type Range = Omit<Parameters<Replay>[0]["body"], "dry_run">;
 
 interface ReplaySectionProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly replay: Replay;
 }
 
@@ -28,17 +28,17 @@ const choices = {
 } as const;
 
 /** Sends a range of deliveries again. It counts them first, and sends the counted range. */
-export function ReplaySection({ params, replay }: ReplaySectionProps) {
+export function ReplaySection({ target, replay }: ReplaySectionProps) {
   const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
   const { run, isPending } = useAction();
   const count = (range: Range) =>
     run(async () => {
-      const { since, until, total } = await replay({ params, body: { ...range, dry_run: true } });
+      const { since, until, total } = await replay({ ...target, body: { ...range, dry_run: true } });
       setCounted({ range: { ...range, since, until }, total });
     });
   const start = (range: Range) =>
     run(async () => {
-      const { total, endpoint_status: status } = await replay({ params, body: { ...range, dry_run: false } });
+      const { total, endpoint_status: status } = await replay({ ...target, body: { ...range, dry_run: false } });
       await refreshWebhooks();
       setCounted(undefined);
       const waits = status === "active" ? "" : " They wait until the webhook is active.";
@@ -103,16 +103,16 @@ function RangeForm({ isPending, onInput, onSubmit }: RangeFormProps) {
 
 interface ReplaysProps {
   readonly replays: Webhook["replays"];
-  readonly params: PartnerParams;
+  readonly systemId: string;
   readonly stop: WebhookClient["stopReplay"];
 }
 
 /** The latest replays, and how far each is. */
-export function Replays({ replays, params: { system_id }, stop }: ReplaysProps) {
+export function Replays({ replays, systemId, stop }: ReplaysProps) {
   const { run, isPending } = useAction();
   const stopping = (stopReplay: NonNullable<typeof stop>, id: string) =>
     run(async () => {
-      await stopReplay({ params: { system_id, replay_id: id }, body: {} });
+      await stopReplay({ params: { system_id: systemId, replay_id: id }, body: {} });
       await refreshWebhooks();
     });
   if (replays.length === 0) return null;

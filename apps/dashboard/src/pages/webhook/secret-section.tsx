@@ -6,10 +6,10 @@ import { SelectField } from "../../components/field.tsx";
 import { Time } from "../../components/time.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { useAction } from "../use-action.ts";
-import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface SecretSectionProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "showSecret" | "rotateSecret">;
   readonly secrets: Webhook["secrets"];
   readonly canChange: boolean;
@@ -19,13 +19,13 @@ interface SecretSectionProps {
 }
 
 /** The signing secret of deliveries: shown after a confirmation, and rotated. */
-export function SecretSection({ params, client, secrets, canChange, secret, onSecret }: SecretSectionProps) {
+export function SecretSection({ target, client, secrets, canChange, secret, onSecret }: SecretSectionProps) {
   const [overlap, setOverlap] = useState("24");
   const { run, isPending } = useAction();
   const { showSecret } = client;
   const rotate = () =>
     run(async () => {
-      const rotated = await client.rotateSecret({ params, body: { overlap_hours: Number(overlap) } });
+      const rotated = await client.rotateSecret({ ...target, body: { overlap_hours: Number(overlap) } });
       onSecret(rotated.secret);
       await refreshWebhooks();
       showToast("success", "New secret created. Deploy it to your receiver before the old one ends.");
@@ -40,7 +40,7 @@ export function SecretSection({ params, client, secrets, canChange, secret, onSe
           {showSecret !== undefined && (
             <Button
               pending={isPending}
-              onClick={() => void run(async () => onSecret((await showSecret({ params, body: {} })).secret))}
+              onClick={() => void run(async () => onSecret((await showSecret({ ...target, body: {} })).secret))}
             >
               Show the secret
             </Button>

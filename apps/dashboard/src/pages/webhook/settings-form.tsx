@@ -8,50 +8,40 @@ import { showToast } from "../../components/toast.tsx";
 import { isEmbedded } from "../../embedding.ts";
 import { useAction } from "../use-action.ts";
 import { ProbeResult } from "./probe-result.tsx";
-import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+import { refreshWebhooks, type WebhookClient, type WebhookTarget } from "./webhook-client.ts";
 
 interface SettingsFormProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: WebhookClient;
+  /** Null: it is new. */
   readonly webhook: Webhook | null;
   readonly events: readonly EventDescription[];
   readonly canChange: boolean;
-  /** Receives a new secret, which is shown to the person who has saved the webhook. */
-  readonly onSecret: (secret: string) => void;
+  /** The partner has others already: a new one is added to them. */
+  readonly hasOthers: boolean;
+  /** Called with the saved webhook's id, and its new secret where the answer has one. */
+  readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
 /** The address, the events and the other settings. The address can be tested before it is saved. */
-export function SettingsForm({ params, client, webhook, events, canChange, onSecret }: SettingsFormProps) {
+export function SettingsForm(props: SettingsFormProps) {
+  const { target, client, webhook, events, canChange, hasOthers } = props;
+  const [name, setName] = useState(webhook?.name ?? (hasOthers ? "" : "Main"));
   const [url, setUrl] = useState(webhook?.url ?? "");
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
-  const { run, isPending } = useAction();
-  const save = () =>
-    run(async () => {
-      const seen = webhook && {
-        url: webhook.url,
-        events: webhook.events,
-        email: webhook.email,
-        signature: webhook.signature,
-      };
-      const body = { url, events: [...chosen], email: email === "" ? null : email, signature, ...(seen && { seen }) };
-      try {
-        const { outcome, has_new_secret, secret } = await client.set({ params, body });
-        if (typeof secret === "string") onSecret(secret);
-        showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
-      } finally {
-        await refreshWebhooks();
-      }
-    });
-  const choose = (name: string, isChosen: boolean) =>
-    setChosen(isChosen ? [...chosen, name] : chosen.filter((each) => each !== name));
+  const { save, isPending } = useSaving(props);
+  const submit = () => save({ name, url, events: [...chosen], email: email === "" ? null : email, signature });
+  const choose = (event: string, isChosen: boolean) =>
+    setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
   return (
     <section class="card stack" aria-labelledby="settings">
       <h2 id="settings">Address and events</h2>
-      <Form onSubmit={() => void (canChange && save())}>
+      <Form onSubmit={() => void (canChange && submit())}>
         <fieldset class="stack webhook-settings" disabled={!canChange}>
-          <AddressField params={params} client={client} url={url} onUrl={setUrl} canChange={canChange} />
+          <TextField label="Name" hint="Such as production or staging" value={name} onInput={setName} required />
+          <AddressField target={target} client={client} url={url} onUrl={setUrl} canChange={canChange} />
           <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
@@ -67,19 +57,45 @@ export function SettingsForm({ params, client, webhook, events, canChange, onSec
   );
 }
 
+type Settings = Pick<Webhook, "name" | "events" | "email" | "signature"> & { readonly url: string };
+
+/** Saves settings: of the webhook, or of a new one. */
+function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
+  const { run, isPending } = useAction();
+  const send = (settings: Settings) => {
+    if (webhook === null)
+      return hasOthers
+        ? client.add({ params: target.params, body: settings })
+        : client.set({ ...target, body: settings });
+    const { name, url, events, email, signature } = webhook;
+    return client.set({ ...target, body: { ...settings, seen: { name, url, events, email, signature } } });
+  };
+  const save = (settings: Settings) =>
+    run(async () => {
+      try {
+        const { id, outcome, has_new_secret, secret } = await send(settings);
+        onSaved(id, secret ?? undefined);
+        showToast("success", describeOutcome(outcome, has_new_secret, secret !== undefined));
+      } finally {
+        await refreshWebhooks();
+      }
+    });
+  return { save, isPending };
+}
+
 /** The server rejects another origin from here, because a frame does not prove its reader's identity. */
 const FRAME_HINT = "Where events are POSTed; another host is set in the dashboard itself";
 
-interface AddressFieldProps extends Pick<SettingsFormProps, "params" | "client" | "canChange"> {
+interface AddressFieldProps extends Pick<SettingsFormProps, "target" | "client" | "canChange"> {
   readonly url: string;
   readonly onUrl: (url: string) => void;
 }
 
 /** The address, and a request that tries it. */
-function AddressField({ params, client, url, onUrl, canChange }: AddressFieldProps) {
+function AddressField({ target, client, url, onUrl, canChange }: AddressFieldProps) {
   const [probe, setProbe] = useState<Probe>();
   const { run, isPending } = useAction();
-  const tryAddress = () => run(async () => setProbe(await client.probe({ params, body: { url } })));
+  const tryAddress = () => run(async () => setProbe(await client.probe({ ...target, body: { url } })));
   return (
     <>
       <TextField

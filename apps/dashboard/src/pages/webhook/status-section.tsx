@@ -11,17 +11,17 @@ import { endpointState } from "../endpoint-state.ts";
 import { useAction } from "../use-action.ts";
 import { waitingText } from "../waiting-text.ts";
 import { HeldDialog } from "./held-dialog.tsx";
-import { type PartnerParams, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
+import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface StatusSectionProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: WebhookClient;
   readonly webhook: Webhook;
   readonly canChange: boolean;
 }
 
 /** The status of the webhook, and its problems. */
-export function StatusSection({ params, client, webhook, canChange }: StatusSectionProps) {
+export function StatusSection({ target, client, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
   // The operator's own page has more calls.
@@ -59,22 +59,22 @@ export function StatusSection({ params, client, webhook, canChange }: StatusSect
       )}
       {workers === 0 && <Notice tone="warning">No worker is sending webhooks at present.</Notice>}
       {status !== "paused" && held > 0 && !isReplaying && (
-        <StrandedNotice params={params} client={client} held={held} canChange={canChange} />
+        <StrandedNotice target={target} client={client} held={held} canChange={canChange} />
       )}
       {canChange && isOperatorsPause && <p>Only the operator can resume or remove the webhook.</p>}
       {canChange && !isOperatorsPause && (
-        <StatusActions params={params} client={client} isPaused={status === "paused"} />
+        <StatusActions target={target} client={client} isPaused={status === "paused"} />
       )}
     </section>
   );
 }
 
-interface StrandedNoticeProps extends Pick<StatusSectionProps, "params" | "client" | "canChange"> {
+interface StrandedNoticeProps extends Pick<StatusSectionProps, "target" | "client" | "canChange"> {
   readonly held: number;
 }
 
 /** A notice about deliveries that are held although the webhook is not paused, with buttons to release or drop them. */
-function StrandedNotice({ params, client, held, canChange }: StrandedNoticeProps) {
+function StrandedNotice({ target, client, held, canChange }: StrandedNoticeProps) {
   const [isAsking, setAsking] = useState(false);
   return (
     <>
@@ -82,18 +82,18 @@ function StrandedNotice({ params, client, held, canChange }: StrandedNoticeProps
         {waitingText(held)} {held === 1 ? "delivery is" : "deliveries are"} still held from the last pause. Held
         deliveries are not sent by themselves.
       </Notice>
-      <HeldDialog params={params} client={client} isPaused={false} isOpen={isAsking} onClose={() => setAsking(false)} />
+      <HeldDialog target={target} client={client} isPaused={false} isOpen={isAsking} onClose={() => setAsking(false)} />
     </>
   );
 }
 
 interface StatusActionsProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: WebhookClient;
   readonly isPaused: boolean;
 }
 
-function StatusActions({ params, client, isPaused }: StatusActionsProps) {
+function StatusActions({ target, client, isPaused }: StatusActionsProps) {
   const { run, isPending } = useAction();
   const [isAsking, setAsking] = useState(false);
   const change = async (work: () => Promise<unknown>, said: string) => {
@@ -102,11 +102,11 @@ function StatusActions({ params, client, isPaused }: StatusActionsProps) {
     showToast("success", said);
   };
   const act = (work: () => Promise<unknown>, said: string) => void run(() => change(work, said));
-  const request = { params, body: {} };
+  const request = { ...target, body: {} };
   const resume = () =>
     void run(async () => {
       // The page's own count is some seconds old, and events are held every moment.
-      const { total } = await api.webhook.held({ params });
+      const { total } = await api.webhook.held({ ...target });
       if (total > 0) setAsking(true);
       else await change(() => client.resume(request), "The webhook is resumed.");
     });
@@ -128,19 +128,19 @@ function StatusActions({ params, client, isPaused }: StatusActionsProps) {
           </Button>
         </>
       )}
-      <RemoveButton params={params} client={client} />
-      <HeldDialog params={params} client={client} isPaused isOpen={isAsking} onClose={() => setAsking(false)} />
+      <RemoveButton target={target} client={client} />
+      <HeldDialog target={target} client={client} isPaused isOpen={isAsking} onClose={() => setAsking(false)} />
     </div>
   );
 }
 
 /** Asks before the webhook is removed. */
-function RemoveButton({ params, client }: Pick<StatusActionsProps, "params" | "client">) {
+function RemoveButton({ target, client }: Pick<StatusActionsProps, "target" | "client">) {
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();
   const remove = () =>
     run(async () => {
-      await client.remove({ params, body: {} });
+      await client.remove({ ...target, body: {} });
       setAsking(false);
       await refreshWebhooks();
       showToast("success", "The webhook is removed.");

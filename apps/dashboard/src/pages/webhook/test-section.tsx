@@ -9,10 +9,10 @@ import { Loading } from "../../components/loading.tsx";
 import { TimedText } from "../../components/time.tsx";
 import { Attempt } from "../deliveries/attempt.tsx";
 import { useAction } from "../use-action.ts";
-import type { PartnerParams, WebhookClient } from "./webhook-client.ts";
+import type { PartnerParams, WebhookClient, WebhookTarget } from "./webhook-client.ts";
 
 interface TestSectionProps {
-  readonly params: PartnerParams;
+  readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "test">;
   readonly events: readonly EventDescription[];
   /** The address of a delivery's own page. */
@@ -25,14 +25,14 @@ type KnownEvent = NonNullable<Parameters<WebhookClient["test"]>[0]["body"]>["eve
 const POLL_INTERVAL_MS = 500;
 
 /** Sends a test delivery, and shows the whole exchange. */
-export function TestSection({ params, client, events, addressOf }: TestSectionProps) {
+export function TestSection({ target, client, events, addressOf }: TestSectionProps) {
   const [event, setEvent] = useState(events[0]?.name ?? "");
   const [id, setId] = useState<string>();
   const { run, isPending } = useAction();
   const send = () =>
     run(async () => {
       const known = event as KnownEvent;
-      setId((await client.test({ params, body: { event: known } })).delivery_id);
+      setId((await client.test({ ...target, body: { event: known } })).delivery_id);
     });
   return (
     <section class="card stack" aria-labelledby="test">
@@ -49,7 +49,7 @@ export function TestSection({ params, client, events, addressOf }: TestSectionPr
           Send a test
         </Button>
       </div>
-      {id !== undefined && <TestResult params={params} id={id} address={addressOf(id)} />}
+      {id !== undefined && <TestResult params={target.params} id={id} address={addressOf(id)} />}
     </section>
   );
 }

@@ -6,8 +6,19 @@ export interface PartnerParams {
   readonly partner_id: string;
 }
 
+/** Which webhook calls are about. */
+export interface WebhookTarget {
+  readonly params: PartnerParams;
+  readonly query: { readonly endpoint_id?: string };
+}
+
 type Own = typeof api.webhook;
 type Operators = typeof api.endpoints;
+
+/** Saves settings; the operator's calls answer with a new secret, too. */
+type Saves<Name extends "set" | "add"> = (
+  ...request: Parameters<Own[Name]>
+) => Promise<Awaited<ReturnType<Own[Name]>> & { readonly secret?: string | null }>;
 
 /** The calls that change a webhook: through the endpoints for the partner's admins, or through the operator's. */
 export interface WebhookClient
@@ -17,9 +28,8 @@ export interface WebhookClient
     Partial<Pick<Own, "showSecret">>,
     // A partner's admins select deliveries to resend in the list of deliveries.
     Partial<Pick<Operators, "replay" | "stopReplay">> {
-  readonly set: (
-    ...request: Parameters<Own["set"]>
-  ) => Promise<Awaited<ReturnType<Own["set"]>> & { readonly secret?: string | null }>;
+  readonly set: Saves<"set">;
+  readonly add: Saves<"add">;
 }
 
 /** Reloads the shown webhooks. */

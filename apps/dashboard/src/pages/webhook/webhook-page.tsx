@@ -1,7 +1,9 @@
-import type { Webhook } from "@bikeshare/contract/console";
+import type { EventDescription, Webhook } from "@bikeshare/contract/console";
 import { useState } from "preact/hooks";
+import { useLocation, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
+import { ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -16,65 +18,158 @@ import { SettingsForm } from "./settings-form.tsx";
 import { StatusSection } from "./status-section.tsx";
 import { TestSection } from "./test-section.tsx";
 import type { WebhookClient } from "./webhook-client.ts";
+import { WebhookList } from "./webhook-list.tsx";
 import "./webhook.css";
 
-/** A partner's webhook: where events go, how that does, and how it is signed. */
+/** A partner's webhooks: where events go, how that does, and how it is signed. */
 export function WebhookPage() {
   const scope = usePartnerScope();
   if (scope === undefined) return <NotFoundPage />;
   return (
-    <WebhookView
+    <WebhooksView
       scope={scope}
       client={api.webhook}
-      title="Webhook"
+      of=""
       about="The service sends events here as they happen."
+      addressOf={(query) => addressIn(scope, "webhook", query)}
     />
   );
 }
 
-interface WebhookViewProps {
+interface WebhooksViewProps {
   readonly scope: Scope;
   readonly client: WebhookClient;
-  readonly title: string;
+  /** Ends each title: whose it is, where that is not clear. */
+  readonly of: string;
   readonly about: string;
+  /** The address of this page for a query, such as that of one webhook. */
+  readonly addressOf: (query: Readonly<Record<string, string>>) => string;
 }
 
-/** The webhook of a scope's partner, changed by whatever the client offers. */
-export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
-  const { params, shown, events } = useWebhook(scope);
-  const [secret, setSecret] = useState<string>();
-  if (shown.data === undefined || events.data === undefined) {
-    const error = shown.error ?? events.error;
-    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void shown.refetch()} />;
+/** Endpoints of a partner, as PostgreSQL holds them. */
+const MAX_WEBHOOKS = 10;
+
+/** The webhooks of a scope's partner: the only one, the one that the address names, a new one, or the list. */
+export function WebhooksView(props: WebhooksViewProps) {
+  const { scope, addressOf, of } = props;
+  const [search] = useSearchParams();
+  const [, navigate] = useLocation();
+  const [made, setMade] = useState<{ readonly id: string; readonly secret: string | undefined }>();
+  const { list, events } = useWebhooks(scope);
+  if (list.data === undefined || events.data === undefined) {
+    const error = list.error ?? events.error;
+    return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void list.refetch()} />;
   }
-  const { webhook } = shown.data;
+  const webhooks = list.data.data;
+  const wanted = search.get("endpoint");
+  const isAdding = search.has("new") || webhooks.length === 0;
+  const chosen = wanted === null && webhooks.length === 1 ? webhooks[0] : webhooks.find(({ id }) => id === wanted);
+  const common = { ...props, catalogue: events.data.data, hasOthers: webhooks.length > (isAdding ? 0 : 1), made };
+  const onSaved = (id: string, secret: string | undefined) => {
+    setMade({ id, secret });
+    if (isAdding) navigate(addressOf({ endpoint: id }));
+  };
+  const add =
+    scope.canChange && webhooks.length < MAX_WEBHOOKS ? (
+      <ButtonLink href={addressOf({ new: "1" })}>Add a webhook</ButtonLink>
+    ) : null;
+  if (isAdding) return <NewWebhook {...common} onSaved={onSaved} />;
+  if (chosen !== undefined)
+    return <OneWebhook key={chosen.id} {...common} webhook={chosen} add={add} onSaved={onSaved} />;
+  if (wanted !== null)
+    return (
+      <EmptyState title="No such webhook" action={<ButtonLink href={addressOf({})}>All webhooks</ButtonLink>}>
+        It was removed, or never was.
+      </EmptyState>
+    );
+  return (
+    <div class="stack">
+      <PageHeader title={`Webhooks${of}`} actions={add} />
+      <WebhookList webhooks={webhooks} addressOf={addressOf} scope={scope} />
+    </div>
+  );
+}
+
+interface PartProps extends WebhooksViewProps {
+  readonly catalogue: readonly EventDescription[];
+  readonly hasOthers: boolean;
+  readonly made: { readonly id: string; readonly secret: string | undefined } | undefined;
+  readonly onSaved: (id: string, secret: string | undefined) => void;
+}
+
+/** The form of a webhook that is not there yet. */
+function NewWebhook({ scope, client, of, about, catalogue, hasOthers, addressOf, onSaved }: PartProps) {
   const { canChange } = scope;
-  const catalogue = events.data.data;
-  const common = { params, client, canChange };
   return (
     <div class="stack form-page">
-      <PageHeader title={title}>{about}</PageHeader>
-      {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
-      {webhook !== null && <StatusSection {...common} webhook={webhook} />}
-      {webhook === null && !canChange ? (
-        <EmptyState title="No webhook yet">An admin of the partner can set an address.</EmptyState>
+      <PageHeader
+        title={hasOthers ? `New webhook${of}` : `Webhook${of}`}
+        actions={hasOthers && <ButtonLink href={addressOf({})}>All webhooks</ButtonLink>}
+      >
+        {about}
+      </PageHeader>
+      {canChange ? (
+        <SettingsForm
+          target={{ params: paramsOf(scope), query: {} }}
+          {...{ client, canChange, hasOthers, onSaved }}
+          webhook={null}
+          events={catalogue}
+        />
       ) : (
-        <SettingsForm {...common} key={settingsOf(webhook)} webhook={webhook} events={catalogue} onSecret={setSecret} />
+        <EmptyState title="No webhook yet">An admin of the partner can set an address.</EmptyState>
       )}
-      {webhook !== null && (
-        <>
-          <SecretSection {...common} secrets={webhook.secrets} secret={secret} onSecret={setSecret} />
-          {canChange && (
-            <TestSection
-              {...common}
-              events={catalogue}
-              addressOf={(id) => addressIn(scope, `deliveries/${encodeURIComponent(id)}`)}
-            />
-          )}
-          {canChange && client.replay !== undefined && <ReplaySection params={params} replay={client.replay} />}
-          <Replays replays={webhook.replays} params={params} stop={canChange ? client.stopReplay : undefined} />
-        </>
+      <SignatureSection />
+    </div>
+  );
+}
+
+interface OneWebhookProps extends PartProps {
+  readonly webhook: Webhook;
+  readonly add: preact.ComponentChildren;
+}
+
+/** One webhook, changed by whatever the client offers. */
+function OneWebhook(props: OneWebhookProps) {
+  const { scope, client, of, about, catalogue, hasOthers, made, webhook, add, addressOf, onSaved } = props;
+  const [shown, setShown] = useState<string>();
+  const { canChange } = scope;
+  const target = { params: paramsOf(scope), query: { endpoint_id: webhook.id } };
+  const common = { target, client, canChange };
+  const secret = shown ?? (made?.id === webhook.id ? made.secret : undefined);
+  return (
+    <div class="stack form-page">
+      <PageHeader
+        title={`${hasOthers ? webhook.name : "Webhook"}${of}`}
+        actions={
+          <>
+            {hasOthers ? <ButtonLink href={addressOf({})}>All webhooks</ButtonLink> : add}
+            <ButtonLink href={addressIn(scope, "deliveries", { endpoint: webhook.id })}>Deliveries</ButtonLink>
+          </>
+        }
+      >
+        {about}
+      </PageHeader>
+      {!canChange && <Notice tone="info">Read-only: only admins can change this.</Notice>}
+      <StatusSection {...common} webhook={webhook} />
+      <SettingsForm
+        {...{ ...common, hasOthers, webhook }}
+        key={settingsOf(webhook)}
+        events={catalogue}
+        onSaved={(id, secretMade) => {
+          setShown(secretMade);
+          onSaved(id, secretMade);
+        }}
+      />
+      <SecretSection {...common} secrets={webhook.secrets} secret={secret} onSecret={setShown} />
+      {canChange && (
+        <TestSection
+          {...common}
+          events={catalogue}
+          addressOf={(id) => addressIn(scope, `deliveries/${encodeURIComponent(id)}`)}
+        />
       )}
+      {canChange && client.replay !== undefined && <ReplaySection target={target} replay={client.replay} />}
+      <Replays replays={webhook.replays} systemId={scope.systemId} stop={canChange ? client.stopReplay : undefined} />
       <SignatureSection />
     </div>
   );
@@ -84,29 +179,31 @@ export function WebhookView({ scope, client, title, about }: WebhookViewProps) {
 const CHANGING_INTERVAL_MS = 2_000;
 
 /** Tells whether a probe, a replay or a pause is in progress, so that the shown state will change. */
-function isChanging(webhook: Webhook | null | undefined): boolean {
-  if (webhook === null || webhook === undefined) return false;
-  const { status, pending, is_replaying: isReplaying } = webhook;
+function isChanging({ status, pending, is_replaying: isReplaying }: Webhook): boolean {
   return status === "probing" || (status === "active" && isReplaying) || (status === "paused" && pending > 0);
 }
 
 /** Returns the key of the form: a change of status alone must not reset the user's input. */
-function settingsOf(webhook: Webhook | null): string {
-  return JSON.stringify(webhook && [webhook.url, webhook.events, webhook.email, webhook.signature]);
+function settingsOf({ name, url, events, email, signature }: Webhook): string {
+  return JSON.stringify([name, url, events, email, signature]);
 }
 
-/** Reads the webhook and the event types. */
-function useWebhook({ systemId, partnerId = "" }: Scope) {
-  const params = { system_id: systemId, partner_id: partnerId };
-  const shown = useQuery({
+function paramsOf({ systemId, partnerId = "" }: Scope) {
+  return { system_id: systemId, partner_id: partnerId };
+}
+
+/** Reads the webhooks and the event types. */
+function useWebhooks(scope: Scope) {
+  const params = paramsOf(scope);
+  const list = useQuery({
     queryKey: ["webhook", params],
-    queryFn: ({ signal }) => api.webhook.show({ params, signal }),
-    refetchInterval: ({ state }) => (isChanging(state.data?.webhook) ? CHANGING_INTERVAL_MS : false),
+    queryFn: ({ signal }) => api.webhook.list({ params, signal }),
+    refetchInterval: ({ state }) => (state.data?.data.some(isChanging) === true ? CHANGING_INTERVAL_MS : false),
   });
   const events = useQuery({
     queryKey: ["webhook-events", params],
     queryFn: ({ signal }) => api.webhook.events({ params, signal }),
     staleTime: Infinity,
   });
-  return { params, shown, events };
+  return { list, events };
 }

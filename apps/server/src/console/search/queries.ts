@@ -53,8 +53,8 @@ const ofPartner = statement(
    union all (
      select 'deliveries' as kind, $2 as id, null as name
      where exists (
-       select from webhook_deliveries where system_id = $1 and resource_id = $2 and endpoint_id = (
-         select id from webhook_endpoints where system_id = $1 and partner_id = $4)))
+       select from webhook_deliveries where system_id = $1 and resource_id = $2 and endpoint_id = any(array(
+         select id from webhook_endpoints where system_id = $1 and partner_id = $4))))
    union all ${stationsByName}
    union all ${keysByName(" and partner_id = $4")}`,
 );
@@ -102,7 +102,7 @@ const subjectNames = statement(
    union all select 'system', system_id, name from systems where system_id = $1 and system_id = any($2)
    union all select 'partner', id, name from partners where system_id = $1 and id = any($2)
    union all (
-     select 'webhook', e.id, 'Webhook of ' || p.name
+     select 'webhook', e.id, 'Webhook “' || e.name || '” of ' || p.name
      from webhook_endpoints e join partners p on p.system_id = $1 and p.id = e.partner_id
      where e.system_id = $1 and e.id = any($2))
    union all select 'key', id, name from keys where system_id = $1 and id = any($2) and name is not null

@@ -21,9 +21,24 @@ export interface EndpointFacts {
 
 interface Whose extends Pick<PartnerCheckResult, "partner_id" | "partner_name"> {
   readonly reader: Reader;
+  /** Which of its partner's endpoints it is; null: the only one. */
+  readonly endpoint: { readonly id: string; readonly name: string } | null;
 }
 
-const subjects: Readonly<Record<Reader, string>> = { partner: "Your webhook address", operator: "The webhook address" };
+const subjects: Readonly<Record<Reader, string>> = { partner: "Your webhook", operator: "The webhook" };
+
+/** Names an endpoint at the beginning of a sentence. */
+function subjectOf({ reader, endpoint }: Pick<Whose, "reader" | "endpoint">): string {
+  return endpoint === null ? `${subjects[reader]} address` : `${subjects[reader]} “${endpoint.name}”`;
+}
+
+function linkTo(
+  page: "webhook" | "deliveries",
+  { endpoint }: Pick<Whose, "endpoint">,
+  query: Readonly<Record<string, string>> = {},
+): CheckLink {
+  return { page, query: { ...(endpoint && { endpoint: endpoint.id }), ...query } };
+}
 
 const resume = "Repair the receiver, then resume sending on the webhook page, and send or drop what is held.";
 const haveRepaired =
@@ -54,35 +69,33 @@ const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended
 /** Checks for deliveries that are held at an active endpoint: nobody sends them until somebody decides. */
 export function checkHeld(endpoint: EndpointFacts, whose: Whose): PartnerCheckResult[] {
   if (!isStranded(endpoint)) return [];
-  const { reader, ...of } = whose;
   return [
     {
       check: "held webhooks",
       status: "warning",
-      detail: `${subjects[reader]} is not paused, but ${heldText(endpoint.held, "still held")}.`,
+      detail: `${subjectOf(whose)} is not paused, but ${heldText(endpoint.held, "still held")}.`,
       fix: "Send or drop them on the webhook page. Held deliveries are not sent by themselves.",
       at: null,
-      ...of,
-      link: { page: "webhook", query: {} },
+      ...ownerOf(whose),
+      link: linkTo("webhook", whose),
     },
   ];
 }
 
 /** Checks for an endpoint that is paused or failing. */
-export function checkEndpoint(endpoint: EndpointFacts, { reader, ...whose }: Whose): PartnerCheckResult[] {
+export function checkEndpoint(endpoint: EndpointFacts, whose: Whose): PartnerCheckResult[] {
   const { status, pause_reason: reason, held } = endpoint;
-  const link = { page: "webhook", query: {} } as const;
   if (status === "paused" && reason !== null) {
     const waiting = held === 0 ? "" : ` ${capitalised(heldText(held, "held"))}.`;
     return [
       {
         check: "webhook paused",
         status: CHOSEN_PAUSES.includes(reason) ? "warning" : "failure",
-        detail: `${subjects[reader]} is ${pauseDescriptions[reason]}.${waiting}`,
-        fix: pauseActions[reader][reason],
+        detail: `${subjectOf(whose)} is ${pauseDescriptions[reason]}.${waiting}`,
+        fix: pauseActions[whose.reader][reason],
         at: endpoint.paused_at,
-        ...whose,
-        link,
+        ...ownerOf(whose),
+        link: linkTo("webhook", whose),
       },
     ];
   }
@@ -91,13 +104,17 @@ export function checkEndpoint(endpoint: EndpointFacts, { reader, ...whose }: Who
     {
       check: "webhook failing",
       status: "failure",
-      detail: `${subjects[reader]} has answered no delivery with success lately.`,
+      detail: `${subjectOf(whose)} has answered no delivery with success lately.`,
       fix: "Open a failing delivery: it says what went wrong. Everything is tried again for days.",
       at: endpoint.failing_since,
-      ...whose,
-      link: { page: "deliveries", query: { status: "failing" } },
+      ...ownerOf(whose),
+      link: linkTo("deliveries", whose, { status: "failing" }),
     },
   ];
+}
+
+function ownerOf({ partner_id, partner_name }: Whose): Pick<Whose, "partner_id" | "partner_name"> {
+  return { partner_id, partner_name };
 }
 
 function heldText(held: number, state: string): string {
@@ -118,11 +135,7 @@ export interface DeliveryFacts {
 }
 
 /** Checks for deliveries that were given up, or fail while the endpoint as a whole works. */
-export function checkDeliveries(
-  facts: DeliveryFacts,
-  endpoint: EndpointFacts,
-  whose: Omit<Whose, "reader">,
-): PartnerCheckResult[] {
+export function checkDeliveries(facts: DeliveryFacts, endpoint: EndpointFacts, whose: Whose): PartnerCheckResult[] {
   const { given_up: givenUp, given_up_from: from, given_up_failure: failure, failing } = facts;
   const results: PartnerCheckResult[] = [];
   if (givenUp > 0 && from !== null) {
@@ -130,25 +143,29 @@ export function checkDeliveries(
     results.push({
       check: "webhooks given up",
       status: "failure",
-      detail: `${counted(givenUp, "delivery was", "deliveries were")} given up in the last 24 hours, ${reason}.`,
+      detail: `${counted(givenUp, "delivery", "deliveries")}${toWhich(whose)} ${givenUp === 1 ? "was" : "were"} given up in the last 24 hours, ${reason}.`,
       fix: "See why, repair the receiver, and send them again.",
       at: null,
-      ...whose,
-      link: { page: "deliveries", query: { status: "failed", since: from.toISOString() } },
+      ...ownerOf(whose),
+      link: linkTo("deliveries", whose, { status: "failed", since: from.toISOString() }),
     });
   }
   if (failing > 0 && endpoint.failing_since === null) {
     results.push({
       check: "webhooks retried",
       status: "warning",
-      detail: `${counted(failing, "delivery has failed and is", "deliveries have failed and are")} being tried again.`,
+      detail: `${counted(failing, "delivery", "deliveries")}${toWhich(whose)} ${failing === 1 ? "has failed and is" : "have failed and are"} being tried again.`,
       fix: "Open one to see what the receiver answered.",
       at: null,
-      ...whose,
-      link: { page: "deliveries", query: { status: "failing" } },
+      ...ownerOf(whose),
+      link: linkTo("deliveries", whose, { status: "failing" }),
     });
   }
   return results;
+}
+
+function toWhich({ endpoint }: Pick<Whose, "endpoint">): string {
+  return endpoint === null ? "" : ` to “${endpoint.name}”`;
 }
 
 function mostly(count: number): string {

@@ -46,16 +46,19 @@ export async function partnerFacts(context: Context, systemId: string): Promise<
 export function partnerResults(facts: PartnerFacts, now: number): PartnerCheckResult[] {
   const { keys, totals, webhooks } = facts;
   return [
-    ...listedEndpoints(webhooks).flatMap((endpoint) =>
-      checkEndpoint(endpoint, {
-        reader: "operator",
-        partner_id: endpoint.partner_id,
-        partner_name: endpoint.partner_name,
-      }),
-    ),
+    ...endpointResults(listedEndpoints(webhooks)),
     ...checkKeys(keys, new Map(totals.map((total) => [total.key_id, total])), { now, reader: "operator" }),
     ...refusedKeys(facts).map((key) => checkRefused(key, now)),
   ];
+}
+
+function endpointResults(endpoints: EndpointOverview["endpoints"]): PartnerCheckResult[] {
+  const byPartner = Map.groupBy(endpoints, (each) => each.partner_id);
+  return endpoints.flatMap((each) => {
+    const { partner_id, partner_name } = each;
+    const endpoint = byPartner.get(partner_id)?.length === 1 ? null : each;
+    return checkEndpoint(each, { reader: "operator", partner_id, partner_name, endpoint });
+  });
 }
 
 /** What the rules need to know of a key. @param fallback requests in any 60 s for keys without a number of their own */

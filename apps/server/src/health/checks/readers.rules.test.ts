@@ -19,7 +19,7 @@ it("tells each reader what that reader can do, and sends nobody to itself", () =
   const actionsFor = (reader: Reader) => [
     ...checkKeys([key], hours, { now, reader }),
     ...(["operator", "suspended", "failing"] as const).flatMap((reason) =>
-      checkEndpoint(paused(reason), { reader, ...nobody }),
+      checkEndpoint(paused(reason), { reader, ...nobody, endpoint: null }),
     ),
   ];
   const [partner, operator] = readers.map((reader) => actionsFor(reader).map(({ fix }) => fix));

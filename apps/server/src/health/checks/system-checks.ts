@@ -9,7 +9,7 @@ import { utcMinute } from "../../iso-instant.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { failingWorkOf } from "../../storage/set-aside/service.ts";
 import { countLiveWorkers, countSetAsideDeliveries, oldestDueAt } from "../../webhooks/backlog.ts";
-import { isStranded } from "../../webhooks/endpoints/endpoint-context.ts";
+import { isRemoved, isStranded } from "../../webhooks/endpoints/endpoint-context.ts";
 import { listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
 import { type CheckName, type CheckResult, type checkScopes, failure, ok, thresholds, warning } from "./check.ts";
 import { checkSource } from "./feed-sources.rules.ts";
@@ -78,13 +78,22 @@ async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: st
 /** Checks for deliveries that are held at a resumed endpoint: nobody sends them until somebody decides. */
 async function checkHeldWebhooks(context: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const { endpoints } = await listShownEndpoints(context, systemId);
-  const found = endpoints.filter(isStranded).map(({ partner_id: partner, held }) => {
-    const count = held < MAX_COUNTED_DELIVERIES ? `${held}` : `${held} or more`;
+  const stranded = Map.groupBy(endpoints.filter(isStranded), (each) => each.partner_id);
+  const found = [...stranded].map(([partner, those]) => {
+    const held = those.reduce((sum, each) => sum + each.held, 0);
+    const isExact = those.every((each) => each.held < MAX_COUNTED_DELIVERIES);
+    const isOnly = endpoints.filter((each) => each.partner_id === partner && !isRemoved(each)).length === 1;
+    const [first] = those;
+    const which = isOnly || first === undefined ? "" : ` --endpoint ${first.id}`;
     return warning(
       "held webhooks",
-      `${count} deliveries of ${systemId} are held for ${partner}, whose endpoint is not paused`,
-      `\`bikeshare webhooks send-held --partner ${partner}\` sends them, \`webhooks drop-held\` gives them up.`,
-      { subject: partner, count: held, link: { page: "webhook", query: {} } },
+      `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${isOnly ? "" : `“${first?.name}” `}is not paused`,
+      `\`bikeshare webhooks send-held --partner ${partner}${which}\` sends them, \`webhooks drop-held\` gives them up.`,
+      {
+        subject: partner,
+        count: held,
+        link: { page: "webhook", query: which === "" ? {} : { endpoint: first?.id ?? "" } },
+      },
     );
   });
   return found.length === 0 ? [ok("held webhooks", "none is held but at paused endpoints")] : found;

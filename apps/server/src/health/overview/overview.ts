@@ -5,7 +5,11 @@ import { type SourceState, sourceStates } from "../../feeds/gbfs/source-state.ts
 import { keysOf } from "../../partners/keys/service.ts";
 import { keyMinutesOf, usageByMinute, usageToday } from "../../partners/request-log/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
-import { type EndpointOverview, type EndpointView, findShownEndpoint } from "../../webhooks/endpoints/endpoint-view.ts";
+import {
+  type EndpointOverview,
+  type EndpointView,
+  findShownEndpoints,
+} from "../../webhooks/endpoints/endpoint-view.ts";
 import { type DeliverySummary, summarizeDeliveries } from "../../webhooks/log/deliveries.ts";
 import { acknowledgements } from "../checks/acknowledgements.ts";
 import { type Acknowledgement, acknowledgementOf } from "../checks/check-state.rules.ts";
@@ -78,22 +82,26 @@ export async function partnerOverview(
 ): Promise<PartnerOverview> {
   const now = context.clock();
   const { starts, since } = lastHour(now);
-  const [keys, used, endpoint] = await Promise.all([
+  const [keys, used, endpoints] = await Promise.all([
     keysOf(context, systemId, partnerId),
     keyMinutesOf(context, systemId, partnerId, since),
-    findShownEndpoint(context, { systemId, partnerId }),
+    findShownEndpoints(context, { systemId, partnerId }),
   ]);
   const ids = keys.map(({ id }) => id);
-  const [today, deliveries] = await Promise.all([
+  const [today, ...summaries] = await Promise.all([
     usageToday(context, systemId, ids),
-    endpoint && summarizeDeliveries(context, systemId, endpoint.id, new Date(now - DAY_MS)),
+    ...endpoints.map(({ id }) => summarizeDeliveries(context, systemId, id, new Date(now - DAY_MS))),
   ]);
+  const webhooks = endpoints.flatMap((endpoint, index) => {
+    const deliveries = summaries[index];
+    return deliveries === undefined ? [] : [{ endpoint, deliveries }];
+  });
   const facts = keys.map((key) => factsOf(key, context.rateLimit, now));
   const hour = addCounts(used);
   return {
     checks: shownResults(
       [
-        ...webhookResults(endpoint, deliveries),
+        ...webhookResults(webhooks),
         ...checkKeys(facts, totalsByKey(used), { now, reader: "partner" }),
         ...checkRequests(hour, now),
       ].map((result) => ({ ...result, ...own })),
@@ -102,27 +110,31 @@ export async function partnerOverview(
     keys: keyLoads(facts, used, starts),
     hour,
     today,
-    endpoint: endpoint === undefined ? null : shownEndpoint(endpoint),
-    deliveries: endpoint === undefined || deliveries === undefined ? null : deliveryCounts(endpoint, deliveries),
+    endpoints: webhooks.map(shownEndpoint),
   };
 }
 
 /** The partner reads its own pages, so no partner is named. */
 const own = { partner_id: null, partner_name: null };
 
-function webhookResults(
-  endpoint: EndpointView | undefined,
-  deliveries: DeliverySummary | undefined,
-): PartnerCheckResult[] {
-  if (endpoint === undefined || deliveries === undefined) return [noAddress];
-  const whose = { reader: "partner" as const, ...own };
-  return [
-    ...checkEndpoint(endpoint, whose),
-    ...checkHeld(endpoint, whose),
-    ...checkDeliveries(deliveries, endpoint, own),
-    ...unsent(endpoint),
-    ...unreadable(endpoint),
-  ];
+/** One of a partner's webhooks, and its deliveries of the last day. */
+interface WebhookFacts {
+  readonly endpoint: EndpointView;
+  readonly deliveries: DeliverySummary;
+}
+
+function webhookResults(webhooks: readonly WebhookFacts[]): PartnerCheckResult[] {
+  if (webhooks.length === 0) return [noAddress];
+  const results = webhooks.flatMap(({ endpoint, deliveries }) => {
+    const whose = { reader: "partner" as const, ...own, endpoint: webhooks.length === 1 ? null : endpoint };
+    return [
+      ...checkEndpoint(endpoint, whose),
+      ...checkHeld(endpoint, whose),
+      ...checkDeliveries(deliveries, endpoint, whose),
+    ];
+  });
+  const unreadableEvents = new Set(webhooks.flatMap(({ endpoint }) => endpoint.unreadable_events));
+  return [...results, ...unsent(webhooks), ...unreadable([...unreadableEvents])];
 }
 
 const noAddress: PartnerCheckResult = {
@@ -135,8 +147,8 @@ const noAddress: PartnerCheckResult = {
 };
 
 /** Returns the check of workers when deliveries wait for one. */
-function unsent({ pending, workers }: EndpointView): PartnerCheckResult[] {
-  if (pending === 0 || !lacksWorker(workers)) return [];
+function unsent(webhooks: readonly WebhookFacts[]): PartnerCheckResult[] {
+  if (!webhooks.some(({ endpoint: { pending, workers } }) => pending > 0 && lacksWorker(workers))) return [];
   return [
     {
       check: "workers",
@@ -149,7 +161,7 @@ function unsent({ pending, workers }: EndpointView): PartnerCheckResult[] {
   ];
 }
 
-function unreadable({ unreadable_events: events }: EndpointView): PartnerCheckResult[] {
+function unreadable(events: readonly string[]): PartnerCheckResult[] {
   if (events.length === 0) return [];
   return [
     {
@@ -163,20 +175,23 @@ function unreadable({ unreadable_events: events }: EndpointView): PartnerCheckRe
   ];
 }
 
-function shownEndpoint(endpoint: EndpointView): PartnerOverview["endpoint"] {
+function shownEndpoint({ endpoint, deliveries }: WebhookFacts): PartnerOverview["endpoints"][number] {
   return {
+    id: endpoint.id,
+    name: endpoint.name,
     status: endpoint.status,
     status_text: endpoint.status_text,
     url: endpoint.url ?? "",
     failing_since: endpoint.failing_since?.toISOString() ?? null,
     oldest_due_at: endpoint.oldest_due?.toISOString() ?? null,
+    deliveries: deliveryCounts(endpoint, deliveries),
   };
 }
 
 function deliveryCounts(
   { pending, held }: EndpointView,
   { succeeded, given_up, failing, is_complete }: DeliverySummary,
-): PartnerOverview["deliveries"] {
+): PartnerOverview["endpoints"][number]["deliveries"] {
   return { succeeded, given_up, pending, failing, held, is_complete };
 }
 

@@ -18,6 +18,7 @@ import {
 
 const endpoint: DispatchEndpoint = {
   id: "endpoint_1",
+  name: "Main",
   partnerId: "partner_1",
   url: "https://partner.example/hooks",
   status: "active",

@@ -45,6 +45,7 @@ describe("setting an endpoint", () => {
       {
         id: endpoint.id,
         partnerId: harness.partnerId,
+        name: "Main",
         url: "https://partner.example/hooks",
         status: "active",
         email: "ops@partner.example",

@@ -26,6 +26,7 @@ export type SignatureSchemes = EndpointRow["signature"];
 export interface DispatchEndpoint {
   readonly id: string;
   readonly partnerId: string;
+  readonly name: string;
   readonly url: string;
   readonly status: EndpointStatus;
   /** Who is mailed when deliveries fail. */
@@ -59,8 +60,8 @@ export async function loadEndpoints(
     expiresAt: expiresAt?.getTime() ?? null,
   });
   return rows.map((row) => {
-    const { id, partner_id: partnerId, url, status, email, signature } = row;
-    const endpoint = { id, partnerId, url, status, email, signature };
+    const { id, partner_id: partnerId, name, url, status, email, signature } = row;
+    const endpoint = { id, partnerId, name, url, status, email, signature };
     try {
       return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(decryptRow) };
     } catch (error) {

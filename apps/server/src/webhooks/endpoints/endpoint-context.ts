@@ -5,7 +5,7 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import { partnerWithId } from "../../partners/service.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { FAILING_LIMIT_MS } from "../rules/after-attempt.ts";
-import { type EndpointRow, findEndpoint, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
+import { type EndpointRow, listEndpointsOf, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import type { SecretCipher } from "./secret.ts";
 
 /** The context of verbs that create secrets. */
@@ -13,10 +13,16 @@ export interface SecretContext extends ActorContext {
   readonly cipher: SecretCipher;
 }
 
-/** Identifies a partner's endpoint. */
+/** Identifies a partner. */
 export interface PartnerScope {
   readonly systemId: string;
   readonly partnerId: string;
+}
+
+/** Identifies one of a partner's endpoints. */
+export interface EndpointScope extends PartnerScope {
+  /** Its id or its name, whatever the capitals; left out: the only one that the partner has. */
+  readonly endpointRef?: string | undefined;
 }
 
 /** Records an act on an endpoint in the audit log, and notifies the dispatchers. */
@@ -33,40 +39,75 @@ export async function recordEndpointAct(
 }
 
 /**
- * Returns a partner's endpoint, even a removed one, whose log is still kept.
- * @throws ServiceError that distinguishes a partner without an endpoint from an unknown partner
+ * Returns one of a partner's endpoints, even a removed one, whose log is still kept.
+ * @throws ServiceError that distinguishes a partner without it, or with several, from an unknown partner
  */
-export async function requireEndpointOrRemoved(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
-  return (await findEndpoint(db, scope.systemId, scope.partnerId)) ?? rejectUnknown(db, scope);
+export async function requireEndpointOrRemoved(db: Queryable, scope: EndpointScope): Promise<EndpointRow> {
+  const rows = await listEndpointsOf(db, scope.systemId, scope.partnerId);
+  const chosen = chooseEndpoint(rows, scope);
+  if (chosen !== undefined) return chosen;
+  await requirePartner({ db }, scope);
+  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
 }
 
 /** Like `requireEndpointOrRemoved`, and locks the row until the transaction ends. */
-export async function lockEndpointOrRemoved(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
-  return (await lockEndpoint(tx, scope.systemId, scope.partnerId)) ?? rejectUnknown(tx, scope);
+export async function lockEndpointOrRemoved(tx: Transaction, scope: EndpointScope): Promise<EndpointRow> {
+  const { id } = await requireEndpointOrRemoved(tx, scope);
+  return lockEndpoint(tx, scope.systemId, id);
 }
 
 /**
- * Returns a partner's endpoint.
- * @throws ServiceError when there is none or it was removed
+ * Returns one of a partner's endpoints.
+ * @throws ServiceError when there is none, it was removed, or the partner has several and none is named
  */
-export async function requireEndpoint(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
+export async function requireEndpoint(db: Queryable, scope: EndpointScope): Promise<EndpointRow> {
   return rejectRemoved(await requireEndpointOrRemoved(db, scope), scope);
 }
 
 /** Like `requireEndpoint`, and locks the row until the transaction ends. */
-export async function lockExistingEndpoint(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
+export async function lockExistingEndpoint(tx: Transaction, scope: EndpointScope): Promise<EndpointRow> {
   return rejectRemoved(await lockEndpointOrRemoved(tx, scope), scope);
 }
 
-async function rejectUnknown(db: Queryable, scope: PartnerScope): Promise<never> {
-  await requirePartner({ db }, scope);
-  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
+/**
+ * Returns the endpoint that a scope names. Where it names none: the only one that is not removed, otherwise the one that
+ * was removed last.
+ * @returns undefined: the partner never had one
+ * @throws ServiceError when none has the name, or several come into question
+ */
+export function chooseEndpoint(
+  rows: readonly EndpointRow[],
+  { partnerId, endpointRef: named }: Pick<EndpointScope, "partnerId" | "endpointRef">,
+): EndpointRow | undefined {
+  const existing = rows.filter((row) => !isRemoved(row));
+  if (named !== undefined) {
+    const found = rows.find(({ id }) => id === named) ?? rows.find(({ name }) => hasName(name, named));
+    if (found !== undefined || rows.length === 0) return found;
+    throw commandError("not_found", "namedEndpoint", {
+      partnerId,
+      endpoint: JSON.stringify(named),
+      endpoints: listed(rows),
+    });
+  }
+  if (existing.length > 1)
+    throw commandError("invalid_parameter", "severalEndpoints", { partnerId, endpoints: listed(existing) });
+  return existing[0] ?? rows.toSorted((one, other) => Number(other.paused_at) - Number(one.paused_at))[0];
+}
+
+/** Tells whether two names of endpoints are the same to PostgreSQL's index of them. */
+export function hasName(name: string, other: string): boolean {
+  return name.toLowerCase() === other.toLowerCase();
+}
+
+/** Names endpoints in a message. */
+function listed(rows: readonly EndpointRow[]): string {
+  return rows.map((row) => `"${row.name}" (${row.id}${isRemoved(row) ? ", removed" : ""})`).join(", ");
 }
 
 function rejectRemoved(endpoint: EndpointRow, { partnerId }: PartnerScope): EndpointRow {
   if (!isRemoved(endpoint)) return endpoint;
   const when = endpoint.paused_at === null ? "" : ` ${endpoint.paused_at.toISOString()}`;
-  throw commandError("not_found", "removedEndpoint", { partnerId, when });
+  throw commandError("not_found", "removedEndpoint", { partnerId, when, name: endpoint.name });
 }
 
 /** @throws ServiceError when there is no such partner */
@@ -77,6 +118,13 @@ export async function requirePartner(
   if ((await partnerWithId(context, systemId, partnerId)) !== undefined) return;
   throw commandError("not_found", "partner", { id: partnerId });
 }
+
+/** Endpoints of a partner. The check of `webhook_endpoints.slot` has the same number. */
+export const MAX_ENDPOINTS = 10;
+/** What the first endpoint of a partner is called until somebody names it. */
+export const FIRST_NAME = "Main";
+/** Characters of an endpoint's name. */
+export const MAX_ENDPOINT_NAME = 60;
 
 /** Maximum days for which an old secret signs beside a new one. */
 export const MAX_OVERLAP_DAYS = 7;

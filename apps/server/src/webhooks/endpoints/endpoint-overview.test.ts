@@ -31,7 +31,7 @@ it("lists every partner's endpoint by name, with what waits and what is held", a
     ],
   });
   const oldestDue = (await overview()).endpoints[0]?.oldest_due;
-  expect(await listEndpointsWithStatus(harness, harness.systemId, 1), "counted up to one").toMatchObject({
+  expect(await listEndpointsWithStatus(harness, harness.systemId, { most: 1 }), "counted up to one").toMatchObject({
     endpoints: [
       { pending: 1, held: 0, oldest_due: oldestDue },
       { pending: 0, held: 1 },

@@ -10,7 +10,7 @@ const endpointColumns = endpointFields.list();
 /** A stored endpoint. */
 export type EndpointRow = RowOf<typeof endpointFields>;
 /** The settings of an endpoint. */
-export type EndpointColumns = Pick<EndpointRow, "url" | "events" | "email" | "signature">;
+export type EndpointColumns = Pick<EndpointRow, "name" | "url" | "events" | "email" | "signature">;
 type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
 const all = statement(
@@ -19,11 +19,15 @@ const all = statement(
 );
 const ofPartner = statement(
   "endpoints.ofPartner",
-  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2`,
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2 order by slot`,
+);
+const byId = statement(
+  "endpoints.byId",
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and id = $2`,
 );
 const lock = statement(
   "endpoints.lock",
-  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and partner_id = $2 for update`,
+  `select ${endpointColumns} from webhook_endpoints where system_id = $1 and id = $2 for update`,
 );
 
 /** Lists every endpoint of a system. */
@@ -31,21 +35,19 @@ export function listEndpoints(db: Queryable, systemId: string): Promise<Endpoint
   return db.query<EndpointRow>(all, [systemId]);
 }
 
-export async function findEndpoint(
-  db: Queryable,
-  systemId: string,
-  partnerId: string,
-): Promise<EndpointRow | undefined> {
-  return (await db.query<EndpointRow>(ofPartner, [systemId, partnerId]))[0];
+/** Lists a partner's endpoints, removed ones too, in the order of their slots. */
+export function listEndpointsOf(db: Queryable, systemId: string, partnerId: string): Promise<EndpointRow[]> {
+  return db.query<EndpointRow>(ofPartner, [systemId, partnerId]);
 }
 
-/** Returns a partner's endpoint, and locks its row until the transaction ends. */
-export async function lockEndpoint(
-  tx: Transaction,
-  systemId: string,
-  partnerId: string,
-): Promise<EndpointRow | undefined> {
-  return (await tx.query<EndpointRow>(lock, [systemId, partnerId]))[0];
+/** Returns an endpoint, also a removed one. */
+export async function findEndpoint(db: Queryable, systemId: string, id: string): Promise<EndpointRow> {
+  return oneRow(await db.query<EndpointRow>(byId, [systemId, id]));
+}
+
+/** Returns an endpoint, and locks its row until the transaction ends. */
+export async function lockEndpoint(tx: Transaction, systemId: string, id: string): Promise<EndpointRow> {
+  return oneRow(await tx.query<EndpointRow>(lock, [systemId, id]));
 }
 
 const newColumns = endpointFields.without("pause_reason", "paused_at");
@@ -53,7 +55,7 @@ const insertRow = statement(
   "endpoints.insert",
   `insert into webhook_endpoints (system_id, ${newColumns.list()})
    select $1, ${newColumns.list()} from ${newColumns.recordset(2, "made")}
-   on conflict (system_id, partner_id) do nothing
+   on conflict do nothing
    returning ${endpointColumns}`,
 );
 const insertLane = statement(
@@ -61,7 +63,7 @@ const insertLane = statement(
   `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
 );
 
-/** Inserts an endpoint with its lane. @returns undefined when the partner has one already */
+/** Inserts an endpoint with its lane. @returns undefined when its slot or its name is taken */
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
@@ -75,7 +77,7 @@ export async function insertEndpoint(
 const update = statement(
   "endpoints.update",
   `update webhook_endpoints
-   set url = $3, events = $4, email = $5, signature = $6, updated_at = $7,
+   set url = $3, events = $4, email = $5, signature = $6, updated_at = $7, name = $8,
      status = case when pause_reason = 'removed' then 'active' else status end,
      paused_at = case when pause_reason is distinct from 'removed' then paused_at end,
      pause_reason = nullif(pause_reason, 'removed')
@@ -87,10 +89,10 @@ export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  { url, events, email, signature }: EndpointColumns,
+  { name, url, events, email, signature }: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, signature, now]));
+  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, signature, now, name]));
 }
 
 const remove = statement(
@@ -223,34 +225,35 @@ export async function countEndpoint(
 /** An endpoint in a list, with its counts. */
 export interface SummaryRow
   extends
-    Pick<EndpointRow, "id" | "partner_id" | "url" | "status" | "pause_reason" | "paused_at">,
+    Pick<EndpointRow, "id" | "partner_id" | "name" | "url" | "status" | "pause_reason" | "paused_at">,
     Pick<EndpointCounts, "failing_since" | "pending" | "oldest_due" | "held" | "is_replaying"> {
   readonly partner_name: string;
 }
 
 const summaries = statement(
   "endpoints.summaries",
-  `select endpoint.id, endpoint.partner_id, partner.name as partner_name, endpoint.url, endpoint.status,
+  `select endpoint.id, endpoint.partner_id, partner.name as partner_name, endpoint.name, endpoint.url, endpoint.status,
      endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, oldest.oldest_due, unsent.held,
      replaying.is_replaying
    from webhook_endpoints endpoint
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id ${joinCounts("endpoint.id", "$3")}
    where endpoint.system_id = $1 and (endpoint.pause_reason is distinct from 'removed' or endpoint.paused_at > $2)
-   order by partner.name, partner.id`,
+     and ($4::text is null or endpoint.partner_id = $4)
+   order by partner.name, partner.id, endpoint.slot`,
 );
 
 /**
  * Lists every endpoint of a system with its counts, except those removed at `removedSince` or earlier.
- * @param most maximum count of each kind; absent: unlimited
+ * @param more `most`: maximum count of each kind, absent: unlimited; `partnerId`: only this partner's
  */
 export function listEndpointSummaries(
   db: Queryable,
   systemId: string,
   removedSince: Date,
-  most?: number,
+  { most, partnerId }: { readonly most?: number | undefined; readonly partnerId?: string | undefined } = {},
 ): Promise<SummaryRow[]> {
-  return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null]);
+  return db.query<SummaryRow>(summaries, [systemId, removedSince, most ?? null, partnerId ?? null]);
 }
 
 /** A stored secret. `ended`: it no longer signs, by the database's clock. */

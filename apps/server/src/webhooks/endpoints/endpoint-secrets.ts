@@ -7,7 +7,7 @@ import {
   MAX_ACTIVE_SECRETS,
   MAX_OVERLAP_DAYS,
   MAX_OVERLAP_MS,
-  type PartnerScope,
+  type EndpointScope,
   recordEndpointAct,
   type SecretContext,
 } from "./endpoint-context.ts";
@@ -43,7 +43,7 @@ export interface RotatedSecret extends NewSecret {
  */
 export async function rotateSecret(
   context: SecretContext,
-  input: PartnerScope & { readonly overlap: number; readonly lost?: boolean },
+  input: EndpointScope & { readonly overlap: number; readonly lost?: boolean },
 ): Promise<RotatedSecret> {
   const { systemId, overlap, lost = false } = input;
   if (overlap < 0 || overlap > MAX_OVERLAP_MS) {
@@ -66,7 +66,7 @@ export async function rotateSecret(
  */
 export async function showSecret(
   context: SecretContext,
-  scope: PartnerScope,
+  scope: EndpointScope,
 ): Promise<{ readonly id: string; readonly secret: string }> {
   const { systemId } = scope;
   return context.db.transaction(async (tx) => {

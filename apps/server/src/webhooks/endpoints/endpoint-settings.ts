@@ -1,3 +1,4 @@
+import { isPlainName } from "@bikeshare/contract/pure";
 import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
@@ -8,10 +9,16 @@ import { insertProbe } from "../queue/enqueue-queries.ts";
 import { updateReplaysStopped } from "../queue/replay-queries.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import {
+  chooseEndpoint,
+  type EndpointScope,
+  FIRST_NAME,
+  hasName,
   isMailAddress,
   isRemoved,
   lockEndpointOrRemoved,
   lockExistingEndpoint,
+  MAX_ENDPOINT_NAME,
+  MAX_ENDPOINTS,
   offeredEvents,
   type PartnerScope,
   readEvents,
@@ -26,6 +33,7 @@ import {
   type EndpointColumns,
   type EndpointRow,
   insertEndpoint,
+  listEndpointsOf,
   lockEndpoint,
   updateEndpoint,
   updateHealthReset,
@@ -39,10 +47,15 @@ import { sendHeldLocked } from "./held.ts";
 type SignatureSchemes = EndpointRow["signature"];
 
 /** Settings of an endpoint; the address is null while it is removed. */
-type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & { readonly url: string | null };
+type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & {
+  readonly name?: string | undefined;
+  readonly url: string | null;
+};
 
 /** Settings of an endpoint. Omitted ones stay; a new endpoint needs `url` and `events`. */
-interface EndpointSettings extends PartnerScope {
+interface EndpointSettings extends EndpointScope {
+  /** What the partner calls it. */
+  readonly name?: string | undefined;
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
   /** Who is mailed when deliveries fail; null: nobody. */
@@ -73,45 +86,97 @@ export interface SettingContext extends SecretContext {
 }
 
 /**
- * Creates a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused;
- * a removed one is created anew, under the id that its log has.
- * @throws ServiceError when there is no such partner, a value is not allowed, or the settings are not those that were seen
+ * Changes one of a partner's endpoints, or creates its first. A changed one keeps its id, its secret and its status; a paused
+ * one stays paused, and a removed one is created anew, under the id that its log has.
+ * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, or the settings are not those
+ * that were seen
  */
 export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
-  const { systemId, partnerId } = input;
-  await requirePartner(context, input);
-  await requireNoAgency(context.db, systemId, partnerId);
-  return context.db.transaction(async (tx) => {
-    // Locks the partner before the endpoint, as a suspension does: otherwise the two could deadlock.
-    const partner = await holdPartner(tx, systemId, partnerId);
-    const before = await lockEndpoint(tx, systemId, partnerId);
-    if (before !== undefined && input.seen !== undefined && !isAsSeen(before, input.seen))
-      throw commandError("conflict", "settingsChanged");
-    if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
-    if (partner?.suspended_at !== null) throw suspended(partnerId);
-    const made = await create(context, tx, input, given, before);
-    if (made !== undefined) return made;
-    // Another process has just created it: change it instead.
-    const theirs = await lockEndpoint(tx, systemId, partnerId);
-    if (theirs === undefined)
-      throw new Error(`the endpoint of ${partnerId} was made by another process and cannot be found`);
-    return change(context, tx, systemId, theirs, given);
+  const { systemId } = input;
+  return withEndpoints(context, input, async (tx, rows, isSuspended) => {
+    const chosen = chooseEndpoint(rows, input);
+    if (chosen !== undefined) {
+      const before = await lockEndpoint(tx, systemId, chosen.id);
+      if (input.seen !== undefined && !isAsSeen(before, input.seen)) throw commandError("conflict", "settingsChanged");
+      requireFreeName(rows, given.name, before);
+      if (!isRemoved(before)) return change(context, tx, systemId, before, given);
+    }
+    if (isSuspended) throw suspended(input.partnerId);
+    return create(context, tx, input, given, chosen ?? 1);
   });
 }
 
+/**
+ * Adds an endpoint to a partner's, which may have MAX_ENDPOINTS. One that was removed under the same name is created anew.
+ * So is the one that was removed first, once every slot is taken: a partner's rows stay as few, and a log that is still
+ * kept is not lost.
+ * @throws ServiceError when there is no such partner, the name is taken, a value is not allowed, or there are too many
+ */
+export async function addEndpoint(
+  context: SettingContext,
+  input: Omit<EndpointSettings, "endpointRef" | "seen"> & { readonly name: string },
+): Promise<SetEndpoint> {
+  const given = readSettings(input, context.rules);
+  return withEndpoints(context, input, async (tx, rows, isSuspended) => {
+    if (isSuspended) throw suspended(input.partnerId);
+    const removed = rows.filter(isRemoved).toSorted((one, other) => Number(one.paused_at) - Number(other.paused_at));
+    const namesake = removed.find(({ name }) => hasName(name, given.name ?? ""));
+    requireFreeName(rows, given.name, namesake);
+    const taken = new Set(rows.map(({ slot }) => slot));
+    const free = Array.from({ length: MAX_ENDPOINTS }, (_, index) => index + 1).find((slot) => !taken.has(slot));
+    const place = namesake ?? free ?? removed[0];
+    if (place === undefined) throw commandError("conflict", "tooManyEndpoints", { limit: MAX_ENDPOINTS });
+    return create(context, tx, input, given, place);
+  });
+}
+
+/** Runs `work` on all of a partner's endpoints, to which nobody adds one meanwhile. */
+async function withEndpoints(
+  context: SettingContext,
+  scope: PartnerScope,
+  work: (tx: Transaction, rows: readonly EndpointRow[], isSuspended: boolean) => Promise<SetEndpoint>,
+): Promise<SetEndpoint> {
+  const { systemId, partnerId } = scope;
+  await requirePartner(context, scope);
+  await requireNoAgency(context.db, systemId, partnerId);
+  return context.db.transaction(async (tx) => {
+    // Locks the partner before an endpoint, as a suspension does: otherwise the two could deadlock.
+    const partner = await holdPartner(tx, systemId, partnerId);
+    return work(tx, await listEndpointsOf(tx, systemId, partnerId), partner?.suspended_at !== null);
+  });
+}
+
+/** @throws ServiceError when another endpoint of the partner than `own` has the name */
+function requireFreeName(
+  rows: readonly EndpointRow[],
+  name: string | undefined,
+  own: Pick<EndpointRow, "id"> | undefined,
+): void {
+  if (name === undefined) return;
+  const other = rows.find((row) => row.id !== own?.id && hasName(row.name, name));
+  if (other !== undefined) throw commandError("conflict", "endpointNameTaken", { name: other.name, id: other.id });
+}
+
 interface GivenSettings {
+  readonly name: string | undefined;
   readonly url: string | undefined;
   readonly events: readonly string[] | undefined;
   readonly email: string | null | undefined;
   readonly signature: SignatureSchemes | undefined;
 }
 
-function readSettings({ url, events, email, signature }: EndpointSettings, rules: AddressRules): GivenSettings {
+function readSettings(
+  { name, url, events, email, signature }: Omit<EndpointSettings, "endpointRef" | "seen">,
+  rules: AddressRules,
+): GivenSettings {
+  if (name !== undefined && (name === "" || name.length > MAX_ENDPOINT_NAME || !isPlainName(name)))
+    throw commandError("invalid_parameter", "endpointName", { limit: MAX_ENDPOINT_NAME });
   if (email !== undefined && email !== null && !isMailAddress(email)) {
     throw commandError("invalid_parameter", "email");
   }
   return {
+    name,
     url: url === undefined ? undefined : readUrl(url, rules),
     events: events && eventsFrom(events),
     email,
@@ -135,25 +200,28 @@ function eventsFrom(names: readonly string[]): readonly string[] {
     : commandError("invalid_parameter", "noEvents", { events });
 }
 
+/** @param place the removed endpoint to create anew, or the slot of a new one */
 async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
-  { url, events, email = null, signature = "service" }: GivenSettings,
-  removed: EndpointRow | undefined,
-): Promise<SetEndpoint | undefined> {
+  { name: givenName, url, events, email = null, signature = "service" }: GivenSettings,
+  place: EndpointRow | number,
+): Promise<SetEndpoint> {
   if (url === undefined || events === undefined) {
     throw commandError("invalid_parameter", "newEndpoint");
   }
   context.requireConfirmation?.();
   await requireSharedKey(context, tx);
-  const id = removed?.id ?? context.ids.next("endpoint");
   const now = new Date(context.clock());
-  const settings = { url, events, email, signature };
-  const endpoint = await (removed === undefined
-    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId })
+  const isNew = typeof place === "number";
+  const settings = { name: givenName ?? (isNew ? FIRST_NAME : place.name), url, events, email, signature };
+  const id = isNew ? context.ids.next("endpoint") : place.id;
+  const endpoint = await (isNew
+    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: place })
     : restoreEndpoint(tx, systemId, id, settings, now));
-  if (endpoint === undefined) return undefined;
+  // Only a program that does not lock the partner could have taken the slot.
+  if (endpoint === undefined) throw commandError("conflict", "settingsChanged");
   const secret = await addSecret(context, tx, systemId, endpoint);
   await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
   return { endpoint, outcome: "created", secret, old_secrets_end_at: null };
@@ -182,8 +250,9 @@ async function change(
   before: EndpointRow,
   given: GivenSettings,
 ): Promise<SetEndpoint> {
-  const { url = before.url, events = before.events, email = before.email, signature = before.signature } = given;
-  const settings = { url, events, email, signature };
+  const { name = before.name, url = before.url, events = before.events } = given;
+  const { email = before.email, signature = before.signature } = given;
+  const settings = { name, url, events, email, signature };
   const needsNewForm = signature === "both" && before.signature !== "both";
   if (isAsBefore(before, settings)) {
     return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
@@ -210,8 +279,8 @@ function isAsSeen(before: EndpointRow, seen: SeenSettings): boolean {
   return isRemoved(before) ? seen.url === null : isAsBefore(before, seen);
 }
 
-function isAsBefore(before: EndpointRow, { url, events, email, signature }: SeenSettings): boolean {
-  const isSameEvents = String(events) === String(before.events);
+function isAsBefore(before: EndpointRow, { name = before.name, url, events, email, signature }: SeenSettings): boolean {
+  const isSameEvents = name === before.name && String(events) === String(before.events);
   return isSameEvents && url === before.url && email === before.email && signature === before.signature;
 }
 
@@ -232,7 +301,7 @@ type ChangedBy = "partner" | "operator";
  */
 export async function pauseEndpoint(
   context: ActorContext,
-  input: PartnerScope & { readonly reason: ChangedBy; readonly takesOver?: boolean },
+  input: EndpointScope & { readonly reason: ChangedBy; readonly takesOver?: boolean },
 ): Promise<EndpointChange> {
   const { systemId, reason, takesOver = false } = input;
   return context.db.transaction(async (tx) => {
@@ -266,7 +335,7 @@ export interface ResumedEndpoint extends EndpointChange {
  */
 export async function resumeEndpoint(
   context: ActorContext,
-  scope: PartnerScope & { readonly by?: ChangedBy; readonly sendsHeld?: boolean },
+  scope: EndpointScope & { readonly by?: ChangedBy; readonly sendsHeld?: boolean },
 ): Promise<ResumedEndpoint> {
   const { systemId, partnerId, by = "operator", sendsHeld = false } = scope;
   return context.db.transaction(async (tx) => {
@@ -311,25 +380,36 @@ function suspended(partnerId: string): ServiceError {
   return commandError("conflict", "partnerSuspended", { partnerId });
 }
 
-/** Pauses the endpoint of a partner that is being suspended. One that is paused already keeps its reason. */
+/** Pauses the endpoints of a partner that is being suspended. One that is paused already keeps its reason. */
 export async function pauseForSuspension(context: ActorContext, tx: Transaction, scope: PartnerScope): Promise<void> {
-  const { systemId, partnerId } = scope;
-  const before = await lockEndpoint(tx, systemId, partnerId);
-  if (before === undefined) return;
+  const { systemId } = scope;
   const reason = "suspended";
   const now = new Date(context.clock());
-  const paused = await updatePaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
-  if (paused !== undefined) await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason });
+  for (const { id } of await lockEndpointsOf(tx, scope)) {
+    const paused = await updatePaused(tx, systemId, id, { from: ["active", "probing"], reason, now });
+    if (paused !== undefined) await recordEndpointAct(context, tx, systemId, "webhook.paused", id, { reason });
+  }
 }
 
-/** Resumes the endpoint of a partner that is being resumed; null where the suspension did not pause one. */
+/** Resumes the endpoints of a partner that is being resumed, as far as the suspension paused them. */
 export async function resumeAfterSuspension(
   context: ActorContext,
   tx: Transaction,
-  { systemId, partnerId }: PartnerScope,
-): Promise<ResumedEndpoint | null> {
-  const before = await lockEndpoint(tx, systemId, partnerId);
-  return before?.pause_reason === "suspended" ? resumeLocked(context, tx, systemId, before) : null;
+  scope: PartnerScope,
+): Promise<readonly ResumedEndpoint[]> {
+  const resumed: ResumedEndpoint[] = [];
+  for (const before of await lockEndpointsOf(tx, scope)) {
+    if (before.pause_reason === "suspended") resumed.push(await resumeLocked(context, tx, scope.systemId, before));
+  }
+  return resumed;
+}
+
+/** Locks a partner's endpoints one after the other, removed ones too, in the order of their slots. */
+async function lockEndpointsOf(tx: Transaction, { systemId, partnerId }: PartnerScope): Promise<EndpointRow[]> {
+  const locked: EndpointRow[] = [];
+  for (const { id } of await listEndpointsOf(tx, systemId, partnerId))
+    locked.push(await lockEndpoint(tx, systemId, id));
+  return locked;
 }
 
 /** A removed endpoint. */
@@ -339,14 +419,14 @@ export interface RemovedEndpoint extends EndpointChange {
 }
 
 /**
- * Removes a partner's endpoint: its secrets are deleted, its address, events and mail address leave its row (the audit
+ * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the audit
  * log keeps them), its replays are finished. What is in flight ends and is logged; nothing else is sent. What waits is
  * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
  * @throws ServiceError when there never was one
  */
 export async function removeEndpoint(
   context: ActorContext,
-  scope: PartnerScope & { readonly by?: ChangedBy },
+  scope: EndpointScope & { readonly by?: ChangedBy },
 ): Promise<RemovedEndpoint> {
   return context.db.transaction(async (tx) => {
     const before = await lockEndpointOrRemoved(tx, scope);
@@ -355,14 +435,15 @@ export async function removeEndpoint(
   });
 }
 
-/** Like `removeEndpoint`, for a partner that may never have had one. @returns undefined: it never had one */
-export async function removeEndpointOf(
+/** Like `removeEndpoint`, for all of a partner's, also removed ones, whose deliveries may be held still. */
+export async function removeEndpointsOf(
   context: ActorContext,
   tx: Transaction,
   scope: PartnerScope,
-): Promise<RemovedEndpoint | undefined> {
-  const before = await lockEndpoint(tx, scope.systemId, scope.partnerId);
-  return before === undefined ? undefined : removeLocked(context, tx, scope, before);
+): Promise<readonly RemovedEndpoint[]> {
+  const removed: RemovedEndpoint[] = [];
+  for (const before of await lockEndpointsOf(tx, scope)) removed.push(await removeLocked(context, tx, scope, before));
+  return removed;
 }
 
 async function removeLocked(

@@ -4,12 +4,14 @@ import { commandError } from "../../command-errors.ts";
 import { keysOf } from "../../partners/keys/service.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
-import { listLargestLogs } from "../queue/backlog-queries.ts";
+import { listEndpointLogs } from "../queue/backlog-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
 import {
   describeShownStatus,
   describeStatus,
+  chooseEndpoint,
+  type EndpointScope,
   isRemoved,
   type PartnerScope,
   requireEndpointOrRemoved,
@@ -18,14 +20,14 @@ import {
   countEndpoint,
   type EndpointCounts,
   type EndpointRow,
-  findEndpoint,
   listActiveSecrets,
+  listEndpointsOf,
   listEndpointSummaries,
   type SummaryRow,
 } from "./endpoint-queries.ts";
 
 /** An endpoint for its partner, without secrets. */
-export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {
+export interface EndpointView extends Omit<EndpointRow, "tag" | "slot" | "url">, EndpointCounts {
   /** Null: it was removed. */
   readonly url: string | null;
   /** The status in words. */
@@ -44,26 +46,43 @@ export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, Endpoint
 const SHOWN_REPLAYS = 5;
 
 /**
- * Returns a partner's endpoint with its counts.
+ * Returns one of a partner's endpoints with its counts.
  * @throws ServiceError when there is none
  */
 export async function showEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
+  scope: EndpointScope,
 ): Promise<EndpointView> {
   return viewOf(context, scope, await requireEndpointOrRemoved(context.db, scope));
 }
 
 /**
- * Returns a partner's endpoint for a page. Counts up to MAX_COUNTED_DELIVERIES of each kind.
+ * Returns one of a partner's endpoints for a page. Counts up to MAX_COUNTED_DELIVERIES of each kind.
  * @returns undefined when the partner has no endpoint, or has removed it
  */
 export async function findShownEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
+  scope: EndpointScope,
 ): Promise<EndpointView | undefined> {
-  const row = await findEndpoint(context.db, scope.systemId, scope.partnerId);
+  const row = chooseEndpoint(await listEndpointsOf(context.db, scope.systemId, scope.partnerId), scope);
   if (row === undefined || isRemoved(row)) return undefined;
+  return shownView(context, scope, row);
+}
+
+/** Returns all of a partner's endpoints for a page, without removed ones. */
+export async function findShownEndpoints(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+): Promise<EndpointView[]> {
+  const rows = await listEndpointsOf(context.db, scope.systemId, scope.partnerId);
+  return Promise.all(rows.filter((row) => !isRemoved(row)).map((row) => shownView(context, scope, row)));
+}
+
+async function shownView(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+  row: EndpointRow,
+): Promise<EndpointView> {
   return { ...(await viewOf(context, scope, row, MAX_COUNTED_DELIVERIES)), status_text: describeShownStatus(row) };
 }
 
@@ -87,12 +106,13 @@ async function viewOf(
   };
 }
 
-/** Omits the tag, which is only a part of ids. */
+/** Omits the tag, which is only a part of ids, and the slot. */
 function shownColumns({
   tag: _tag,
+  slot: _slot,
   url,
   ...row
-}: EndpointRow): Omit<EndpointRow, "tag" | "url"> & { url: string | null } {
+}: EndpointRow): Omit<EndpointRow, "tag" | "slot" | "url"> & { url: string | null } {
   return { ...row, url: isRemoved(row) ? null : url };
 }
 
@@ -113,13 +133,16 @@ export interface EndpointOverview {
 
 const LOG_RETENTION_MS = EVENT_RETENTION_DAYS * 86_400_000;
 
-/** Lists every partner's endpoint with its counts. @param most maximum count of each kind; absent: unlimited */
+/**
+ * Lists every partner's endpoints with their counts.
+ * @param more `most`: maximum count of each kind, absent: unlimited; `partnerId`: only this partner's
+ */
 export async function listEndpointsWithStatus(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
-  most?: number,
+  more: { readonly most?: number; readonly partnerId?: string | undefined } = {},
 ): Promise<EndpointOverview> {
-  const rows = await listEndpointSummaries(db, systemId, new Date(clock() - LOG_RETENTION_MS), most);
+  const rows = await listEndpointSummaries(db, systemId, new Date(clock() - LOG_RETENTION_MS), more);
   const endpoints = rows.map((row) => ({
     ...row,
     url: isRemoved(row) ? null : row.url,
@@ -133,33 +156,32 @@ export async function listShownEndpoints(
   context: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
 ): Promise<EndpointOverview> {
-  const { endpoints, workers } = await listEndpointsWithStatus(context, systemId, MAX_COUNTED_DELIVERIES);
+  const { endpoints, workers } = await listEndpointsWithStatus(context, systemId, { most: MAX_COUNTED_DELIVERIES });
   return { endpoints: endpoints.map((each) => ({ ...each, status_text: describeShownStatus(each) })), workers };
 }
 
-/** Maximum partners whose log is measured. No deployment has as many. */
-const MAX_MEASURED_LOGS = 10_000;
-
-/** Returns the bytes of each partner's log, by the partner's id, without partners that have no log. */
-export async function logBytesByPartner(
+/** Returns the bytes of each endpoint's log, by the endpoint's id, without endpoints that have no log. */
+export async function logBytesByEndpoint(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
 ): Promise<ReadonlyMap<string, number>> {
-  const sizes = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(clock())), limit: MAX_MEASURED_LOGS });
-  return new Map(sizes.map(({ partner_id: partnerId, bytes }) => [partnerId, bytes]));
+  const sizes = await listEndpointLogs(db, systemId, oldestKept(dayOf(clock())));
+  return new Map(sizes.map(({ endpoint_id: id, bytes }) => [id, bytes]));
 }
 
 /**
  * Rejects events that a partner's people add, and that none of its keys may read: the operator alone permits those. What
- * was chosen before stays permitted.
+ * was chosen for the endpoint before stays permitted.
+ * @param isNew the endpoint is added to the partner's
  * @throws ServiceError
  */
 export async function requireReadableEvents(
   context: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
+  scope: EndpointScope & { readonly isNew?: true },
   events: readonly string[],
 ): Promise<void> {
-  const chosen = (await findEndpoint(context.db, scope.systemId, scope.partnerId))?.events ?? [];
+  const rows = scope.isNew === true ? [] : await listEndpointsOf(context.db, scope.systemId, scope.partnerId);
+  const chosen = chooseEndpoint(rows, scope)?.events ?? [];
   const unreadable = await unreadableEvents(context, scope, events);
   const added = unreadable.filter((name) => !chosen.includes(name));
   if (added.length > 0) throw commandError("forbidden", "unreadableEvents", { events: added.join(", ") });

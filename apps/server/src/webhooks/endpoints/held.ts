@@ -2,7 +2,7 @@ import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/enqueue-queries.ts";
-import { lockExistingEndpoint, type PartnerScope, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
+import { type EndpointScope, lockExistingEndpoint, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 
 /** The held deliveries of an endpoint, without those that a running replay sends. */
 export interface HeldDeliveries {
@@ -26,7 +26,7 @@ export interface SeenDeliveries extends HeldDeliveries {
  */
 export async function showHeld(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
+  scope: EndpointScope,
 ): Promise<HeldDeliveries> {
   const { id: endpointId } = await requireEndpoint(db, scope);
   const until = new Date(clock());
@@ -41,7 +41,7 @@ export async function showHeld(
  * @returns how many deliveries
  * @throws ServiceError when there is no endpoint
  */
-export async function sendHeld(context: ActorContext, scope: PartnerScope): Promise<number> {
+export async function sendHeld(context: ActorContext, scope: EndpointScope): Promise<number> {
   return context.db.transaction(async (tx) => {
     const { id: endpointId } = await lockExistingEndpoint(tx, scope);
     return sendHeldLocked(context, tx, scope.systemId, endpointId);
@@ -80,7 +80,11 @@ export interface DroppedHeld {
  * @param seen the deliveries that the caller was shown; later ones stay held
  * @throws ServiceError when there is no endpoint, or more is held than the caller was shown
  */
-export async function dropHeld(context: ActorContext, scope: PartnerScope, seen: SeenDeliveries): Promise<DroppedHeld> {
+export async function dropHeld(
+  context: ActorContext,
+  scope: EndpointScope,
+  seen: SeenDeliveries,
+): Promise<DroppedHeld> {
   const { systemId } = scope;
   return context.db.transaction(async (tx) => {
     // Prevents a concurrent resume, pause or send.

@@ -3,8 +3,8 @@ import { commandError } from "../../command-errors.ts";
 import { timeOfId } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
-import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
-import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
+import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
@@ -36,6 +36,7 @@ import type { DeliveryPosition, DeliverySearch } from "./search-sql-fragments.ts
 export interface DeliveryView extends Pick<
   DeliveryRow,
   | "id"
+  | "endpoint_id"
   | "event"
   | "event_id"
   | "resource_id"
@@ -63,7 +64,7 @@ export interface DeliveryPage {
   readonly searchedTo: Date | null;
 }
 
-export interface DeliveryListInput extends PartnerScope, DeliveryFilter {
+export interface DeliveryListInput extends EndpointScope, DeliveryFilter {
   /** The position, or the id of the delivery, behind which the page begins. */
   readonly after?: DeliveryPosition | string | undefined;
   /** 1 to 200. */
@@ -85,7 +86,7 @@ export interface ReadContext {
 }
 
 /**
- * Returns a partner's deliveries, the newest first, each explained.
+ * Returns an endpoint's deliveries, the newest first, each explained.
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
@@ -146,6 +147,8 @@ async function viewsOf(
 /** A delivery with every attempt that the log keeps. */
 export interface DeliveryDetail extends DeliveryView {
   readonly partner_id: string;
+  /** The name of its endpoint. */
+  readonly endpoint_name: string;
   readonly exchanges: readonly Exchange[];
 }
 
@@ -167,6 +170,7 @@ export async function showDelivery(context: ReadContext, scope: DeliveryScope, i
   return {
     ...viewOf(row, await circumstancesOf(context, scope.systemId, endpoint, [row]), attempts.at(-1)),
     partner_id: row.partner_id,
+    endpoint_name: endpoint.name,
     exchanges: attempts.map((attempt, index) =>
       index < attempts.length - 1 ? readExchange(attempt) : withDueTime(readExchange(attempt), row.due_at),
     ),
@@ -182,14 +186,12 @@ function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
   return isPlanned ? exchange : { ...exchange, next_attempt_at: dueAt, next_attempt_reason: null };
 }
 
-/** Returns the nearest deliveries, older and newer than one, that fail or were given up; null: there is none. */
+/** Returns the nearest deliveries to its endpoint, older and newer than one, that fail or were given up; null: none is. */
 export async function findFailingBeside(
   { db }: Pick<ReadContext, "db">,
-  scope: PartnerScope,
-  from: DeliveryPosition,
+  systemId: string,
+  { endpoint_id: endpointId, ...from }: DeliveryPosition & { readonly endpoint_id: string },
 ): Promise<{ readonly older: string | null; readonly newer: string | null }> {
-  const { systemId } = scope;
-  const { id: endpointId } = await requireEndpointOrRemoved(db, scope);
   const find = (direction: "older" | "newer") => findNextProblem(db, { systemId, endpointId }, from, direction);
   const [older, newer] = await Promise.all([find("older"), find("newer")]);
   return { older, newer };
@@ -206,7 +208,7 @@ export async function requireDelivery(
 }
 
 export async function endpointOf({ db }: ReadContext, systemId: string, row: FoundDelivery): Promise<EndpointRow> {
-  return requireEndpointOrRemoved(db, { systemId, partnerId: row.partner_id });
+  return findEndpoint(db, systemId, row.endpoint_id);
 }
 
 /** Returns whether anybody sends, which explains pending deliveries. Queries only when there are pending ones. */
@@ -225,10 +227,22 @@ function viewOf(
   circumstances: Circumstances,
   last: LatestAttempt | AttemptRow | undefined,
 ): DeliveryView {
-  const { id, event, event_id, resource_id, created_at, status, attempts, latest_code, latest_failure, finished_at } =
-    row;
+  const { id, endpoint_id, event, event_id, resource_id, created_at, status, attempts } = row;
+  const { latest_code, latest_failure, finished_at } = row;
   return {
-    ...{ id, event, event_id, resource_id, created_at, status, attempts, latest_code, latest_failure, finished_at },
+    ...{
+      id,
+      endpoint_id,
+      event,
+      event_id,
+      resource_id,
+      created_at,
+      status,
+      attempts,
+      latest_code,
+      latest_failure,
+      finished_at,
+    },
     next_attempt_at: row.due_at,
     explanation: explainDelivery(row, circumstances, last),
   };

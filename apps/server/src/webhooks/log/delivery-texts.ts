@@ -3,8 +3,8 @@ import { ServiceError, serviceError } from "@bikeshare/rules";
 import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
-import { type PartnerScope, recordEndpointAct, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
-import { listActiveSecrets } from "../endpoints/endpoint-queries.ts";
+import { type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
+import { findEndpoint, listActiveSecrets } from "../endpoints/endpoint-queries.ts";
 import type { SecretCipher } from "../endpoints/secret.ts";
 import {
   type DeliveryListInput,
@@ -38,7 +38,7 @@ const LEFT_OUT =
  * @throws ServiceError when there is no such delivery, or nothing of it was sent
  */
 export async function curlOf(context: ReadContext, input: CurlInput): Promise<string> {
-  return command(await sentExchange(context, input), input.to, []);
+  return command((await sentExchange(context, input)).exchange, input.to, []);
 }
 
 /**
@@ -52,8 +52,8 @@ export async function signedCurlOf(
 ): Promise<string> {
   const { db, clock, cipher } = context;
   const { systemId, deliveryId } = input;
-  const exchange = await sentExchange(context, input);
-  const endpoint = await requireEndpointOrRemoved(db, input);
+  const { exchange, endpointId } = await sentExchange(context, input);
+  const endpoint = await findEndpoint(db, systemId, endpointId);
   const rows = await listActiveSecrets(db, systemId, endpoint.id, new Date(clock()));
   const secrets = rows.map(({ id, encrypted }) =>
     cipher.decrypt({ systemId, endpointId: endpoint.id, secretId: id }, encrypted),
@@ -72,12 +72,15 @@ export async function signedCurlOf(
 
 type SentExchange = Exchange & { readonly request: NonNullable<Exchange["request"]> };
 
-async function sentExchange(context: ReadContext, { deliveryId, attempt, ...scope }: CurlInput): Promise<SentExchange> {
-  const { exchanges } = await showDelivery(context, scope, deliveryId);
+async function sentExchange(
+  context: ReadContext,
+  { deliveryId, attempt, ...scope }: CurlInput,
+): Promise<{ readonly exchange: SentExchange; readonly endpointId: string }> {
+  const { exchanges, endpoint_id: endpointId } = await showDelivery(context, scope, deliveryId);
   const sent = exchanges.filter((exchange): exchange is SentExchange => exchange.request !== null);
   const exchange = attempt === undefined ? sent.at(-1) : sent.find(({ number }) => number === attempt);
   if (exchange === undefined) throw serviceError("not_found", "sentAttempt");
-  return exchange;
+  return { exchange, endpointId };
 }
 
 function command({ url, request }: SentExchange, to: CurlInput["to"], signature: readonly HeaderPair[]): string {

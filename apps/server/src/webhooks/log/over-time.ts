@@ -1,7 +1,7 @@
 /** An endpoint's deliveries over time, and why they fail: counted within a bound, whatever there is. */
 import type { Queryable } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
-import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import { updateSearchSettings } from "./delivery-queries.ts";
 import { adviceOn, type FailureAdvice } from "./failure-advice.rules.ts";
 import {
@@ -39,13 +39,13 @@ interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newe
 }
 
 /**
- * Returns a partner's deliveries step by step, by how they are now, and the causes of those that fail.
+ * Returns an endpoint's deliveries step by step, by how they are now, and the causes of those that fail.
  * @param bounds where each step begins, and where the last one ends
  * @throws ServiceError when there is no endpoint
  */
 export async function deliveriesOverTime(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
+  scope: EndpointScope,
   bounds: readonly Date[],
 ): Promise<OverTime> {
   const { id: endpointId } = await requireEndpointOrRemoved(db, scope);

@@ -6,9 +6,9 @@ import { commandError } from "../../command-errors.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import {
+  type EndpointScope,
   isRemoved,
   offeredEvents,
-  type PartnerScope,
   recordEndpointAct,
   requireEndpoint,
   requireEndpointOrRemoved,
@@ -55,7 +55,7 @@ import type { DeliverySearch } from "./search-sql-fragments.ts";
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
 type ReplayableState = (typeof replayableStates)[number];
 
-export interface ReplayInput extends PartnerScope {
+export interface ReplayInput extends EndpointScope {
   /** Deliveries created from then on. */
   readonly since: Date;
   /** The end of the range, exclusive; now by default. */
@@ -232,7 +232,7 @@ const RETRY_BATCH = 1_000;
  * @returns how many
  * @throws ServiceError when there is no endpoint, or it is paused: then its deliveries are held
  */
-export async function retryEndpointNow(context: ActorContext, scope: PartnerScope): Promise<number> {
+export async function retryEndpointNow(context: ActorContext, scope: EndpointScope): Promise<number> {
   const { db, clock } = context;
   const { systemId, partnerId } = scope;
   const endpoint = await requireEndpoint(db, scope);
@@ -253,7 +253,7 @@ export async function retryEndpointNow(context: ActorContext, scope: PartnerScop
   return count;
 }
 
-interface TestDeliveryInput extends PartnerScope {
+interface TestDeliveryInput extends EndpointScope {
   /** The event's name; left out: the first that the endpoint subscribes to. */
   readonly event?: string | undefined;
 }
@@ -303,7 +303,7 @@ interface BulkResend extends Omit<BulkResendRow, "is_stopped"> {
  * Returns how many deliveries a resend would send now.
  * @throws ServiceError when there is no endpoint, or more match than one resend may send
  */
-export async function countResend(context: ActorContext, scope: PartnerScope, choice: ResendChoice): Promise<number> {
+export async function countResend(context: ActorContext, scope: EndpointScope, choice: ResendChoice): Promise<number> {
   const endpoint = await requireEndpoint(context.db, scope);
   return countWithinLimit(context.db, chosen(context, scope.systemId, endpoint, choice));
 }
@@ -315,7 +315,7 @@ export async function countResend(context: ActorContext, scope: PartnerScope, ch
  */
 export async function startResend(
   context: ActorContext,
-  scope: PartnerScope,
+  scope: EndpointScope,
   choice: ResendChoice,
 ): Promise<BulkResend> {
   const { systemId } = scope;
@@ -341,7 +341,7 @@ export async function startResend(
  */
 export async function showResend(
   { db }: { readonly db: Queryable },
-  scope: PartnerScope,
+  scope: EndpointScope,
   id: string,
 ): Promise<BulkResend> {
   const endpoint = await requireEndpointOrRemoved(db, scope);
@@ -354,7 +354,7 @@ export async function showResend(
  * Cancels a resend: queued deliveries are sent, the others stay as they are.
  * @throws ServiceError when the partner has no such resend
  */
-export async function cancelResend(context: ActorContext, scope: PartnerScope, id: string): Promise<BulkResend> {
+export async function cancelResend(context: ActorContext, scope: EndpointScope, id: string): Promise<BulkResend> {
   await showResend(context, scope, id);
   await stopReplay(context, scope.systemId, id);
   return showResend(context, scope, id);

@@ -68,7 +68,7 @@ export async function countSetAside(db: Queryable, systemId: string): Promise<nu
   return oneRow(await db.query<{ n: number }>(setAside, [systemId])).n;
 }
 
-/** An endpoint that is failing. */
+/** A partner of whom an endpoint is failing. */
 interface FailingRow {
   readonly partner_id: string;
   readonly failing_since: Date;
@@ -76,15 +76,16 @@ interface FailingRow {
 
 const failing = statement(
   "backlog.failing",
-  `select endpoint.partner_id, lane.failing_since
+  `select endpoint.partner_id, min(lane.failing_since) as failing_since
    from webhook_lanes lane
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = lane.endpoint_id
    where lane.system_id = $1 and endpoint.status = 'active' and lane.failing_since is not null and lane.last_failed_at >= $2
-   order by lane.failing_since, endpoint.partner_id
+   group by endpoint.partner_id
+   order by min(lane.failing_since), endpoint.partner_id
    limit $3`,
 );
 
-/** Lists the endpoints that have failed for longest. @param since omits endpoints whose last failure was earlier */
+/** Lists the partners whose endpoints have failed for longest, each by the one that has. @param since omits endpoints whose last failure was earlier */
 export function listFailingEndpoints(
   db: Queryable,
   systemId: string,
@@ -163,6 +164,21 @@ const deletePast = statement("logSizes.deletePast", "delete from webhook_log_siz
 /** Deletes the log sizes of dropped days. @param oldest the first day that is kept */
 export async function deletePastLogSizes(db: Queryable, systemId: string, oldest: string): Promise<void> {
   await db.query(deletePast, [systemId, oldest]);
+}
+
+const byEndpoint = statement(
+  "logSizes.byEndpoint",
+  `select endpoint_id, sum(bytes)::bigint as bytes from webhook_log_sizes
+   where system_id = $1 and day >= $2 group by endpoint_id`,
+);
+
+/** Lists the size of each endpoint's log, without those that have none. @param oldest the first day that is kept */
+export function listEndpointLogs(
+  db: Queryable,
+  systemId: string,
+  oldest: string,
+): Promise<Pick<LogSizeRow, "endpoint_id" | "bytes">[]> {
+  return db.query<Pick<LogSizeRow, "endpoint_id" | "bytes">>(byEndpoint, [systemId, oldest]);
 }
 
 /** The size of a partner's log. */

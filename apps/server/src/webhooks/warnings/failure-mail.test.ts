@@ -9,6 +9,8 @@ function mail(fields: Partial<FailureNotice> = {}) {
     about: 25,
     url: "https://hooks.partner.example/in/t0ken?key=s3cret",
     partnerId: "partner_1",
+    endpointId: "endpoint_1",
+    name: "Staging",
     failingSince: SINCE,
     failures: 11,
     lastError: "answered 500",
@@ -30,7 +32,7 @@ test("a warning says what fails since when, with what, when the pause comes and 
 
     What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within 15 seconds. The log of attempts shows what was sent and what came back.
 
-    Endpoint: https://hooks.partner.example/…
+    Endpoint: “Staging”, https://hooks.partner.example/…
     Ask whoever runs the service for the log of attempts.
     ",
     }
@@ -59,10 +61,10 @@ test("the mail of a pause says that nothing is lost, and how to resume and repla
     1. Resume it. One webhook is sent to try; when that succeeds, new events follow.
     2. Replay what failed or was held since 2026-05-31 12:00 UTC.
     Whoever runs the service does the same with:
-      bikeshare webhooks resume --partner partner_1
-      bikeshare webhooks replay --partner partner_1 --status failed,held --since 2026-05-31T12:00:30.000Z
+      bikeshare webhooks resume --partner partner_1 --endpoint endpoint_1
+      bikeshare webhooks replay --partner partner_1 --endpoint endpoint_1 --status failed,held --since 2026-05-31T12:00:30.000Z
 
-    Endpoint: https://hooks.partner.example/…
+    Endpoint: “Staging”, https://hooks.partner.example/…
     Ask whoever runs the service for the log of attempts.
     ",
     }
@@ -76,7 +78,7 @@ test("an address that is gone is told so", () => {
     "hooks.partner.example answered 410 Gone to every webhook for more than a minute, last at 2026-06-02 06:00 UTC",
   );
   expect(text).toContain("If that was a mistake, such as a wrong deployment, resume it as below.");
-  expect(text).toContain("bikeshare webhooks resume --partner partner_1");
+  expect(text).toContain("bikeshare webhooks resume --partner partner_1 --endpoint endpoint_1");
   expect(text).toContain("If you want no webhooks any more, there is nothing to do.");
 });
 
@@ -114,7 +116,7 @@ describe.each([25, 50, ...PAUSES] as const)("whatever it is about (%s)", (about)
 test("the commands of a pause replay from a day before the first failure on, for what had waited by then", () => {
   for (const about of ["failing", "gone"] as const) {
     expect(mail({ about }).text).toContain(
-      "\n  bikeshare webhooks replay --partner partner_1 --status failed,held --since 2026-05-31T12:00:30.000Z\n",
+      "\n  bikeshare webhooks replay --partner partner_1 --endpoint endpoint_1 --status failed,held --since 2026-05-31T12:00:30.000Z\n",
     );
   }
 });

@@ -69,15 +69,27 @@ export function logFailures(
     if (notice === undefined) continue;
     const { subject, text } = failureMail(notice);
     const isMailed = canMail && attempt.lane.endpoint.email !== null;
-    const detail = { partner: notice.partnerId, about: notice.about, failures: notice.failures, ...wayBack(notice) };
+    const detail = {
+      partner: notice.partnerId,
+      endpoint: notice.endpointId,
+      about: notice.about,
+      failures: notice.failures,
+      ...wayBack(notice),
+    };
     logger.warn(isMailed ? detail : { ...detail, mail: text }, subject);
   }
 }
 
 /** Returns why an endpoint is paused and how to resume it: the reader of the mail may be somebody other than the operator. */
-function wayBack({ about, partnerId }: FailureNotice): { readonly reason?: string; readonly resume?: string } {
+function wayBack({ about, partnerId, endpointId }: FailureNotice): {
+  readonly reason?: string;
+  readonly resume?: string;
+} {
   if (about === 25 || about === 50) return {};
-  return { reason: pauseDescriptions[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
+  return {
+    reason: pauseDescriptions[about],
+    resume: `bikeshare webhooks resume --partner ${partnerId} --endpoint ${endpointId}`,
+  };
 }
 
 function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
@@ -85,12 +97,14 @@ function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | n
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
   // 100 % is the pause itself, which has its reason as `statusChange`.
   if (about === null || about === 100) return undefined;
-  const { url, partnerId } = lane.endpoint;
+  const { id: endpointId, name, url, partnerId } = lane.endpoint;
   const { failingSince, failures } = health;
   return {
     about,
     url,
     partnerId,
+    endpointId,
+    name,
     failingSince,
     failures,
     lastError: describeOutcome(result),
@@ -105,6 +119,9 @@ export interface FailureNotice {
   readonly about: 25 | 50 | PauseCause;
   readonly url: string;
   readonly partnerId: string;
+  readonly endpointId: string;
+  /** What the partner calls the endpoint. */
+  readonly name: string;
   /** When the first attempt since the last success failed; null where that is not known. */
   readonly failingSince: number | null;
   /** Attempts that have failed since then. */
@@ -169,13 +186,14 @@ function whatToDo({ about }: FailureNotice): string {
 
 function howToGoOn(notice: FailureNotice): string {
   const since = replayFrom(notice);
+  const which = `${notice.partnerId} --endpoint ${notice.endpointId}`;
   return [
     "How to go on, when it is well:",
     "1. Resume it. One webhook is sent to try; when that succeeds, new events follow.",
     `2. Replay what failed or was held since ${instant(since)}.`,
     "Whoever runs the service does the same with:",
-    `  bikeshare webhooks resume --partner ${notice.partnerId}`,
-    `  bikeshare webhooks replay --partner ${notice.partnerId} --status failed,held --since ${new Date(since).toISOString()}`,
+    `  bikeshare webhooks resume --partner ${which}`,
+    `  bikeshare webhooks replay --partner ${which} --status failed,held --since ${new Date(since).toISOString()}`,
   ].join("\n");
 }
 
@@ -187,10 +205,10 @@ function replayFrom({ about, failingSince, at }: FailureNotice): number {
   return about === "probe_failed" ? at - EVENT_RETENTION_DAYS * DAY_MS : (failingSince ?? at) - DAY_MS;
 }
 
-function whereToFindOut({ dashboardUrl, url }: FailureNotice): string {
+function whereToFindOut({ dashboardUrl, name, url }: FailureNotice): string {
   const where = dashboardUrl === null ? "Ask whoever runs the service for the log of attempts." : dashboardUrl;
   // The path and the query may be a secret that protects the endpoint; many people may read a mail.
-  return `Endpoint: ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
+  return `Endpoint: “${name}”, ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
 }
 
 function instant(milliseconds: number): string {

@@ -80,7 +80,10 @@ describe("where the partner has an address and there is a mail server", () => {
     expect(mail?.body).toContain("Failed attempts since then: 2.");
     expect(mail?.body).toContain("(for 18 h)");
     expect(logged).toEqual([
-      ["Webhooks to 127.0.0.1 are failing", { partner: endpoint.partnerId, about: 25, failures: 2 }],
+      [
+        "Webhooks to 127.0.0.1 are failing",
+        { partner: endpoint.partnerId, endpoint: endpoint.id, about: 25, failures: 2 },
+      ],
     ]);
     harness.clock.advance(18 * HOUR);
     await fail(3);
@@ -183,7 +186,7 @@ describe.each([
     expect(logged[0]?.[1]).toMatchObject({
       about: "gone",
       reason: "paused because it answered 410 Gone three times or more, over a minute or longer",
-      resume: `bikeshare webhooks resume --partner ${endpoint.partnerId}`,
+      resume: `bikeshare webhooks resume --partner ${endpoint.partnerId} --endpoint ${endpoint.id}`,
     });
     expect(JSON.stringify(logged)).toContain("410 Gone to every webhook for more than a minute");
   });
