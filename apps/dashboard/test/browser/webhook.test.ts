@@ -58,7 +58,7 @@ it("who resumes a webhook is asked, also about what was held since the page has 
   await open(`/partners/${partner.id}/webhook`);
   await page.getByText("0 waiting, 0 held").waitFor();
   // The page hears of nothing more.
-  await page.route(/\/webhook$|\/live/, (route) => route.abort());
+  await page.route(/\/webhooks$|\/live/, (route) => route.abort());
   allow(/ERR_FAILED/);
   await hold(console, partner, "station-31");
   await page.getByText("0 waiting, 0 held").waitFor();
@@ -94,6 +94,32 @@ it("what the operator has paused, a partner is told to leave to the operator, an
   await page.reload();
   await page.getByText("Only the operator can resume or remove the webhook.").waitFor();
   expect(await page.getByRole("button", { name: /^(Resume|Remove)$/ }).count()).toBe(0);
+});
+
+it("an admin adds a second webhook, and sees of each its own state and deliveries", async () => {
+  const { partner, page, open } = await subscribed("Has Two Webhooks");
+  await open(`/partners/${partner.id}/webhook`);
+  await page.getByRole("link", { name: "Add a webhook" }).click();
+  await page.getByLabel("Name").fill("Staging");
+  await page.getByLabel("Address").fill(`${receiver.url}/staging`);
+  await page.getByRole("checkbox", { name: "station.online" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Staging", level: 1 }).waitFor();
+  await inspect(page, "webhook-of-several");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("link", { name: "All webhooks" }).click();
+  const staging = page.getByRole("row", { name: /Staging/ });
+  await staging.getByText("paused by the partner").waitFor();
+  await page.getByRole("row", { name: /Main/ }).getByText("active").waitFor();
+  await inspect(page, "webhooks");
+
+  await closeStations(world, "station-34");
+  await page.getByRole("row", { name: /Main/ }).getByRole("link", { name: "Deliveries" }).click();
+  await page.getByText("1 delivery on this page").waitFor();
+  await page.getByLabel("Webhook").selectOption({ label: "Staging" });
+  await page.getByText("0 deliveries on this page").waitFor();
+  expect(new URL(page.url()).searchParams.get("endpoint")).toMatch(/^endpoint_/);
+  await inspect(page, "deliveries-of-several");
 });
 
 it("who decides later is reminded of held deliveries, and sends them from the reminder", async () => {
