@@ -33,7 +33,7 @@ export const errorMessages = {
     operatorReads: "The operator's people read a partner's pages, but change nothing there.",
     suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
-    otherOrigin: "A page of another site sent this. Ask the operator to allow the site; programs send no Origin.",
+    otherOrigin: "A page of another site sent this. Agents call tools from programs, which send no Origin.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
     signInMethod: "People do not sign in in this way here. Load the page again: it offers the ways that there are.",
     embedded: "Pages in a frame of another site do not offer this. Open the dashboard itself, and sign in.",

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { Socket } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /** The request for which the one that is under way is made. */
@@ -46,7 +47,8 @@ export function allowInnerRequests(app: FastifyInstance): void {
   app.decorateRequest("recordedAs");
   app.addHook("onRequest", (request, _reply, done) => {
     const outer = outerRequests.getStore();
-    if (outer !== undefined) {
+    // What comes over a connection is nobody's inner request, in whatever context it is read.
+    if (outer !== undefined && !(request.raw.socket instanceof Socket)) {
       request.outer = outer;
       request.id = outer.id;
     }

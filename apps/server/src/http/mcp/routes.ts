@@ -29,8 +29,6 @@ import { MAX_ITEMS } from "./tools.ts";
 export interface McpOptions {
   readonly baseUrl: () => string;
   readonly version: string;
-  /** Origins, beside the service's own, whose pages may ask. */
-  readonly corsOrigins?: readonly string[];
   /** Whether the guides are served, and so can be read as resources. */
   readonly docs?: boolean;
 }
@@ -216,7 +214,7 @@ function instructionsFor(request: FastifyRequest, { docs }: McpOptions): string 
 }
 
 /** Returns the refusal of a request that a page of another site makes (DNS rebinding); undefined: it may be made. */
-function foreignOrigin({ headers: { origin } }: FastifyRequest, { baseUrl, corsOrigins = [] }: McpOptions) {
-  if (origin === undefined || corsOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin) return undefined;
+function foreignOrigin({ headers: { origin } }: FastifyRequest, { baseUrl }: McpOptions) {
+  if (origin === undefined || origin === URL.parse(baseUrl())?.origin) return undefined;
   return serviceError("forbidden", "otherOrigin");
 }
