@@ -149,11 +149,15 @@ class VirtualTime:
     async def run(self, work: Callable[[], Awaitable[Any]]) -> Any:
         """Lets time go on until the work is done."""
         result: list[Any] = []
+        failure: list[Exception] = []
         async with anyio.create_task_group() as group:
 
             async def do() -> None:
                 try:
                     result.append(await work())
+                except Exception as error:
+                    # The group would raise it in a group of its own.
+                    failure.append(error)
                 finally:
                     group.cancel_scope.cancel()
 
@@ -165,6 +169,8 @@ class VirtualTime:
                 if self._sleepers:
                     self.now, _, over = heapq.heappop(self._sleepers)
                     over.set()
+        if failure:
+            raise failure[0]
         return result[0]
 
 

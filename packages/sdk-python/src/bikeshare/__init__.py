@@ -23,6 +23,7 @@ from .errors import (
     UnexpectedResponseError,
     UsageError,
 )
+from .exports import download_export, download_export_async
 from .hooks import Hooks, RateLimit, RateLimitDetails, RequestDetails, ResponseDetails, RetryDetails
 from .options import IdempotentRequestOptions, RequestOptions
 
@@ -60,6 +61,8 @@ __all__ = [
     "UnexpectedResponseError",
     "UsageError",
     "__version__",
+    "download_export",
+    "download_export_async",
     "types",
     "webhooks",
 ]

@@ -122,9 +122,9 @@ class SyncDriver:
             return Received(response.status_code, dict(response.headers), bytes(body))
         except httpx.TimeoutException:
             return Failed("", is_timeout=True)
-        except (httpx.RequestError, httpx.InvalidURL, OSError, RuntimeError) as error:
-            # httpx raises RuntimeError where another thread has closed its client.
-            if isinstance(error, RuntimeError) and not self._shared.is_closed:
+        except Exception as error:
+            # Where another thread has closed the client, httpx may raise anything.
+            if not self._shared.is_closed and not isinstance(error, (httpx.RequestError, httpx.InvalidURL, OSError)):
                 raise
             return Failed(str(error) or type(error).__name__)
 

@@ -107,6 +107,7 @@ ErrorCode = Literal[
     "not_acceptable",
     "no_bike_available",
     "bike_not_available",
+    "sandbox_full",
     "station_offline",
     "rider_has_active_reservation",
     "too_many_reservations",

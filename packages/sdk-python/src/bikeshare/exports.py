@@ -1,0 +1,83 @@
+"""Downloads the files of exports."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import BinaryIO
+
+import httpx
+
+from .errors import ConnectionError, UnexpectedResponseError, api_error_class
+from .types import Export
+
+__all__ = ["download_export", "download_export_async"]
+
+CHUNK_BYTES = 65_536
+"""Too low: costs time. Too high: costs memory."""
+
+
+def download_export(file: Export, to: BinaryIO, *, http_client: httpx.Client | None = None) -> None:
+    """Downloads the file of an export, as `client.exports` returns it, and compares its checksum.
+
+    :param to: takes the bytes as they come: use them when this has returned
+    :raises ApiError: when the link has ended: read the export again
+    :raises ConnectionError: when there is no connection, or it broke
+    :raises UnexpectedResponseError: when the bytes are not the file's
+    """
+    http = http_client or httpx.Client()
+    transfer = _Transfer(file, to)
+    try:
+        with http.stream("GET", file["download_url"]) as response:
+            transfer.check_status(response)
+            for chunk in response.iter_bytes(CHUNK_BYTES):
+                transfer.write(chunk)
+    except httpx.RequestError as error:
+        raise transfer.broken(error) from None
+    finally:
+        if http_client is None:
+            http.close()
+    transfer.check_sum()
+
+
+async def download_export_async(file: Export, to: BinaryIO, *, http_client: httpx.AsyncClient | None = None) -> None:
+    """As `download_export`, for tasks. `to` is written to without waiting."""
+    http = http_client or httpx.AsyncClient()
+    transfer = _Transfer(file, to)
+    try:
+        async with http.stream("GET", file["download_url"]) as response:
+            transfer.check_status(response)
+            async for chunk in response.aiter_bytes(CHUNK_BYTES):
+                transfer.write(chunk)
+    except httpx.RequestError as error:
+        raise transfer.broken(error) from None
+    finally:
+        if http_client is None:
+            await http.aclose()
+    transfer.check_sum()
+
+
+class _Transfer:
+    """What both do with the bytes."""
+
+    def __init__(self, file: Export, to: BinaryIO) -> None:
+        self._file = file
+        self._to = to
+        self._sum = hashlib.sha256()
+
+    def check_status(self, response: httpx.Response) -> None:
+        status = response.status_code
+        # A link is a secret, so neither it nor what a server says of it is shown.
+        if status != 200:
+            kind = api_error_class(status, None) if status >= 400 else UnexpectedResponseError
+            raise kind(f"export {self._file['id']}: status {status}: read the export again", attempts=1, status=status)
+
+    def write(self, chunk: bytes) -> None:
+        self._sum.update(chunk)
+        self._to.write(chunk)
+
+    def broken(self, error: httpx.RequestError) -> ConnectionError:
+        return ConnectionError(f"export {self._file['id']}: {error or type(error).__name__}", attempts=1)
+
+    def check_sum(self) -> None:
+        if self._sum.hexdigest() != self._file["sha256"]:
+            raise UnexpectedResponseError(f"export {self._file['id']} has another SHA-256: download it again", attempts=1)
