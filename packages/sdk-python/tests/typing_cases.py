@@ -45,4 +45,3 @@ async def tasks(client: AsyncBikeShare) -> None:
     held = await client.reservations.create(bike_id="x", options={"idempotency_key": "k", "timeout": 3})
     assert_type(held, Reservation)
     await client.reservations.cancel(held["id"], options={"idempotency_key": "k"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    client.rides.get("x")["id"]  # type: ignore[index,misc]  # pyright: ignore[reportIndexIssue]
