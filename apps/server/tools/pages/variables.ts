@@ -153,7 +153,6 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "A streaming [replica](#a-read-replica) of `DATABASE_URL`, or a balancer in front of several.",
       },
       { name: "SYSTEM_ID", value: "main", meaning: "The id of the first system. Another value later stops the start." },
-      { name: "MODE", value: "live", meaning: "`test` issues keys that begin with `bss_test_`." },
       { name: "BACKUP_EVERY", value: "24h", meaning: "The time between two backups, `1h` to `30d`." },
       { name: "BACKUP_KEEP", value: "7", meaning: "How many of the newest backups stay." },
       {
