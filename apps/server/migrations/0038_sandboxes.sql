@@ -19,8 +19,8 @@ create table sandboxes (
   rides_at        timestamptz(3) not null,
   -- false: it is empty, because nobody used it for long
   has_city        boolean not null,
-  -- what its clock is ahead of the service's
-  clock_offset_ms bigint not null default 0 check (clock_offset_ms >= 0),
+  -- by how much what waits for time was brought nearer since the city was made
+  advanced_seconds bigint not null default 0 check (advanced_seconds >= 0),
   -- what the sandbox's API and deliveries suffer; null: nothing
   faults          jsonb,
   webhook_faults  jsonb,

@@ -32,7 +32,6 @@ export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
   system_id: identifier,
   seed: seed.describe("What its city was made from"),
   reset_at: timestamp.describe("When its city was made"),
-  now: timestamp.describe("The time by the sandbox's clock"),
   stations: count,
   bikes: count,
   rides: count,
@@ -56,6 +55,20 @@ export const sandboxEvent = namedObject("SandboxEvent", "What was done to cause 
 });
 export type SandboxEvent = z.infer<typeof sandboxEvent>;
 
+/** The longest time that passes at once. */
+const MAX_ADVANCE_SECONDS = 7 * 86_400;
+
+const clockRequest = namedObject("SandboxClockRequest", "How much time passes.", {
+  seconds: z.number().int().min(1).max(MAX_ADVANCE_SECONDS),
+});
+
+export const sandboxClock = namedObject("SandboxClock", "How far the sandbox's time is.", {
+  now: timestamp,
+  advanced_seconds: count.describe("What has passed by `clock/advance` since the city was made"),
+  ready: z.boolean().describe("Everything that fell due is done: reservations have expired, and deliveries been tried"),
+});
+export type SandboxClock = z.infer<typeof sandboxClock>;
+
 /** The interface to a partner's sandbox. Keys of sandboxes alone reach it. */
 export const sandboxContract = c.router(
   {
@@ -78,6 +91,27 @@ export const sandboxContract = c.router(
       query: noQuery,
       body: resetRequest,
       responses: { 200: sandboxStatus, ...bodyErrors, ...errors },
+    },
+    clock: {
+      method: "GET",
+      path: "/sandbox/v1/clock",
+      summary: "Show the clock",
+      metadata,
+      query: noQuery,
+      responses: { 200: sandboxClock, ...errors },
+    },
+    advance: {
+      method: "POST",
+      path: "/sandbox/v1/clock/advance",
+      summary: "Let time pass",
+      description:
+        "Nobody waits: what would fall due within the seconds falls due now, and all else so much sooner. That is the end of " +
+        "reservations, rides, alerts, keys and old secrets, and the next attempts of deliveries. Signatures and the times of events " +
+        "go by the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
+      metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
+      query: noQuery,
+      body: clockRequest,
+      responses: { 202: sandboxClock, ...bodyErrors, ...errors },
     },
     trigger: {
       method: "POST",

@@ -5,6 +5,7 @@ import type { Config } from "../config.ts";
 import type { ServiceClock } from "../health/conditions/service-clock.ts";
 import type { Ids } from "../ids.ts";
 import type { Signals } from "../runtime/startup/signals.ts";
+import { noteSandboxUse } from "../sandbox/service.ts";
 import type { Database } from "../storage/db/database.ts";
 import type { Output, Result } from "./output.ts";
 
@@ -71,7 +72,10 @@ export function runOnSystem(
 ): Promise<void> {
   return cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
-    const isOneOfMany = (await systemsOf(db)).length > 1;
+    const systems = (await systemsOf(db)).map(({ system_id: id }) => id);
+    const isOneOfMany = systems.length > 1 || !systems.includes(systemId);
+    // Deliveries and rides of a sandbox go on for a while after a command.
+    if (!systems.includes(systemId)) await noteSandboxUse({ ...cli, db }, systemId);
     const result = await command({ ...cli, db, systemId, systemOption: isOneOfMany ? `--system ${systemId} ` : "" });
     if (result !== undefined) cli.output.result(result);
   });

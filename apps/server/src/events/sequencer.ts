@@ -61,7 +61,7 @@ export function createSequencer({
     concurrency: CONCURRENCY,
   });
   const poll = async () => {
-    for (const systemId of await systemsAtWork(db, clock())) numbering.request(systemId);
+    for (const { systemId } of await systemsAtWork(db, clock())) numbering.request(systemId);
   };
   watch?.start(pollIntervalMs);
   const polling = pollIntervalMs === 0 ? undefined : startPeriodic({ intervalMs: pollIntervalMs, work: poll, onError });

@@ -49,6 +49,16 @@ export async function findPartner(db: Queryable, systemId: string, id: string): 
   return (await db.query<PartnerRow>(byId, [systemId, id]))[0];
 }
 
+const sandboxOf = statement(
+  "partners.sandbox",
+  "select system_id from sandboxes where live_system_id = $1 and partner_id = $2",
+);
+
+/** Returns the system that is a partner's sandbox. */
+export async function findSandboxSystem(db: Queryable, systemId: string, id: string): Promise<string | undefined> {
+  return (await db.query<{ system_id: string }>(sandboxOf, [systemId, id]))[0]?.system_id;
+}
+
 /** Returns the partner that has a name now, whatever its capitals. */
 export async function findPartnerByName(
   db: Queryable,

@@ -6,6 +6,7 @@ import { insertActOf } from "./audit/queries.ts";
 import {
   findPartner,
   findPartnerByName,
+  findSandboxSystem,
   insertPartner,
   listPartnerOverviews,
   listPartners,
@@ -173,6 +174,9 @@ export async function mustLock(tx: Transaction, systemId: string, id: string): P
   }
   return partner;
 }
+
+/** Returns the system that is a partner's sandbox; undefined where it has none. */
+export const sandboxSystemOf = findSandboxSystem;
 
 /** Updates a partner that is locked. */
 export const writePartner = updatePartner;

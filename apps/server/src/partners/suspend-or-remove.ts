@@ -8,7 +8,7 @@ import {
 } from "../webhooks/endpoints/endpoint-settings.ts";
 import { insertActOf } from "./audit/queries.ts";
 import { notifyKeysChanged, revokeKeysOf } from "./keys/service.ts";
-import { mustLock, type PartnerRow, writePartner } from "./service.ts";
+import { mustLock, type PartnerRow, sandboxSystemOf, writePartner } from "./service.ts";
 
 /** A partner whose status was asked to change. */
 export interface PartnerStatusChange {
@@ -77,7 +77,7 @@ export interface RemovedPartner {
 
 /**
  * Removes a partner in one transaction: revokes its keys, removes its endpoints with their secrets, and cancels its active
- * reservations. The log of deliveries stays for its 30 days; past reservations, the audit log and the partner's row stay,
+ * reservations, in its sandbox too. The log of deliveries stays for its 30 days; past reservations, the audit log and the partner's row stay,
  * so that its id is never reused.
  * @throws ServiceError when there is no such partner, or it was removed already
  */
@@ -99,6 +99,8 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     };
     const detail = { name: before.name, ...ended };
     await insertActOf(context, tx, { systemId, action: "partner.removed", subject: id, detail });
+    const sandbox = await sandboxSystemOf(tx, systemId, id);
+    if (sandbox !== undefined) await removePartner(within, sandbox, id);
     return { partner, ...ended };
   });
 }

@@ -17,7 +17,7 @@ import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import { createMailer } from "../outbound/mail/mailer.ts";
 import { startUsageSweeper } from "../partners/request-log/service.ts";
-import { startSandboxRides } from "../sandbox/riding.ts";
+import { startEmptyingSandboxes, startSandboxRides } from "../sandbox/riding.ts";
 import type { Database } from "../storage/db/database.ts";
 import { openListener } from "../storage/db/listener.ts";
 import { startPartitionKeeper } from "../storage/partitions/service.ts";
@@ -58,7 +58,7 @@ export function startReservationSweeper({
   conditions,
 }: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
   const reports = reportingTo(conditions)("sweeping overdue reservations");
-  return startSweepingReservations({ db, clock, ids, systems: () => systemsAtWork(db, clock()), ...reports });
+  return startSweepingReservations({ db, clock, ids, systems: () => idsAtWork(db, clock), ...reports });
 }
 
 /** Starts a worker's tasks other than requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
@@ -69,7 +69,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     startEventWork(options),
     startStationNotices({
       ...options,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("notifying of changed stations"),
     }),
     startPartitionKeeper({
@@ -87,6 +87,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
     ...startAlertWork(options),
     ...startSums(options),
     startSandboxRides({ ...options, ...reporting("riding in sandboxes", { quietMs: 2 * 60_000 }) }),
+    startEmptyingSandboxes({ ...options, ...reporting("emptying sandboxes", { quietMs: 2 * 3_600_000 }) }),
   ];
   const following = await followFeed(options);
   const backups = await startBackups(options);
@@ -101,7 +102,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
 
 /** Ends alerts whose times are over, and deletes old ones. */
 function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] {
-  const systems = () => systemsAtWork(db, clock());
+  const systems = () => idsAtWork(db, clock);
   const reporting = reportingTo(conditions);
   return [
     startAlertSweeper({ db, clock, ids, systems, ...reporting("ending alerts") }),
@@ -111,7 +112,7 @@ function startAlertWork({ db, clock, ids, conditions }: WorkersOptions): Work[] 
 
 /** Keeps the sums of rides, stations and the fleet over time, and deletes old ones. */
 function startSums({ db, clock, conditions }: WorkersOptions): Work[] {
-  const systems = () => systemsAtWork(db, clock());
+  const systems = () => idsAtWork(db, clock);
   const reporting = reportingTo(conditions);
   const monotonic = () => performance.now();
   return [
@@ -127,30 +128,30 @@ function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
     startIdempotencySweeper({
       db,
       clock,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("deleting old answers", { quietMs: 15 * 60_000 }),
     }),
     startRemovedBikesSweeper({
       db,
       clock,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("deleting old removed bikes", { quietMs: 15 * 60_000 }),
     }),
     startPublicIdSweeper({
       db,
       clock,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("deleting retired public ids", { quietMs: 5 * 60_000 }),
     }),
     startUsageSweeper({
       db,
       clock,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
     }),
     startVehicleLogSweeper({
       ...{ db, clock, ids },
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       ...reporting("beginning vehicle logs", { quietMs: 5 * 60_000 }),
     }),
   ];
@@ -220,7 +221,7 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
       db,
       clock,
       ids,
-      systems: () => systemsAtWork(db, clock()),
+      systems: () => idsAtWork(db, clock),
       directory: exportsDirectory(config),
       version: readVersion(),
     },
@@ -235,7 +236,7 @@ async function startUploads({ db, config, clock, ids, conditions }: WorkersOptio
   const { startUploadWork } = await import("../feeds/uploads/work.ts");
   const directories = { spoolDirectory: spoolDirectory(config), reportsDirectory: reportsDirectory(config) };
   return startUploadWork({
-    ...{ db, clock, ids, systems: () => systemsAtWork(db, clock()), ...directories },
+    ...{ db, clock, ids, systems: () => idsAtWork(db, clock), ...directories },
     ...reportingTo(conditions)("importing files", { quietMs: 5 * 60_000 }),
   });
 }
@@ -253,6 +254,10 @@ async function startBackups({ db, config, clock, logger, conditions }: WorkersOp
     onBackup: (path, { bytes, rows }) => logger.info({ path, bytes, rows }, "made a backup, and read it back"),
     ...reportingTo(conditions)("making a backup", { quietMs: 5 * 60_000 }),
   });
+}
+
+async function idsAtWork(db: Database, clock: () => number): Promise<string[]> {
+  return (await systemsAtWork(db, clock())).map(({ systemId }) => systemId);
 }
 
 /** Reports the failures of a work, and how its runs go. */

@@ -48,7 +48,7 @@ export async function lockSandboxCity(tx: Transaction, systemId: string): Promis
 
 const updateCity = statement(
   "sandboxes.updateCity",
-  "update sandboxes set seed = $2, reset_at = $3, has_city = $4, rides_at = $5 where system_id = $1",
+  "update sandboxes set seed = $2, reset_at = $3, has_city = $4, rides_at = $5, advanced_seconds = 0 where system_id = $1",
 );
 
 /** Records which city a sandbox has now. */
@@ -71,8 +71,10 @@ export async function updateSandboxUse(db: Queryable, systemId: string, now: Dat
 
 const claimRiding = statement(
   "sandboxes.claimRiding",
-  `update sandboxes set rides_at = $1::timestamptz + $3::int * interval '1 ms'
-   where has_city and used_at > $2 and rides_at <= $1 returning system_id`,
+  `update sandboxes set rides_at = $1::timestamptz + $3::int * interval '1 ms' from partners live
+   where sandboxes.used_at > $2 and sandboxes.rides_at <= $1 and live.system_id = sandboxes.live_system_id
+     and live.id = sandboxes.partner_id and live.suspended_at is null and live.removed_at is null
+   returning sandboxes.system_id, sandboxes.has_city`,
 );
 
 /**
@@ -82,9 +84,20 @@ const claimRiding = statement(
 export async function claimSandboxesToRide(
   db: Queryable,
   { now, usedSince, intervalMs }: { readonly now: Date; readonly usedSince: Date; readonly intervalMs: number },
-): Promise<string[]> {
-  const rows = await db.query<Pick<SandboxRow, "system_id">>(claimRiding, [now, usedSince, intervalMs]);
-  return rows.map((row) => row.system_id);
+): Promise<Pick<SandboxRow, "system_id" | "has_city">[]> {
+  return db.query<Pick<SandboxRow, "system_id" | "has_city">>(claimRiding, [now, usedSince, intervalMs]);
+}
+
+const idle = statement(
+  "sandboxes.idle",
+  `select s.system_id from sandboxes s
+   join partners live on live.system_id = s.live_system_id and live.id = s.partner_id
+   where s.has_city and (s.used_at < $1 or live.removed_at is not null) order by s.system_id limit $2`,
+);
+
+/** Returns sandboxes with a city that were not used since an instant, or whose partners were removed. */
+export async function listIdleSandboxes(db: Queryable, usedBefore: Date, limit: number): Promise<string[]> {
+  return (await db.query<Pick<SandboxRow, "system_id">>(idle, [usedBefore, limit])).map((row) => row.system_id);
 }
 
 /** A bike that can be taken, at a station. */

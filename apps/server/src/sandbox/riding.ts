@@ -5,13 +5,12 @@ import type { CommandContext } from "../command-context.ts";
 import { type PeriodicWork, startPeriodic } from "../storage/background/periodic.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
 import { CityActs } from "./acts.ts";
-import { claimSandboxesToRide, listRidesUnderWay } from "./queries.ts";
-import { RIDE_INTERVAL_MS } from "./service.ts";
+import { claimSandboxesToRide, listIdleSandboxes, listRidesUnderWay } from "./queries.ts";
+import { endOfRide } from "./ride-times.rules.ts";
+import { emptySandbox, resetSandbox, RIDE_INTERVAL_MS } from "./service.ts";
 
 /** Between two looks for sandboxes in which a ride is due: one statement for all of them. */
 const LOOK_INTERVAL_MS = 5_000;
-/** How long rides last. */
-const DURATION = { leastMs: 3 * 60_000, mostMs: 11 * 60_000 };
 
 interface RidingOptions extends CommandContext {
   readonly onError: (error: unknown, systemId?: string) => void;
@@ -27,8 +26,10 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
       const due = await claimSandboxesToRide(context.db, {
         ...{ now: new Date(now), usedSince: new Date(now - SANDBOX_AWAKE_MS), intervalMs: RIDE_INTERVAL_MS },
       });
-      for (const systemId of due) {
-        await rideOnce(context, systemId).catch((error: unknown) => onError(error, systemId));
+      for (const { system_id: systemId, has_city: hasCity } of due) {
+        // One that was emptied is used again.
+        const done = hasCity ? rideOnce(context, systemId) : resetSandbox(context, systemId);
+        await done.catch((error: unknown) => onError(error, systemId));
         watch?.gotOn();
       }
     },
@@ -39,16 +40,31 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
 export async function rideOnce(context: CommandContext, systemId: string): Promise<void> {
   const acts = new CityActs(context, { systemId, partnerId: "" });
   const now = context.clock();
-  for (const { id, started_at: startedAt } of await listRidesUnderWay(context.db, systemId)) {
-    const end = startedAt.getTime() + durationOf(id);
-    if (end <= now) await acts.endRide(id, undefined, { ended_at: new Date(end).toISOString() });
+  for (const ride of await listRidesUnderWay(context.db, systemId)) {
+    const end = endOfRide(ride);
+    if (end <= now) await acts.endRide(ride.id, undefined, { ended_at: new Date(end).toISOString() });
   }
   if ((await lengthOf(context.db, systemId, "rides")) < MAX_SANDBOX_RIDES) await acts.startRide(undefined);
 }
 
-/** Returns how long a ride lasts: it follows from the ride's id, so that nothing must be kept of it. */
-function durationOf(id: string): number {
-  let sum = 0;
-  for (let at = 0; at < id.length; at++) sum = (sum * 31 + id.charCodeAt(at)) % 65_521;
-  return DURATION.leastMs + Math.round((sum / 65_521) * (DURATION.mostMs - DURATION.leastMs));
+/** Days after which a sandbox that nobody uses is emptied. */
+export const IDLE_DAYS = 30;
+const EMPTY_INTERVAL_MS = 3_600_000;
+/** Sandboxes emptied in one run. Too high: a run takes long. */
+const EMPTY_BATCH = 100;
+
+/** Empties sandboxes that nobody has used for long, and those of removed partners. */
+export function startEmptyingSandboxes({ onError, watch, ...context }: RidingOptions): PeriodicWork<number> {
+  return startPeriodic({
+    ...{ intervalMs: EMPTY_INTERVAL_MS, onError, watch },
+    async work() {
+      const usedBefore = new Date(context.clock() - IDLE_DAYS * 86_400_000);
+      const idle = await listIdleSandboxes(context.db, usedBefore, EMPTY_BATCH);
+      for (const systemId of idle) {
+        await emptySandbox(context, systemId).catch((error: unknown) => onError(error, systemId));
+        watch?.gotOn();
+      }
+      return idle.length;
+    },
+  });
 }

@@ -4,6 +4,7 @@ import type { SandboxEvent, SandboxStatus } from "@bikeshare/contract/sandbox";
 import { serviceError } from "@bikeshare/rules";
 import { lengthOf } from "../city/counts/service.ts";
 import { describeDemoTypes, describeRegions } from "../city/descriptions/made-up-city.ts";
+import { clearCity } from "../city/fleet/clear-city.ts";
 import { createSystem } from "../city/systems/service.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
@@ -69,7 +70,7 @@ export function createSandbox(
         used_at: now,
         rides_at: firstRideAt,
         has_city: true,
-        clock_offset_ms: 0,
+        advanced_seconds: 0,
         faults: null,
         webhook_faults: null,
       },
@@ -85,8 +86,8 @@ export function createSandbox(
 }
 
 /** Returns how a sandbox is. */
-export async function statusOf(context: CommandContext, systemId: string): Promise<SandboxStatus> {
-  const { db, clock } = context;
+export async function statusOf(context: Pick<CommandContext, "db">, systemId: string): Promise<SandboxStatus> {
+  const { db } = context;
   const sandbox = await findSandbox(db, systemId);
   if (sandbox === undefined) throw new Error(`system ${systemId} is no sandbox`);
   const [stations, bikes, rides] = await Promise.all(
@@ -96,7 +97,6 @@ export async function statusOf(context: CommandContext, systemId: string): Promi
     system_id: systemId,
     seed: sandbox.seed,
     reset_at: sandbox.reset_at.toISOString(),
-    now: new Date(clock()).toISOString(),
     ...{ stations: stations ?? 0, bikes: bikes ?? 0, rides: rides ?? 0, max_rides: MAX_SANDBOX_RIDES },
   };
 }
@@ -112,6 +112,17 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
+  });
+}
+
+/** Deletes a sandbox's city. It is made anew when somebody uses the sandbox again. */
+export function emptySandbox(context: CommandContext, systemId: string): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    await lockSandboxCity(tx, systemId);
+    const sandbox = await findSandbox(tx, systemId);
+    if (sandbox?.has_city !== true) return;
+    await clearCity(context, tx, systemId);
+    await updateSandboxCity(tx, { ...sandbox, has_city: false });
   });
 }
 

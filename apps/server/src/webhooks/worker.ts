@@ -1,4 +1,4 @@
-import { systemsOf } from "../city/systems/service.ts";
+import { type SystemAtWork, systemsAtWork, systemsOf } from "../city/systems/service.ts";
 import type { Conditions } from "../health/conditions/conditions.ts";
 import type { Metrics, SystemBacklog } from "../health/metrics/metrics.ts";
 import type { TracedAttempt, Tracer } from "../health/tracing/tracer.ts";
@@ -52,7 +52,7 @@ export interface DispatcherOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two checks for new systems. */
+/** Milliseconds between two checks for new systems and for sandboxes that sleep. */
 const SYSTEMS_INTERVAL_MS = 5_000;
 /** One to claim, one to write results, one for whatever a second system does meanwhile. */
 const CONNECTIONS = 3;
@@ -79,11 +79,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const systems = new Map<string, SystemDispatcher>();
   let isClosed = false;
 
-  const open = (systemId: string) =>
+  const open = ({ systemId, isSandbox }: SystemAtWork) =>
     new SystemDispatcher({
       ...options,
       db,
       systemId,
+      isSandbox,
       worker,
       inFlight,
       suspects,
@@ -92,26 +93,38 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       loadEndpoints: () => options.loadEndpoints(db, systemId),
       queueReplays: () => options.queueReplays(db, systemId),
     });
-  const openNewSystems = async () => {
-    for (const { system_id: systemId } of await systemsOf(db)) {
-      if (!isClosed && !systems.has(systemId)) systems.set(systemId, open(systemId));
+  const closeSystem = async (system: SystemDispatcher | undefined) => system?.close().catch(options.onError);
+  /** Opens new systems, and closes sandboxes that nobody uses any more: each costs some statements a second. */
+  const followSystems = async () => {
+    const atWork = await systemsAtWork(db, options.clock());
+    for (const system of atWork) {
+      if (!isClosed && !systems.has(system.systemId)) systems.set(system.systemId, open(system));
     }
+    const idle = [...systems.keys()].filter((id) => !atWork.some(({ systemId }) => systemId === id));
+    const closed = idle.map((id) => closeSystem(systems.get(id)));
+    for (const id of idle) systems.delete(id);
+    await Promise.all(closed);
   };
   const opening = startPeriodic({
     intervalMs: SYSTEMS_INTERVAL_MS,
-    work: openNewSystems,
+    work: followSystems,
     onError: options.onError,
     immediately: true,
   });
 
   return {
-    wake: (systemId) => systems.get(systemId)?.wake(),
+    wake(systemId) {
+      const system = systems.get(systemId);
+      if (system !== undefined) system.wake();
+      // A sandbox that slept.
+      else opening.runOnce().catch(options.onError);
+    },
     reload: (systemId) => systems.get(systemId)?.reload(),
     inFlight: () => inFlight.count,
     async close() {
       isClosed = true;
       await opening.close();
-      await Promise.all([...systems.values()].map((system) => system.close().catch(options.onError)));
+      await Promise.all([...systems.values()].map(closeSystem));
       await options.sender.close();
       await db.close();
     },

@@ -1,16 +1,22 @@
 import { deliveryNames, type EventRecord, scopeNames } from "@bikeshare/contract";
 import { sandboxEvent, sandboxStatus } from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
-import { issueKey } from "../../src/partners/keys/service.ts";
+import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { suspendPartner } from "../../src/partners/suspend-or-remove.ts";
-import { rideOnce } from "../../src/sandbox/riding.ts";
+import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
+import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { keyContext } from "../built-app.ts";
 import { guarded } from "../endpoints.ts";
 import { fillWorld } from "../walker-world.ts";
+
+const DAY_MS = 86_400_000;
+const fail = (error: unknown) => {
+  throw error;
+};
 
 let app: TestApp;
 let systemId: string;
@@ -75,6 +81,7 @@ describe("isolation of data", () => {
       await Promise.all(deliveryNames.map((name) => send(`/sandbox/v1/events/${name}`, {}).then((r) => r.text())));
     for (let round = 0; round < 10; round++) await rideOnce(keyContext(apart), mine.systemId);
     for (let round = 0; round < 10; round++) await send("/sandbox/v1/reset", { seed: round });
+    for (let round = 0; round < 10; round++) await send("/sandbox/v1/clock/advance", { seconds: 86_400 });
     expect(await rows()).toEqual(before);
     await apart.close();
   }, 120_000);
@@ -176,8 +183,50 @@ describe("isolation", () => {
     }
   });
 
+  it("is emptied after 30 days without a use, and made anew with the next", async () => {
+    const context = keyContext(app);
+    const emptying = startEmptyingSandboxes({ ...context, onError: fail });
+    const riding = startSandboxRides({ ...context, onError: fail });
+    app.clock.advance(29 * DAY_MS);
+    expect(await emptying.runOnce()).toBe(0);
+    app.clock.advance(2 * DAY_MS);
+    expect(await emptying.runOnce()).toBe(1);
+    await riding.runOnce();
+    expect(sandboxStatus.parse(await (await get("/sandbox/v1")).json())).toMatchObject({ stations: 0, bikes: 0 });
+    await riding.runOnce();
+    expect(sandboxStatus.parse(await (await get("/sandbox/v1")).json())).toMatchObject({ stations: 40, bikes: 300 });
+    await emptying.close();
+    await riding.close();
+  });
+
+  it("one ride starts a minute while it is used, whatever the number of processes, and none while it sleeps", async () => {
+    const context = keyContext(app);
+    const processes = [1, 2, 3].map(() => startSandboxRides({ ...context, onError: fail }));
+    const runAll = () => Promise.all(processes.map((process) => process.runOnce()));
+    const ridesNow = async () => sandboxStatus.parse(await (await get("/sandbox/v1")).json()).rides;
+    const before = await ridesNow();
+    for (let minute = 0; minute < 5; minute++) {
+      app.clock.advance(60_000);
+      await runAll();
+    }
+    expect((await ridesNow()) - before).toBe(5);
+    app.clock.advance(SANDBOX_AWAKE_MS + 120_000);
+    await runAll();
+    expect((await ridesNow()) - before).toBe(5);
+    await Promise.all(processes.map((process) => process.close()));
+  });
+
   it("ends for the partner when the operator suspends it", async () => {
     await suspendPartner(keyContext(app), app.systemId, app.partnerId);
     await expect.poll(async () => (await get("/v1/stations")).status, { timeout: 5_000 }).toBe(401);
+  });
+
+  it("goes with its partner: keys, endpoints and city", async () => {
+    await removePartner(keyContext(app), app.systemId, app.partnerId);
+    const emptying = startEmptyingSandboxes({ ...keyContext(app), onError: fail });
+    expect(await emptying.runOnce()).toBe(1);
+    await emptying.close();
+    const keys = await keysOf(app, systemId, app.partnerId);
+    expect(keys.map(({ revoked_at }) => revoked_at)).not.toContain(null);
   });
 });

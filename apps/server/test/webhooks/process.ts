@@ -34,6 +34,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
   const dispatcher = new SystemDispatcher({
     db,
     systemId,
+    isSandbox: false,
     worker: harness.ids.next("worker"),
     sender: { send: (request) => gate.wait(readRequest(request)), close: () => Promise.resolve() },
     clock: harness.clock,

@@ -25,8 +25,12 @@ const all = statement(
 );
 const atWork = statement(
   "systems.atWork",
-  `select systems.system_id from systems left join sandboxes on sandboxes.system_id = systems.system_id
-   where sandboxes.system_id is null or sandboxes.used_at > $1 order by systems.created_at, systems.system_id`,
+  `select systems.system_id as "systemId", sandboxes.system_id is not null as "isSandbox"
+   from systems left join sandboxes on sandboxes.system_id = systems.system_id
+   left join partners live on live.system_id = sandboxes.live_system_id and live.id = sandboxes.partner_id
+   where sandboxes.system_id is null
+     or sandboxes.used_at > $1 and live.suspended_at is null and live.removed_at is null
+   order by systems.created_at, systems.system_id`,
 );
 
 /** @returns false when there is a system with this id already */
@@ -56,9 +60,15 @@ export function listSystems(db: Queryable): Promise<AnySystemRow[]> {
   return db.query<AnySystemRow>(all);
 }
 
-/** Returns the ids of the operator's systems, and of the sandboxes that were used since an instant. */
-export async function listSystemsAtWork(db: Queryable, usedSince: Date): Promise<string[]> {
-  return (await db.query<Pick<SystemRow, "system_id">>(atWork, [usedSince])).map((row) => row.system_id);
+/** A system that background work is for. */
+export interface SystemAtWork {
+  readonly systemId: string;
+  readonly isSandbox: boolean;
+}
+
+/** Returns the operator's systems, and the sandboxes that were used since an instant. */
+export function listSystemsAtWork(db: Queryable, usedSince: Date): Promise<SystemAtWork[]> {
+  return db.query<SystemAtWork>(atWork, [usedSince]);
 }
 
 const rename = statement("systems.rename", "update systems set name = $2 where system_id = $1");

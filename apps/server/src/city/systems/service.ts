@@ -10,11 +10,12 @@ import {
   listLiveSystems,
   listSystems,
   listSystemsAtWork,
+  type SystemAtWork,
   type SystemRow,
   updateSystemName,
 } from "./queries.ts";
 
-export type { SystemRow } from "./queries.ts";
+export type { SystemAtWork, SystemRow } from "./queries.ts";
 
 /**
  * Makes a system, as an act of somebody, with a shard of its own where the database is distributed.
@@ -51,8 +52,8 @@ export function everySystemOf(db: Queryable): Promise<AnySystemRow[]> {
  */
 export const SANDBOX_AWAKE_MS = 3_600_000;
 
-/** Returns the ids of the systems that background work is for: those of the operator, and the sandboxes in use. */
-export function systemsAtWork(db: Queryable, now: number): Promise<string[]> {
+/** Returns the systems that background work is for: those of the operator, and the sandboxes in use. */
+export function systemsAtWork(db: Queryable, now: number): Promise<SystemAtWork[]> {
   return listSystemsAtWork(db, new Date(now - SANDBOX_AWAKE_MS));
 }
 

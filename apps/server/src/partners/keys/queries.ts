@@ -80,6 +80,13 @@ const recordUse = statement(
 
 const sandboxOfSystem = statement("keys.sandbox", "select 1 as n from sandboxes where system_id = $1");
 
+// To the minute.
+const recordSandboxUse = statement(
+  "keys.recordSandboxUse",
+  `update sandboxes set used_at = u.at from unnest($1::text[], $2::timestamptz[]) as u(system_id, at)
+   where sandboxes.system_id = u.system_id and sandboxes.used_at < u.at - interval '1 minute'`,
+);
+
 const agencyOfPartner = statement(
   "keys.agencyOfPartner",
   "select 1 as n from agencies where system_id = $1 and partner_id = $2",
@@ -178,8 +185,10 @@ export interface KeyUse {
   readonly address: string;
 }
 
-/** Stores the latest use of each key, many keys at once. */
+/** Stores the latest use of each key, many keys at once, and that sandboxes were used. */
 export async function updateKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
+  const systems = new Map(uses.map(({ systemId, at }) => [systemId, at]));
+  await db.query(recordSandboxUse, [[...systems.keys()], [...systems.values()]]);
   await db.query(recordUse, [
     uses.map((use) => use.systemId),
     uses.map((use) => use.id),

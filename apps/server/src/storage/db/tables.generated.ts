@@ -594,7 +594,7 @@ export interface Tables {
     readonly used_at: Date;
     readonly rides_at: Date;
     readonly has_city: boolean;
-    readonly clock_offset_ms: number;
+    readonly advanced_seconds: number;
     readonly faults: unknown;
     readonly webhook_faults: unknown;
   };
@@ -999,7 +999,7 @@ export const columnTypes = {
   rider_alerts: { system_id: "text", id: "text", source: "text", type: "text", content: "jsonb", opened_at: "timestamptz", ends_at: "timestamptz", ended_at: "timestamptz", updated_at: "timestamptz", closes_station: "text" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text", change_position: "bigint", start_lat: "double precision", start_lon: "double precision", end_lat: "double precision", end_lon: "double precision", standard_cost: "integer", actual_cost: "integer", currency: "text", special_group: "text" },
   running_imports: { system_id: "text", id: "text", kind: "text", began_at: "timestamptz", alive_until: "timestamptz", progressed_at: "timestamptz", share: "double precision", rows_read: "bigint", created: "bigint", unchanged: "bigint", rejected: "bigint" },
-  sandboxes: { system_id: "text", live_system_id: "text", partner_id: "text", seed: "bigint", created_at: "timestamptz", reset_at: "timestamptz", used_at: "timestamptz", rides_at: "timestamptz", has_city: "boolean", clock_offset_ms: "bigint", faults: "jsonb", webhook_faults: "jsonb" },
+  sandboxes: { system_id: "text", live_system_id: "text", partner_id: "text", seed: "bigint", created_at: "timestamptz", reset_at: "timestamptz", used_at: "timestamptz", rides_at: "timestamptz", has_city: "boolean", advanced_seconds: "bigint", faults: "jsonb", webhook_faults: "jsonb" },
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text", id_token: "text" },
   station_changes: { system_id: "text", station_id: "text", at: "timestamptz", changed_on: "date", bikes: "integer", reserved: "integer", disabled: "integer", docks: "integer", docks_disabled: "integer", flags: "smallint", by_type: "text" },
   station_hours: { system_id: "text", station_id: "text", hour: "timestamptz", rides_started: "integer", rides_ended: "integer", seconds_online: "integer", seconds_empty: "integer", seconds_full: "integer", seconds_offline: "integer", bike_seconds: "bigint", bikes: "smallint[]", docks: "smallint[]" },

@@ -13,6 +13,8 @@ export interface AttemptRunnerOptions {
   readonly monotonic: () => number;
   readonly random: () => number;
   readonly userAgent: string;
+  /** Whether the system is a partner's sandbox: receivers are told so. */
+  readonly isSandbox: boolean;
   /** Shared by all systems of the process. */
   readonly inFlight: InFlight;
   readonly observe: DispatchObserver;
@@ -107,10 +109,10 @@ export class AttemptRunner {
   }
 
   async #attempt(lane: Lane, row: ClaimedRow): Promise<void> {
-    const { sender, clock, random, userAgent, observe, onCompleted } = this.#options;
+    const { sender, clock, random, userAgent, isSandbox, observe, onCompleted } = this.#options;
     const startedAt = clock();
     const { url, secrets, signature } = lane.endpoint;
-    const message = composeMessage({ row, sentAt: startedAt, secrets, signature }, userAgent);
+    const message = composeMessage({ row, sentAt: startedAt, secrets, signature, isSandbox }, userAgent);
     observe.attemptStarted(startedAt - row.due_at.getTime(), row.replay ? "replay" : "regular");
     const sent = await sender.send({ url, headers: message.headers, body: message.body });
     const endedAt = clock();
@@ -151,6 +153,8 @@ export interface MessageInput {
   readonly sentAt: number;
   readonly secrets: readonly SigningSecret[];
   readonly signature: SignatureSchemes;
+  /** Whether it is of a partner's sandbox; no, when left out. */
+  readonly isSandbox?: boolean;
 }
 
 /**
@@ -158,7 +162,10 @@ export interface MessageInput {
  * specification as well where the endpoint asks for it, except with secrets from before it did, which that specification's
  * libraries cannot read.
  */
-export function composeMessage({ row, sentAt, secrets, signature }: MessageInput, userAgent: string): Message {
+export function composeMessage(
+  { row, sentAt, secrets, signature, isSandbox = false }: MessageInput,
+  userAgent: string,
+): Message {
   const { event, delivery_id: id, occurred_at: occurredAt, data } = row;
   const body =
     `{"event":${JSON.stringify(event)},"delivery_id":${JSON.stringify(id)}` +
@@ -172,6 +179,7 @@ export function composeMessage({ row, sentAt, secrets, signature }: MessageInput
       ["Content-Type", "application/json"],
       ["Service-Signature", signSync({ body, secrets: active, timestamp })],
       ...standard,
+      ...(isSandbox ? ([["Sandbox", "true"]] as const) : []),
       ["User-Agent", userAgent],
     ],
   };

@@ -1,0 +1,30 @@
+import type { Transaction } from "../storage/db/database.ts";
+import { CHANGED, updatedAt } from "../storage/db/sql-fragments.ts";
+import { statement } from "../storage/db/statement.ts";
+
+const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
+
+/** Everything that waits for time in a system: what would fall due within the seconds falls due now, the rest so much sooner. */
+const passTime = {
+  reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),
+      ${updatedAt("reservations", "$2")}, ${CHANGED}
+    where system_id = $1 and status = 'active' and expires_at > $2`,
+  webhook_queue: `update webhook_queue set due_at = ${nearer("due_at")} where system_id = $1 and claim is null and due_at > $2`,
+  webhook_secrets: `update webhook_secrets set expires_at = ${nearer("expires_at")} where system_id = $1 and expires_at > $2`,
+  webhook_station_notices: `update webhook_station_notices set notified_at = notified_at - $3::int * interval '1 s'
+    where system_id = $1 and notified_at <= $2::timestamptz + interval '1 day'`,
+  rider_alerts: `update rider_alerts set ends_at = ${nearer("ends_at")} where system_id = $1 and ended_at is null and ends_at > $2`,
+  idempotency_keys: `update idempotency_keys set created_at = created_at - $3::int * interval '1 s'
+    where system_id = $1 and created_at <= $2::timestamptz + interval '1 day'`,
+  keys: `update keys set expires_at = ${nearer("expires_at")},
+      revoked_at = case when revoked_at > $2 then ${nearer("revoked_at")} else revoked_at end
+    where system_id = $1 and (expires_at > $2 or revoked_at > $2)`,
+  sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",
+};
+
+const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
+
+/** Brings all that waits for time in a sandbox nearer by some seconds. */
+export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
+  for (const each of statements) await tx.query(each, [systemId, now, seconds]);
+}

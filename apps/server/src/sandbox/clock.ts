@@ -1,0 +1,49 @@
+import type { SandboxClock } from "@bikeshare/contract/sandbox";
+import { expireReservations, overdueReservations } from "../city/fleet/reservation-commands.ts";
+import type { CommandContext } from "../command-context.ts";
+import { notifyKeysChanged } from "../partners/keys/service.ts";
+import { oldestDueAt } from "../webhooks/backlog.ts";
+import { CityActs } from "./acts.ts";
+import { updateTimePassed } from "./clock-queries.ts";
+import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
+import { endOfRide } from "./ride-times.rules.ts";
+
+/** Reservations written as expired in one transaction. */
+const BATCH = 200;
+
+/**
+ * Lets time pass in a sandbox, without anybody waiting. The service's clock stays as it is: signatures and times of events must
+ * agree with the clocks of receivers. What would fall due within the seconds falls due now, and all else so much sooner.
+ */
+export async function advanceClock(context: CommandContext, systemId: string, seconds: number): Promise<void> {
+  const now = context.clock();
+  await context.db.transaction(async (tx) => {
+    await lockSandboxCity(tx, systemId);
+    await updateTimePassed(tx, systemId, new Date(now), seconds);
+    await notifyKeysChanged(tx, systemId);
+    for (const channel of ["event_outbox", "webhook_endpoints"]) tx.notify(channel, systemId);
+  });
+  const acts = new CityActs(context, { systemId, partnerId: "" });
+  for (const ride of await listRidesUnderWay(context.db, systemId))
+    if (endOfRide(ride) <= now + seconds * 1000) await acts.endRide(ride.id);
+  for (;;) {
+    const overdue = await overdueReservations(context, systemId, BATCH, []);
+    const expired = await expireReservations(context, systemId, overdue);
+    if (expired < BATCH) return;
+  }
+}
+
+/** Returns how far a sandbox's time is, and whether everything that fell due is done. */
+export async function clockOf(context: CommandContext, systemId: string): Promise<SandboxClock> {
+  const now = context.clock();
+  const [sandbox, overdue, dueAt] = await Promise.all([
+    findSandbox(context.db, systemId),
+    overdueReservations(context, systemId, 1, []),
+    oldestDueAt(context.db, systemId, new Date(now)),
+  ]);
+  return {
+    now: new Date(now).toISOString(),
+    advanced_seconds: sandbox?.advanced_seconds ?? 0,
+    ready: overdue.length === 0 && dueAt === null,
+  };
+}

@@ -1,0 +1,154 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { sandboxClock, sandboxEvent } from "@bikeshare/contract/sandbox";
+import { serviceProgram } from "@bikeshare/test-kit";
+import { type Delivery, verify } from "@bikeshare/webhooks";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { createIds } from "../../src/ids.ts";
+import { serve, type Service } from "../../src/runtime/serve.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { until } from "../until.ts";
+
+const clock = () => Date.now();
+const ids = createIds(clock);
+const received: { readonly delivery: Delivery; readonly headers: IncomingHttpHeaders }[] = [];
+let database: TestDatabase;
+let directory: string;
+let service: Service;
+let secret = "";
+let status = 200;
+let sandbox: { readonly system_id: string; readonly key: string };
+
+const receiver = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    const header = request.headers["service-signature"];
+    verify(Buffer.concat(chunks), String(header), secret).then(
+      (delivery) => {
+        received.push({ delivery, headers: request.headers });
+        response.writeHead(status).end();
+      },
+      () => response.writeHead(400).end(),
+    );
+  });
+});
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-sandbox-"));
+  receiver.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  service = await serve({
+    config: readConfig(environment(), directory),
+    ...{ clock, ids, role: "all", resolveSystem: () => Promise.resolve(database.systemId) },
+  });
+});
+afterAll(async () => {
+  await service.close();
+  receiver.close();
+  await database.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function environment() {
+  return {
+    DATABASE_URL: database.db.connectionString,
+    ...{ DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent", DRAIN_DELAY: "0s" },
+    ...{ WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8", WEBHOOK_ALLOW_PORTS: "1024-65535" },
+  };
+}
+
+async function bikeshare(...args: string[]): Promise<Record<string, string>> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=@bikeshare/source", await serviceProgram(), "--json", ...args],
+    { env: { ...process.env, ...environment() } },
+  );
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+async function call(method: "GET" | "POST", path: string, body?: unknown, key = sandbox.key): Promise<unknown> {
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  expect([response.status < 300, response.headers.get("sandbox")]).toEqual([true, "true"]);
+  return response.json();
+}
+
+const isReady = async () => sandboxClock.parse(await call("GET", "/sandbox/v1/clock")).ready;
+const namesOf = () => received.map(({ delivery }) => delivery.event);
+
+it("a stranger has a verified ride.completed within a minute of asking for a sandbox", async () => {
+  const begun = performance.now();
+  const { id = "" } = await bikeshare("partners", "create", "Journey Planner");
+  sandbox = (await bikeshare("partners", "sandbox", id)) as unknown as typeof sandbox;
+  const { port } = receiver.address() as { port: number };
+  const inSandbox = ["--system", sandbox.system_id, "webhooks"];
+  const events = "ride.completed,reservation.created,reservation.expired";
+  const made = await bikeshare(
+    ...inSandbox,
+    "set",
+    "--partner",
+    id,
+    "--url",
+    `http://127.0.0.1:${port}/`,
+    "--events",
+    events,
+  );
+  secret = made["secret"] ?? "";
+  const caused = sandboxEvent.parse(await call("POST", "/sandbox/v1/events/ride.completed", {}));
+  await until(() => received.some(({ delivery }) => delivery.data.id === caused.resource_id));
+  expect(performance.now() - begun).toBeLessThan(60_000);
+  const [{ delivery, headers } = { delivery: undefined, headers: {} }] = received;
+  expect([delivery?.event, headers["sandbox"]]).toEqual(["ride.completed", "true"]);
+});
+
+it("a reservation expires by the clock that is advanced, and not before", async () => {
+  const { resource_id: id } = sandboxEvent.parse(await call("POST", "/sandbox/v1/events/reservation.created", {}));
+  const shown = async () => (await call("GET", `/v1/reservations/${id}`)) as { status: string };
+  await call("POST", "/sandbox/v1/clock/advance", { seconds: 60 });
+  expect(await shown()).toMatchObject({ status: "active" });
+  await call("POST", "/sandbox/v1/clock/advance", { seconds: 15 * 60 });
+  await until(isReady);
+  expect(await shown()).toMatchObject({ status: "expired" });
+  expect(namesOf()).toContain("reservation.expired");
+});
+
+it("the next attempt of a failed delivery falls due by the clock, without a sleep", async () => {
+  status = 500;
+  const { resource_id: id } = sandboxEvent.parse(await call("POST", "/sandbox/v1/events/ride.completed", {}));
+  const attempts = () => received.filter(({ delivery }) => delivery.data.id === id);
+  await until(() => attempts().length === 1);
+  await until(isReady);
+  for (let attempt = 2; attempt <= 6; attempt++) {
+    // Longer than the delay to any of these attempts.
+    await call("POST", "/sandbox/v1/clock/advance", { seconds: 3_600 });
+    await until(() => attempts().length >= attempt);
+    await until(isReady);
+  }
+  status = 200;
+  await call("POST", "/sandbox/v1/clock/advance", { seconds: 7_200 });
+  await until(async () => attempts().length === 7 && (await isReady()));
+  expect(new Set(attempts().map(({ delivery }) => delivery.delivery_id)).size).toBe(1);
+});
+
+it("a key that expires within the time that passes is refused", async () => {
+  const expiresAt = new Date(clock() + 3_600_000).toISOString();
+  const partner = ((await call("GET", "/v1/me")) as { partner: { id: string } }).partner.id;
+  const args = ["--partner", partner, "--scopes", "stations:read", "--expires-at", expiresAt];
+  const { key = "" } = await bikeshare("--system", sandbox.system_id, "keys", "issue", ...args);
+  await call("GET", "/v1/stations", undefined, key);
+  await call("POST", "/sandbox/v1/clock/advance", { seconds: 3_600 });
+  const statusOf = async () =>
+    (await fetch(`${service.url}/v1/stations`, { headers: { authorization: `Bearer ${key}` } })).status;
+  await until(async () => (await statusOf()) === 401);
+});
