@@ -67,7 +67,7 @@ import {
   recordUses,
 } from "./partners/keys/service.ts";
 import type { Branding } from "./runtime/startup/dashboard-pages.ts";
-import { sandboxRoutes } from "./sandbox/routes.ts";
+import { sandboxRoutes, sufferFaults } from "./sandbox/routes.ts";
 import { createPageCache, type PageCache } from "./storage/background/page-cache.ts";
 import { openRequestConnections, type RequestConnections } from "./storage/db/connections.ts";
 import type { Database } from "./storage/db/database.ts";
@@ -179,6 +179,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
   const tokens = await openAgencyTokens(connections, options);
   registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
+  sufferFaults(http, options);
   takeTurns(http);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);

@@ -51,6 +51,7 @@ const commandErrors = {
     otherProvider: "The agencies that there are know you by the id {providerId}. Leave out --provider-id.",
     noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
+    sandboxFaults: "There are {limit} faults, which is the most. `DELETE /sandbox/v1/faults` ends them.",
     sandboxOfAgency: "Partner {partnerId} is an agency, which has no sandbox.",
     sandboxOfSandbox: "System {systemId} is a sandbox itself. Name the partner's own system.",
     noFrameAncestors:

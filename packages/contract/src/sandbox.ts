@@ -5,7 +5,7 @@ import { errorBody } from "./errors.ts";
 import { deliveryNames } from "./event-names.ts";
 import { MAX_SANDBOX_RIDES } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
-import { givenIdentifier, identifier, timestamp } from "./values.ts";
+import { givenIdentifier, givenInstant, identifier, timestamp } from "./values.ts";
 
 const c = initContract();
 
@@ -69,6 +69,78 @@ export const sandboxClock = namedObject("SandboxClock", "How far the sandbox's t
 });
 export type SandboxClock = z.infer<typeof sandboxClock>;
 
+/** The names of scenarios, and what each tests a client for. */
+export const sandboxScenarios = {
+  "rush-hour": "Many rides start and end at once.",
+  "station-outage": "A station goes offline with an alert, and comes back.",
+  "bike-breaks-while-reserved": "A reserved bike breaks: its reservation is cancelled.",
+  "reservation-expires": "A reservation ends, and its bike was not taken.",
+  "late-report": "A bike's report from before its ride arrives after it, and changes nothing.",
+  "ride-corrected": "A ride ends, and is corrected afterwards.",
+  "receiver-down-then-recovers": "Deliveries fail for ten seconds. Their next attempts arrive.",
+  "key-expires": "A key is made that expires in a minute.",
+} as const;
+export type SandboxScenarioName = keyof typeof sandboxScenarios;
+const scenarioNames = Object.keys(sandboxScenarios) as [SandboxScenarioName, ...SandboxScenarioName[]];
+
+export const sandboxScenario = namedObject("SandboxScenario", "What a scenario did.", {
+  scenario: z.enum(scenarioNames),
+  steps: z.array(z.string()).describe("What happened, in order"),
+  key: z.string().nullable().describe("The key that `key-expires` made"),
+});
+export type SandboxScenario = z.infer<typeof sandboxScenario>;
+
+/** Faults at once. Too high: each request looks through them. */
+export const MAX_SANDBOX_FAULTS = 10;
+
+const sandboxFault = {
+  route: z
+    .string()
+    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]+$/)
+    .optional()
+    .describe("Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out"),
+  status: z
+    .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
+    .describe("`timeout`: the connection ends after 30 s without an answer"),
+  share: z.number().gt(0).max(1).default(1).describe("Of the requests; all, when left out"),
+  count: z.number().int().min(1).max(1_000_000).optional().describe("After so many answers it ends"),
+  until: givenInstant.optional().describe("An hour from now, when left out"),
+};
+const faultRequest = namedObject("SandboxFaultRequest", "Answers that a client must survive.", sandboxFault);
+export type SandboxFaultRequest = z.infer<typeof faultRequest>;
+
+export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API.", {
+  faults: z.array(
+    z
+      .object({
+        route: z.string().nullable(),
+        status: sandboxFault.status,
+        share: z.number(),
+        count: count.nullable().describe("Answers that are left"),
+        until: timestamp,
+      })
+      .strict(),
+  ),
+});
+export type SandboxFault = z.infer<typeof sandboxFaults>["faults"][number];
+
+/** The longest delay of a delivery: an attempt may take 15 s. */
+const MAX_DELAY_SECONDS = 10;
+
+export const webhookFaults = namedObject(
+  "SandboxWebhookFaults",
+  "What deliveries suffer, instead of what they suffered.",
+  {
+    delay: z.number().int().min(0).max(MAX_DELAY_SECONDS).default(0).describe("Seconds before each attempt"),
+    duplicate: z.boolean().default(false).describe("Each attempt is sent twice"),
+    reorder: z.boolean().default(false).describe("Each second delivery overtakes the one before"),
+    bad_signature: z.boolean().default(false).describe("Signatures are wrong: a receiver must refuse them"),
+    down: z.boolean().default(false).describe("No attempt reaches the receiver"),
+    until: timestamp.optional().describe("When it ends; never by itself, when left out"),
+  },
+);
+export type SandboxWebhookFaults = z.infer<typeof webhookFaults>;
+
 /** The interface to a partner's sandbox. Keys of sandboxes alone reach it. */
 export const sandboxContract = c.router(
   {
@@ -112,6 +184,47 @@ export const sandboxContract = c.router(
       query: noQuery,
       body: clockRequest,
       responses: { 202: sandboxClock, ...bodyErrors, ...errors },
+    },
+    scenario: {
+      method: "POST",
+      path: "/sandbox/v1/scenarios/:name",
+      summary: "Play a scenario",
+      description: Object.entries(sandboxScenarios)
+        .map(([name, text]) => `- \`${name}\`: ${text}`)
+        .join("\n"),
+      metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
+      pathParams: z.object({ name: z.enum(scenarioNames) }),
+      query: noQuery,
+      body: z.object({}).strict(),
+      responses: { 200: sandboxScenario, 404: errorBody, ...bodyErrors, ...errors },
+    },
+    addFault: {
+      method: "POST",
+      path: "/sandbox/v1/faults",
+      summary: "Make the API fail",
+      description: `Up to ${MAX_SANDBOX_FAULTS} faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.`,
+      metadata: { ...metadata, conflicts: ["conflict"] } satisfies EndpointMetadata,
+      query: noQuery,
+      body: faultRequest,
+      responses: { 200: sandboxFaults, ...bodyErrors, ...errors },
+    },
+    endFaults: {
+      method: "DELETE",
+      path: "/sandbox/v1/faults",
+      summary: "End all faults of the API",
+      metadata,
+      query: noQuery,
+      responses: { 200: sandboxFaults, ...errors },
+    },
+    setWebhookFaults: {
+      method: "POST",
+      path: "/sandbox/v1/webhooks/faults",
+      summary: "Make deliveries fail",
+      description: "What a receiver must survive. `{}` ends it.",
+      metadata,
+      query: noQuery,
+      body: webhookFaults,
+      responses: { 200: webhookFaults, ...bodyErrors, ...errors },
     },
     trigger: {
       method: "POST",

@@ -113,8 +113,10 @@ export class CityActs {
     return end_station_id;
   }
 
-  async takeOffline(id: string): Promise<void> {
-    await this.#do(`station ${id} goes offline`, takeStationsOffline(this.#context, this.systemId, [{ item: { id } }]));
+  /** @param summary what riders are told, in an alert */
+  async takeOffline(id: string, summary?: string): Promise<void> {
+    const item = { id, ...(summary !== undefined && { summary }) };
+    await this.#do(`station ${id} goes offline`, takeStationsOffline(this.#context, this.systemId, [{ item }]));
   }
 
   async bringOnline(id: string): Promise<void> {
@@ -146,17 +148,17 @@ export class CityActs {
     else await this.#do(`station ${id} has ${docks} free docks`, Promise.resolve(first));
   }
 
-  /** Reports the state of a bike. */
-  async reportBike(id: string, state: "available" | "non_operational"): Promise<void> {
-    const item = { id, at: isoTime(this.#context.clock()), vehicle_state: state };
-    await this.#do(`bike ${id} is reported ${state}`, reportBikes(this.#context, this.systemId, [{ item }]));
+  /** Reports the state that a bike has or had. @param at milliseconds since 1970 */
+  async reportBike(id: string, state: "available" | "non_operational", at = this.#context.clock()): Promise<void> {
+    const item = { id, at: isoTime(at), vehicle_state: state };
+    await this.#do(
+      `bike ${id} is reported ${state} at ${item.at}`,
+      reportBikes(this.#context, this.systemId, [{ item }]),
+    );
   }
 
   /** Reserves a bike for the partner. @param ago milliseconds since then */
-  async reserve(
-    stationId: string | undefined,
-    { ago = 0, minutes = 15 } = {},
-  ): Promise<{ id: string; stationId: string }> {
+  async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<StartedRide> {
     const { clock } = this.#context;
     const bike = await this.freeBike(stationId);
     const context = { ...this.#context, clock: () => clock() - ago };
@@ -164,7 +166,7 @@ export class CityActs {
     const made = await createReservation(context, { systemId: this.systemId, partnerId: this.#partnerId, request });
     const id = jsonField(made, "id");
     this.steps.push(`bike ${bike.id} is reserved: ${id}`);
-    return { id, stationId: bike.station_id };
+    return { id, bikeId: bike.id, stationId: bike.station_id };
   }
 
   async cancelReservation(id: string): Promise<void> {

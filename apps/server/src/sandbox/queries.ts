@@ -48,7 +48,8 @@ export async function lockSandboxCity(tx: Transaction, systemId: string): Promis
 
 const updateCity = statement(
   "sandboxes.updateCity",
-  "update sandboxes set seed = $2, reset_at = $3, has_city = $4, rides_at = $5, advanced_seconds = 0 where system_id = $1",
+  `update sandboxes set seed = $2, reset_at = $3, has_city = $4, rides_at = $5, advanced_seconds = 0,
+     faults = null, webhook_faults = null where system_id = $1`,
 );
 
 /** Records which city a sandbox has now. */
@@ -163,4 +164,23 @@ const bikeOfReservation = statement(
 /** Returns the bike that a reservation holds, or held. */
 export async function findBikeOfReservation(db: QueryRunner, systemId: string, id: string): Promise<string> {
   return oneRow(await db.query<{ bike_id: string }>(bikeOfReservation, [systemId, id])).bike_id;
+}
+
+const updateFaultList = statement(
+  "sandboxes.updateFaults",
+  "update sandboxes set faults = $2::jsonb where system_id = $1",
+);
+const updateFaultsOfWebhooks = statement(
+  "sandboxes.updateWebhookFaults",
+  "update sandboxes set webhook_faults = $2::jsonb where system_id = $1",
+);
+
+/** Sets the faults of a sandbox's API. @param faults null: none */
+export async function updateFaults(tx: Transaction, systemId: string, faults: readonly object[] | null): Promise<void> {
+  await tx.query(updateFaultList, [systemId, faults && JSON.stringify(faults)]);
+}
+
+/** Sets what a sandbox's deliveries suffer. @param faults null: nothing */
+export async function updateWebhookFaults(tx: Transaction, systemId: string, faults: object | null): Promise<void> {
+  await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }

@@ -1,10 +1,13 @@
 import type { sandboxContract } from "@bikeshare/contract/sandbox";
+import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import type { FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { CommandContext } from "../command-context.ts";
-import { partnerOf } from "../http/authenticate.ts";
+import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { advanceClock, clockOf } from "./clock.ts";
-import { noteSandboxUse, resetSandbox, statusOf, triggerEvent } from "./service.ts";
+import { addFault, endFaults, setWebhookFaults, takeFault } from "./faults.ts";
+import { playScenario } from "./scenarios.ts";
+import { noteSandboxUse, requireRoom, resetSandbox, statusOf, triggerEvent } from "./service.ts";
 
 /** The endpoints of sandboxes. */
 export function sandboxRoutes(context: CommandContext): RouterImplementation<typeof sandboxContract> {
@@ -32,9 +35,66 @@ export function sandboxRoutes(context: CommandContext): RouterImplementation<typ
       await advanceClock(context, systemId, body.seconds);
       return { status: 202, body: await clockOf(context, systemId) };
     },
+    scenario: async ({ params: { name }, request }) => {
+      const sandbox = await sandboxIn(request);
+      await requireRoom(context, sandbox.systemId);
+      const actor = `key:${callerOf(request).key.id}`;
+      return { status: 200, body: await playScenario({ ...context, actor }, sandbox, name) };
+    },
+    addFault: async ({ body, request }) => {
+      const { systemId } = await sandboxIn(request);
+      return { status: 200, body: { faults: await addFault(context, systemId, body) } };
+    },
+    endFaults: async ({ request }) => {
+      const { systemId } = await sandboxIn(request);
+      await endFaults(context, systemId);
+      return { status: 200, body: { faults: [] } };
+    },
+    setWebhookFaults: async ({ body, request }) => {
+      const { systemId } = await sandboxIn(request);
+      await setWebhookFaults(context, systemId, body);
+      return { status: 200, body };
+    },
     trigger: async ({ params: { name }, body, request }) => {
       const sandbox = await sandboxIn(request);
       return { status: 200, body: await triggerEvent(context, sandbox, name, body.station_id) };
     },
   };
+}
+
+/** After a fault of these a client waits so long. */
+const RETRY_AFTER_SECONDS = 2;
+/** How long a request waits for an answer that never comes. */
+const TIMEOUT_MS = 30_000;
+
+/** Has requests to a sandbox fail as its partner's tests ask for. Register it before the routes. */
+export function sufferFaults(app: FastifyInstance, context: CommandContext): void {
+  app.addHook("preHandler", (request, reply, done) => {
+    const { caller, routeOptions } = request;
+    if (caller?.key.has_faults !== true || !routeOptions.url?.startsWith("/v1/")) done();
+    // oxlint-disable-next-line promise/no-callback-in-promise
+    else suffer(context, request, reply).then((isHandled) => isHandled || done(), done);
+  });
+}
+
+/** @returns whether the request was given up, so that nobody answers it */
+async function suffer(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+  const { systemId } = partnerOf(request);
+  const fault = await takeFault(context, systemId, `${request.method} ${request.routeOptions.url ?? ""}`);
+  switch (fault?.status) {
+    case undefined:
+      return false;
+    case 429:
+      throw serviceError("rate_limited", "sandbox", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    case 503:
+      throw serviceError("unavailable", "sandbox", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    case 500:
+      throw serviceError("internal");
+    case "timeout": {
+      reply.hijack();
+      const giveUp = setTimeout(() => request.raw.destroy(), TIMEOUT_MS);
+      request.raw.once("close", () => clearTimeout(giveUp));
+      return true;
+    }
+  }
 }

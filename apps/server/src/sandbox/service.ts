@@ -9,7 +9,7 @@ import { createSystem } from "../city/systems/service.ts";
 import type { ActorContext, CommandContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
 import { insertActOf } from "../partners/audit/queries.ts";
-import { isAgencyPartner } from "../partners/keys/service.ts";
+import { isAgencyPartner, notifyKeysChanged } from "../partners/keys/service.ts";
 import { createPartnerOfSandbox, mustLock } from "../partners/service.ts";
 import { CityActs, causeEvent } from "./acts.ts";
 import { replaceCity, sandboxCity } from "./city.ts";
@@ -112,6 +112,9 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
+    // Faults have ended.
+    await notifyKeysChanged(tx, systemId);
+    tx.notify("webhook_endpoints", systemId);
   });
 }
 
@@ -138,7 +141,7 @@ export async function triggerEvent(
 }
 
 /** @throws ServiceError `sandbox_full` */
-async function requireRoom({ db }: CommandContext, systemId: string): Promise<void> {
+export async function requireRoom({ db }: Pick<CommandContext, "db">, systemId: string): Promise<void> {
   if ((await lengthOf(db, systemId, "rides")) >= MAX_SANDBOX_RIDES) throw serviceError("sandbox_full");
 }
 

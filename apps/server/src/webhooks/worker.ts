@@ -19,6 +19,7 @@ import { queueReplays } from "./log/resend.ts";
 import { countBacklog, listFailingEndpoints, listLargestLogs } from "./queue/backlog-queries.ts";
 import { SILENCE_MS } from "./rules/after-attempt.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
+import { createFaultySender, type DeliveryFaults } from "./sender/faulty-sender.ts";
 import { createSender, type Sender } from "./sender/sender.ts";
 import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } from "./warnings/failure-mail.ts";
 
@@ -77,11 +78,16 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const inFlight: InFlight = { count: 0 };
   const suspects = createSuspectSlots();
   const systems = new Map<string, SystemDispatcher>();
+  /** What the deliveries of sandboxes suffer, by their systems. */
+  const faults = new Map<string, DeliveryFaults | null>();
   let isClosed = false;
 
   const open = ({ systemId, isSandbox }: SystemAtWork) =>
     new SystemDispatcher({
       ...options,
+      ...(isSandbox && {
+        sender: createFaultySender(options.sender, () => faults.get(systemId) ?? null, options.clock),
+      }),
       db,
       systemId,
       isSandbox,
@@ -100,6 +106,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     for (const system of atWork) {
       if (!isClosed && !systems.has(system.systemId)) systems.set(system.systemId, open(system));
     }
+    faults.clear();
+    for (const { systemId, isSandbox, webhookFaults } of atWork)
+      if (isSandbox) faults.set(systemId, webhookFaults as DeliveryFaults | null); // as the contract has it
     const idle = [...systems.keys()].filter((id) => !atWork.some(({ systemId }) => systemId === id));
     const closed = idle.map((id) => closeSystem(systems.get(id)));
     for (const id of idle) systems.delete(id);
@@ -119,7 +128,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       // A sandbox that slept.
       else opening.runOnce().catch(options.onError);
     },
-    reload: (systemId) => systems.get(systemId)?.reload(),
+    reload(systemId) {
+      systems.get(systemId)?.reload();
+      if (faults.has(systemId)) opening.runOnce().catch(options.onError);
+    },
     inFlight: () => inFlight.count,
     async close() {
       isClosed = true;

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { sandboxClock, sandboxEvent } from "@bikeshare/contract/sandbox";
+import { sandboxClock, sandboxEvent, sandboxScenario } from "@bikeshare/contract/sandbox";
 import { serviceProgram } from "@bikeshare/test-kit";
 import { type Delivery, verify } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -23,6 +23,7 @@ let directory: string;
 let service: Service;
 let secret = "";
 let status = 200;
+let refused = 0;
 let sandbox: { readonly system_id: string; readonly key: string };
 
 const receiver = createServer((request, response) => {
@@ -35,7 +36,10 @@ const receiver = createServer((request, response) => {
         received.push({ delivery, headers: request.headers });
         response.writeHead(status).end();
       },
-      () => response.writeHead(400).end(),
+      () => {
+        refused++;
+        response.writeHead(400).end();
+      },
     );
   });
 });
@@ -85,6 +89,8 @@ async function call(method: "GET" | "POST", path: string, body?: unknown, key = 
 }
 
 const isReady = async () => sandboxClock.parse(await call("GET", "/sandbox/v1/clock")).ready;
+/** What was received of a resource. */
+const of = (id: string) => received.filter(({ delivery }) => (delivery.data as { id?: string }).id === id);
 const namesOf = () => received.map(({ delivery }) => delivery.event);
 
 it("a stranger has a verified ride.completed within a minute of asking for a sandbox", async () => {
@@ -106,10 +112,9 @@ it("a stranger has a verified ride.completed within a minute of asking for a san
   );
   secret = made["secret"] ?? "";
   const caused = sandboxEvent.parse(await call("POST", "/sandbox/v1/events/ride.completed", {}));
-  await until(() => received.some(({ delivery }) => delivery.data.id === caused.resource_id));
+  await until(() => of(caused.resource_id).length > 0);
   expect(performance.now() - begun).toBeLessThan(60_000);
-  const [{ delivery, headers } = { delivery: undefined, headers: {} }] = received;
-  expect([delivery?.event, headers["sandbox"]]).toEqual(["ride.completed", "true"]);
+  expect([received[0]?.delivery.event, received[0]?.headers["sandbox"]]).toEqual(["ride.completed", "true"]);
 });
 
 it("a reservation expires by the clock that is advanced, and not before", async () => {
@@ -126,7 +131,7 @@ it("a reservation expires by the clock that is advanced, and not before", async 
 it("the next attempt of a failed delivery falls due by the clock, without a sleep", async () => {
   status = 500;
   const { resource_id: id } = sandboxEvent.parse(await call("POST", "/sandbox/v1/events/ride.completed", {}));
-  const attempts = () => received.filter(({ delivery }) => delivery.data.id === id);
+  const attempts = () => of(id);
   await until(() => attempts().length === 1);
   await until(isReady);
   for (let attempt = 2; attempt <= 6; attempt++) {
@@ -139,6 +144,48 @@ it("the next attempt of a failed delivery falls due by the clock, without a slee
   await call("POST", "/sandbox/v1/clock/advance", { seconds: 7_200 });
   await until(async () => attempts().length === 7 && (await isReady()));
   expect(new Set(attempts().map(({ delivery }) => delivery.delivery_id)).size).toBe(1);
+});
+
+it("deliveries suffer what a test asks for, until it ends that", async () => {
+  const suffer = (faults: object) => call("POST", "/sandbox/v1/webhooks/faults", faults);
+  const complete = async () =>
+    sandboxEvent.parse(await call("POST", "/sandbox/v1/events/ride.completed", {})).resource_id;
+  await suffer({ duplicate: true });
+  await until(async () => {
+    const id = await complete();
+    await until(() => of(id).length > 0);
+    await until(isReady);
+    return of(id).length === 2;
+  });
+  await suffer({ bad_signature: true });
+  await until(async () => {
+    const before = refused;
+    await complete();
+    return until(() => refused > before, 2_000).then(
+      () => true,
+      () => false,
+    );
+  });
+  await suffer({});
+  // The refused one is tried again, with its own signature.
+  await until(async () => {
+    await call("POST", "/sandbox/v1/clock/advance", { seconds: 60 });
+    return isReady();
+  });
+  const last = await complete();
+  await until(() => of(last).length === 1);
+});
+
+it("a receiver that is down gets its deliveries when it recovers", async () => {
+  const played = sandboxScenario.parse(await call("POST", "/sandbox/v1/scenarios/receiver-down-then-recovers", {}));
+  const [, id = ""] = /^ride (\S+) ends/m.exec(played.steps.join("\n")) ?? [];
+  // It recovers before the ten seconds are over, or after the attempts of that time.
+  await call("POST", "/sandbox/v1/webhooks/faults", {});
+  await until(async () => {
+    await call("POST", "/sandbox/v1/clock/advance", { seconds: 600 });
+    return (await isReady()) && of(id).length > 0;
+  });
+  expect(of(id)).toHaveLength(1);
 });
 
 it("a key that expires within the time that passes is refused", async () => {

@@ -1,5 +1,5 @@
 import { deliveryNames, type EventRecord, scopeNames } from "@bikeshare/contract";
-import { sandboxEvent, sandboxStatus } from "@bikeshare/contract/sandbox";
+import { sandboxEvent, sandboxScenario, sandboxScenarios, sandboxStatus } from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
@@ -43,6 +43,7 @@ const post = (path: string, body: unknown, as = key, to = app) =>
     headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
+const inSeconds = (seconds: number) => new Date(app.clock() + seconds * 1000).toISOString();
 /** The rows of a system in every table that has systems, as texts. */
 async function rowsOf({ db }: TestApp, system: string): Promise<string> {
   const tables = await db.query<{ name: string }>(
@@ -136,6 +137,86 @@ describe("events", () => {
     );
     expect(caused.station_id).toBe("station-007");
     expect((await post("/sandbox/v1/events/ride.started", { station_id: "elsewhere" })).status).toBe(404);
+  });
+});
+
+describe("scenarios", () => {
+  const play = async (name: string) => {
+    const response = await post(`/sandbox/v1/scenarios/${name}`, {});
+    return sandboxScenario.parse(await response.json());
+  };
+
+  it.each(Object.keys(sandboxScenarios))("%s is played", async (name) => {
+    expect((await play(name)).steps).not.toEqual([]);
+  });
+
+  it("leave what they are about", async () => {
+    const [broken] = (await play("bike-breaks-while-reserved")).steps;
+    const reservation = await (await get(`/v1/reservations/${broken?.split(" ").at(-1) ?? ""}`)).json();
+    expect(reservation).toMatchObject({ status: "cancelled", cancel_reason: "bike_unavailable" });
+    const [late = ""] = (await play("late-report")).steps;
+    const bike = await (await get(`/v1/bikes/${late.split(" ").at(-1) ?? ""}`)).json();
+    expect(bike).toMatchObject({ vehicle_state: "available" });
+    const { key: ending } = await play("key-expires");
+    expect((await app.get("/v1/stations", { key: ending })).status).toBe(200);
+    app.clock.advance(61_000);
+    expect((await app.get("/v1/stations", { key: ending })).status).toBe(401);
+    await post("/sandbox/v1/webhooks/faults", {});
+  });
+});
+
+describe("faults", () => {
+  const end = () =>
+    fetch(`${app.url}/sandbox/v1/faults`, { method: "DELETE", headers: { authorization: `Bearer ${key}` } });
+  const isSuffered = async (status: number) => expect.poll(async () => (await get("/v1/me")).status).toBe(status);
+
+  it("exactly as many requests fail as asked for, of all that come at once, and no live one", async () => {
+    await post("/sandbox/v1/faults", { status: 503, count: 4 });
+    await isSuffered(503);
+    const both = await Promise.all([1, 2, 3, 4, 5, 6].map(() => Promise.all([get("/v1/me"), app.get("/v1/me")])));
+    const [mine, live] = [both.map(([a]) => a.status), both.map(([, b]) => b.status)];
+    expect([mine.filter((status) => status === 503), new Set(live)]).toEqual([[503, 503, 503], new Set([200])]);
+    await isSuffered(200);
+  });
+
+  it("are of a route, end by themselves, and leave the sandbox's own interface alone", async () => {
+    await post("/sandbox/v1/faults", { status: 429, route: "GET /v1/stations/:id", until: inSeconds(60) });
+    await expect.poll(async () => (await get("/v1/stations/station-001")).headers.get("retry-after")).toBe("2");
+    expect([(await get("/v1/stations")).status, (await get("/sandbox/v1")).status]).toEqual([200, 200]);
+    app.clock.advance(61_000);
+    expect((await get("/v1/stations/station-001")).status).toBe(200);
+    await end();
+  });
+
+  it("answer nothing where a timeout is asked for", async () => {
+    await post("/sandbox/v1/faults", { status: "timeout" });
+    const isHanging = () =>
+      fetch(`${app.url}/v1/me`, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(300) }).then(
+        () => false,
+        () => true,
+      );
+    await expect.poll(isHanging, { timeout: 5_000 }).toBe(true);
+    await end();
+    await isSuffered(200);
+  });
+
+  it("600 requests a minute to the sandbox's own interface do not use up what is tested", async () => {
+    const { key: slow } = await issueKey(keyContext(app), {
+      ...{ systemId, partnerId: app.partnerId, scopes: scopeNames, rateLimit: 2 },
+    });
+    const statuses: number[] = [];
+    for (let request = 0; request <= 600; request++)
+      statuses.push((await app.get("/sandbox/v1/clock", { key: slow })).status);
+    expect([statuses.filter((status) => status === 200).length, statuses.at(-1)]).toEqual([600, 429]);
+    expect((await app.get("/v1/me", { key: slow })).status).toBe(200);
+  });
+
+  it("are at most ten", async () => {
+    const statuses: number[] = [];
+    for (let fault = 0; fault < 11; fault++)
+      statuses.push((await post("/sandbox/v1/faults", { status: 500, route: "GET /v1/rides" })).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 409]);
+    await end();
   });
 });
 

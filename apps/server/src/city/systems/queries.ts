@@ -25,7 +25,7 @@ const all = statement(
 );
 const atWork = statement(
   "systems.atWork",
-  `select systems.system_id as "systemId", sandboxes.system_id is not null as "isSandbox"
+  `select systems.system_id as "systemId", sandboxes.system_id is not null as "isSandbox", sandboxes.webhook_faults as "webhookFaults"
    from systems left join sandboxes on sandboxes.system_id = systems.system_id
    left join partners live on live.system_id = sandboxes.live_system_id and live.id = sandboxes.partner_id
    where sandboxes.system_id is null
@@ -64,6 +64,8 @@ export function listSystems(db: Queryable): Promise<AnySystemRow[]> {
 export interface SystemAtWork {
   readonly systemId: string;
   readonly isSandbox: boolean;
+  /** What its deliveries suffer. */
+  readonly webhookFaults: Tables["sandboxes"]["webhook_faults"];
 }
 
 /** Returns the operator's systems, and the sandboxes that were used since an instant. */

@@ -13,11 +13,13 @@ export interface KeyRow extends RowOf<typeof kept> {
   readonly partner_suspended: boolean;
   /** It reaches a sandbox, and nothing else. */
   readonly is_sandbox: boolean;
+  /** Requests to its sandbox are to fail. */
+  readonly has_faults: boolean;
 }
 
 const columns = `${kept.list("k")}, p.name as partner_name,
   (coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) is not null) as partner_suspended,
-  x.system_id is not null as is_sandbox`;
+  x.system_id is not null as is_sandbox, x.faults is not null as has_faults`;
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id
    left join sandboxes x on x.system_id = k.system_id
    left join partners l on l.system_id = x.live_system_id and l.id = x.partner_id`;

@@ -1,0 +1,32 @@
+import type { SandboxFault, SandboxFaultRequest } from "@bikeshare/contract/sandbox";
+
+const DEFAULT_MS = 3_600_000;
+
+/** Returns a fault as it begins. */
+export function newFault({ route, status, share, count, until }: SandboxFaultRequest, now: number): SandboxFault {
+  const end = until === undefined ? now + DEFAULT_MS : Date.parse(until);
+  return { route: route ?? null, status, share, count: count ?? null, until: new Date(end).toISOString() };
+}
+
+/** Returns the faults that go on. */
+export function lastingFaults(faults: readonly SandboxFault[], now: number): SandboxFault[] {
+  return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
+}
+
+/**
+ * Returns the fault that a request meets, and the faults after it.
+ * @param route such as `GET /v1/stations/:id`
+ * @param chance from 0 up to 1
+ */
+export function meetFault(
+  faults: readonly SandboxFault[],
+  route: string,
+  { now, chance }: { readonly now: number; readonly chance: number },
+): { readonly met: SandboxFault | undefined; readonly left: SandboxFault[] } {
+  const lasting = lastingFaults(faults, now);
+  const met = lasting.find((fault) => (fault.route === null || fault.route === route) && chance < fault.share);
+  const after = lasting.map((fault) =>
+    fault === met && fault.count !== null ? { ...fault, count: fault.count - 1 } : fault,
+  );
+  return { met, left: lastingFaults(after, now) };
+}

@@ -1,0 +1,67 @@
+import {
+  MAX_SANDBOX_FAULTS,
+  type SandboxFault,
+  type SandboxFaultRequest,
+  type SandboxWebhookFaults,
+} from "@bikeshare/contract/sandbox";
+import type { CommandContext } from "../command-context.ts";
+import { commandError } from "../command-errors.ts";
+import { notifyKeysChanged } from "../partners/keys/service.ts";
+import type { Transaction } from "../storage/db/database.ts";
+import { lastingFaults, meetFault, newFault } from "./faults.rules.ts";
+import { findSandbox, lockSandboxCity, updateFaults, updateWebhookFaults } from "./queries.ts";
+
+/** Adds a fault to a sandbox's API. @returns all that go on */
+export function addFault(
+  context: CommandContext,
+  systemId: string,
+  fault: SandboxFaultRequest,
+): Promise<SandboxFault[]> {
+  return context.db.transaction(async (tx) => {
+    const now = context.clock();
+    const faults = [...lastingFaults(await lockFaults(tx, systemId), now), newFault(fault, now)];
+    if (faults.length > MAX_SANDBOX_FAULTS)
+      throw commandError("conflict", "sandboxFaults", { limit: MAX_SANDBOX_FAULTS });
+    await writeFaults(tx, systemId, faults);
+    return faults;
+  });
+}
+
+/** Ends all faults of a sandbox's API. */
+export function endFaults({ db }: CommandContext, systemId: string): Promise<void> {
+  return db.transaction((tx) => writeFaults(tx, systemId, []));
+}
+
+/** Returns the fault that a request meets, which counts. @param route such as `GET /v1/stations/:id` */
+export function takeFault(context: CommandContext, systemId: string, route: string): Promise<SandboxFault | undefined> {
+  return context.db.transaction(async (tx) => {
+    const faults = await lockFaults(tx, systemId);
+    const { met, left } = meetFault(faults, route, { now: context.clock(), chance: context.ids.random() });
+    if (met?.count !== null || left.length < faults.length) await writeFaults(tx, systemId, left);
+    return met;
+  });
+}
+
+/** Sets what a sandbox's deliveries suffer from now on. */
+export async function setWebhookFaults(
+  { db }: CommandContext,
+  systemId: string,
+  faults: SandboxWebhookFaults,
+): Promise<void> {
+  const { delay, duplicate, reorder, bad_signature: badSignature, down } = faults;
+  const isNone = delay === 0 && !duplicate && !reorder && !badSignature && !down;
+  await db.transaction(async (tx) => {
+    await updateWebhookFaults(tx, systemId, isNone ? null : faults);
+    tx.notify("webhook_endpoints", systemId);
+  });
+}
+
+async function lockFaults(tx: Transaction, systemId: string): Promise<SandboxFault[]> {
+  await lockSandboxCity(tx, systemId);
+  return ((await findSandbox(tx, systemId))?.faults ?? []) as SandboxFault[]; // as `newFault` wrote them
+}
+
+async function writeFaults(tx: Transaction, systemId: string, faults: readonly SandboxFault[]): Promise<void> {
+  await updateFaults(tx, systemId, faults.length === 0 ? null : faults);
+  await notifyKeysChanged(tx, systemId);
+}

@@ -1,0 +1,82 @@
+import type { SandboxScenario, SandboxScenarioName } from "@bikeshare/contract/sandbox";
+import type { ActorContext } from "../command-context.ts";
+import { issueKey } from "../partners/keys/service.ts";
+import { CityActs } from "./acts.ts";
+import { setWebhookFaults } from "./faults.ts";
+
+/** Rides of a rush hour: so many are over, and half as many more are under way. */
+const RUSH = 10;
+const DOWN_MS = 10_000;
+const KEY_MS = 60_000;
+
+/** A partner's sandbox. */
+interface Sandbox {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+type Play = (acts: CityActs, context: ActorContext, sandbox: Sandbox) => Promise<string | undefined>;
+
+const plays: Readonly<Record<SandboxScenarioName, Play>> = {
+  "rush-hour": async (acts) => {
+    for (let ride = 0; ride < RUSH; ride++) await acts.ride();
+    for (let ride = 0; ride < RUSH / 2; ride++) await acts.startRide(undefined);
+    return undefined;
+  },
+  "station-outage": async (acts) => {
+    const id = await acts.otherStation();
+    await acts.takeOffline(id, "Without power");
+    await acts.bringOnline(id);
+    return undefined;
+  },
+  "bike-breaks-while-reserved": async (acts) => {
+    const { bikeId } = await acts.reserve(undefined);
+    await acts.reportBike(bikeId, "non_operational");
+    return undefined;
+  },
+  "reservation-expires": async (acts) => {
+    const { id } = await acts.reserve(undefined, { ago: 61_000, minutes: 1 });
+    await acts.expireReservation(id);
+    return undefined;
+  },
+  "late-report": async (acts, { clock }) => {
+    const before = clock() - 3_600_000;
+    const ride = await acts.ride();
+    await acts.reportBike(ride.bikeId, "non_operational", before);
+    return undefined;
+  },
+  "ride-corrected": async (acts) => {
+    const ride = await acts.ride();
+    await acts.correctRide(ride.id, ride.endStationId);
+    return undefined;
+  },
+  "receiver-down-then-recovers": async (acts, context, { systemId }) => {
+    const until = new Date(context.clock() + DOWN_MS).toISOString();
+    const faults = { delay: 0, duplicate: false, reorder: false, bad_signature: false, down: true, until };
+    await setWebhookFaults(context, systemId, faults);
+    acts.steps.push(`no delivery reaches the receiver until ${until}`);
+    await acts.ride();
+    return undefined;
+  },
+  "key-expires": async (acts, context, sandbox) => {
+    const expiresAt = new Date(context.clock() + KEY_MS);
+    const input = { ...sandbox, scopes: ["stations:read"] as const, name: "made by key-expires", expiresAt };
+    const { id, key } = await issueKey(context, { ...input, rateLimit: KEY_RATE_LIMIT, madeByPartner: true });
+    acts.steps.push(`key ${id} expires at ${expiresAt.toISOString()}`);
+    return key;
+  },
+};
+
+/** Requests in any 60 s of the key that expires. */
+const KEY_RATE_LIMIT = 10;
+
+/** Plays a scenario. @throws ServiceError where the city lacks what it needs */
+export async function playScenario(
+  context: ActorContext,
+  sandbox: Sandbox,
+  scenario: SandboxScenarioName,
+): Promise<SandboxScenario> {
+  const acts = new CityActs(context, sandbox);
+  const key = await plays[scenario](acts, context, sandbox);
+  return { scenario, steps: acts.steps, key: key ?? null };
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AttemptRequest, AttemptResult, FailedAttempt, Header } from "../rules/after-attempt.ts";
+import type { Sender } from "./sender.ts";
+
+/** What the deliveries of a sandbox suffer. */
+export interface DeliveryFaults {
+  /** Seconds before each attempt. */
+  readonly delay: number;
+  readonly duplicate: boolean;
+  readonly reorder: boolean;
+  readonly bad_signature: boolean;
+  readonly down: boolean;
+  /** RFC 3339. */
+  readonly until?: string | undefined;
+}
+
+/** How long a delivery waits for another that overtakes it. */
+const OVERTAKEN_WITHIN_MS = 3_000;
+
+/**
+ * Returns a sender whose attempts suffer what a partner's tests ask for.
+ * @param faults asked for at each attempt; null: none
+ */
+export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {
+  /** Lets the delivery go on that waits for another. */
+  let overtake: (() => void) | undefined;
+  const afterAnother = async (): Promise<void> => {
+    if (overtake !== undefined) return;
+    const passed = Promise.withResolvers<void>();
+    overtake = passed.resolve;
+    await Promise.race([passed.promise, sleep(OVERTAKEN_WITHIN_MS, undefined, { ref: false })]);
+    overtake = undefined;
+  };
+  return {
+    async send(request) {
+      const suffered = faults();
+      const isOver = suffered?.until !== undefined && Date.parse(suffered.until) <= clock();
+      if (suffered === null || isOver) return sender.send(request);
+      if (suffered.down) return down();
+      if (suffered.delay > 0) await sleep(suffered.delay * 1000);
+      if (suffered.reorder) await afterAnother();
+      const sent = suffered.bad_signature ? withWrongSignature(request) : request;
+      const result = await sender.send(sent);
+      overtake?.();
+      if (suffered.duplicate) await sender.send(sent);
+      return result;
+    },
+    // Its owner closes the sender.
+    close: () => Promise.resolve(),
+  };
+}
+
+function withWrongSignature(request: AttemptRequest): AttemptRequest {
+  const headers = request.headers.map(([name, value]): Header => {
+    if (!/signature$/i.test(name)) return [name, value];
+    // Another letter at the beginning: at the end of Base64 some say the same.
+    return [
+      name,
+      value.replaceAll(/(v1[=,])(.)/g, (_, scheme: string, first: string) => scheme + (first === "0" ? "1" : "0")),
+    ];
+  });
+  return { ...request, headers };
+}
+
+function down(): AttemptResult {
+  const timings = { dns: null, connect: null, tls: null, firstByte: null, total: 0 };
+  const nothing = { sentHeaders: [], remoteAddress: null, reusedConnection: false, answerHeaders: [] };
+  return {
+    ...{ outcome: "failed", status: null, failure: "connect_refused", detail: "a fault of the sandbox: `down`" },
+    ...{ ...nothing, answerBody: new Uint8Array(), answerCut: false, retryAfterMs: null, timings },
+  } satisfies FailedAttempt;
+}
