@@ -179,7 +179,6 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const consoleContext = createConsoleContext({ ...options, ...shown, mapTiles: options.dashboard?.mapTiles });
   const tokens = await openAgencyTokens(connections, options);
   registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
-  sufferFaults(http, options);
   takeTurns(http);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
@@ -425,6 +424,7 @@ function registerAuthorization(
     lastUses,
     compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },
   });
+  sufferFaults(http, options);
 }
 
 /** Marks compromised keys in the database. */

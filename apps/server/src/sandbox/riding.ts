@@ -48,7 +48,7 @@ export async function rideOnce(context: CommandContext, systemId: string): Promi
 }
 
 /** Days after which a sandbox that nobody uses is emptied. */
-export const IDLE_DAYS = 30;
+const IDLE_DAYS = 30;
 const EMPTY_INTERVAL_MS = 3_600_000;
 /** Sandboxes emptied in one run. Too high: a run takes long. */
 const EMPTY_BATCH = 100;

@@ -9,13 +9,24 @@ import { addFault, endFaults, setWebhookFaults, takeFault } from "./faults.ts";
 import { playScenario } from "./scenarios.ts";
 import { noteSandboxUse, requireRoom, resetSandbox, statusOf, triggerEvent } from "./service.ts";
 
+type Routes = RouterImplementation<typeof sandboxContract>;
+
 /** The endpoints of sandboxes. */
-export function sandboxRoutes(context: CommandContext): RouterImplementation<typeof sandboxContract> {
+export function sandboxRoutes(context: CommandContext): Routes {
   const sandboxIn = async (request: FastifyRequest) => {
     const sandbox = partnerOf(request);
     await noteSandboxUse(context, sandbox.systemId);
     return sandbox;
   };
+  return { ...cityRoutes(context, sandboxIn), ...faultRoutes(context, sandboxIn) };
+}
+
+/** Returns the sandbox that a request is to, which is in use. */
+type SandboxIn = (request: FastifyRequest) => Promise<ReturnType<typeof partnerOf>>;
+
+type FaultRoutes = Pick<Routes, "addFault" | "endFaults" | "setWebhookFaults">;
+
+function cityRoutes(context: CommandContext, sandboxIn: SandboxIn): Omit<Routes, keyof FaultRoutes> {
   return {
     show: async ({ request }) => {
       const { systemId } = await sandboxIn(request);
@@ -41,6 +52,15 @@ export function sandboxRoutes(context: CommandContext): RouterImplementation<typ
       const actor = `key:${callerOf(request).key.id}`;
       return { status: 200, body: await playScenario({ ...context, actor }, sandbox, name) };
     },
+    trigger: async ({ params: { name }, body, request }) => {
+      const sandbox = await sandboxIn(request);
+      return { status: 200, body: await triggerEvent(context, sandbox, name, body.station_id) };
+    },
+  };
+}
+
+function faultRoutes(context: CommandContext, sandboxIn: SandboxIn): FaultRoutes {
+  return {
     addFault: async ({ body, request }) => {
       const { systemId } = await sandboxIn(request);
       return { status: 200, body: { faults: await addFault(context, systemId, body) } };
@@ -54,10 +74,6 @@ export function sandboxRoutes(context: CommandContext): RouterImplementation<typ
       const { systemId } = await sandboxIn(request);
       await setWebhookFaults(context, systemId, body);
       return { status: 200, body };
-    },
-    trigger: async ({ params: { name }, body, request }) => {
-      const sandbox = await sandboxIn(request);
-      return { status: 200, body: await triggerEvent(context, sandbox, name, body.station_id) };
     },
   };
 }

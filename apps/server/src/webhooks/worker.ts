@@ -4,7 +4,7 @@ import type { Metrics, SystemBacklog } from "../health/metrics/metrics.ts";
 import type { TracedAttempt, Tracer } from "../health/tracing/tracer.ts";
 import type { Ids } from "../ids.ts";
 import type { Mailer } from "../outbound/mail/mailer.ts";
-import { startPeriodic } from "../storage/background/periodic.ts";
+import { Coalescer } from "../storage/background/coalescer.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
 import { type Database, openDatabase, type Queryable } from "../storage/db/database.ts";
 import { dayOf, oldestKept } from "../storage/partitions/partition.rules.ts";
@@ -55,6 +55,8 @@ export interface DispatcherOptions {
 
 /** Milliseconds between two checks for new systems and for sandboxes that sleep. */
 const SYSTEMS_INTERVAL_MS = 5_000;
+/** Milliseconds between two checks where notifications ask for them. */
+const FOLLOW_PAUSE_MS = 50;
 /** One to claim, one to write results, one for whatever a second system does meanwhile. */
 const CONNECTIONS = 3;
 /**
@@ -74,73 +76,96 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     sessionOptions: BY_INDEX,
     onConnectionLost: options.onError,
   });
-  const worker = options.ids.next("worker");
   const inFlight: InFlight = { count: 0 };
-  const suspects = createSuspectSlots();
-  const systems = new Map<string, SystemDispatcher>();
-  /** What the deliveries of sandboxes suffer, by their systems. */
-  const faults = new Map<string, DeliveryFaults | null>();
-  let isClosed = false;
-
-  const open = ({ systemId, isSandbox }: SystemAtWork) =>
-    new SystemDispatcher({
-      ...options,
-      ...(isSandbox && {
-        sender: createFaultySender(options.sender, () => faults.get(systemId) ?? null, options.clock),
-      }),
-      db,
-      systemId,
-      isSandbox,
-      worker,
-      inFlight,
-      suspects,
-      timeouts: options.timeouts ?? LEASE_TIMEOUTS,
-      random: () => options.ids.random(),
-      loadEndpoints: () => options.loadEndpoints(db, systemId),
-      queueReplays: () => options.queueReplays(db, systemId),
-    });
-  const closeSystem = async (system: SystemDispatcher | undefined) => system?.close().catch(options.onError);
-  /** Opens new systems, and closes sandboxes that nobody uses any more: each costs some statements a second. */
-  const followSystems = async () => {
-    const atWork = await systemsAtWork(db, options.clock());
-    for (const system of atWork) {
-      if (!isClosed && !systems.has(system.systemId)) systems.set(system.systemId, open(system));
-    }
-    faults.clear();
-    for (const { systemId, isSandbox, webhookFaults } of atWork)
-      if (isSandbox) faults.set(systemId, webhookFaults as DeliveryFaults | null); // as the contract has it
-    const idle = [...systems.keys()].filter((id) => !atWork.some(({ systemId }) => systemId === id));
-    const closed = idle.map((id) => closeSystem(systems.get(id)));
-    for (const id of idle) systems.delete(id);
-    await Promise.all(closed);
-  };
-  const opening = startPeriodic({
-    intervalMs: SYSTEMS_INTERVAL_MS,
-    work: followSystems,
-    onError: options.onError,
-    immediately: true,
-  });
-
+  const systems = new OpenSystems(db, options, inFlight);
+  const opening = new Coalescer({ work: () => systems.follow(), onError: options.onError });
+  const timer = setInterval(() => opening.request(), SYSTEMS_INTERVAL_MS);
+  opening.request();
   return {
     wake(systemId) {
       const system = systems.get(systemId);
-      if (system !== undefined) system.wake();
-      // A sandbox that slept.
-      else opening.runOnce().catch(options.onError);
+      // A sandbox may have slept.
+      if (system === undefined) opening.request();
+      else system.wake();
     },
     reload(systemId) {
       systems.get(systemId)?.reload();
-      if (faults.has(systemId)) opening.runOnce().catch(options.onError);
+      if (systems.isSandbox(systemId)) opening.request();
     },
     inFlight: () => inFlight.count,
     async close() {
-      isClosed = true;
+      clearInterval(timer);
       await opening.close();
-      await Promise.all([...systems.values()].map(closeSystem));
+      await systems.close();
       await options.sender.close();
       await db.close();
     },
   };
+}
+
+/** The dispatchers of the systems that this process sends for. */
+class OpenSystems {
+  readonly #db: Database;
+  readonly #options: DispatcherOptions;
+  /** What they share. */
+  readonly #shared;
+  readonly #systems = new Map<string, SystemDispatcher>();
+  /** What the deliveries of sandboxes suffer, by their systems. */
+  readonly #faults = new Map<string, DeliveryFaults | null>();
+
+  constructor(db: Database, options: DispatcherOptions, inFlight: InFlight) {
+    this.#db = db;
+    this.#options = options;
+    this.#shared = { worker: options.ids.next("worker"), inFlight, suspects: createSuspectSlots() };
+  }
+
+  get(systemId: string): SystemDispatcher | undefined {
+    return this.#systems.get(systemId);
+  }
+
+  isSandbox(systemId: string): boolean {
+    return this.#faults.has(systemId);
+  }
+
+  /**
+   * Opens new systems, and closes sandboxes that nobody uses any more: each costs some statements a second.
+   * @returns the milliseconds to pause afterwards
+   */
+  async follow(): Promise<number> {
+    const atWork = await systemsAtWork(this.#db, this.#options.clock());
+    this.#faults.clear();
+    for (const { systemId, isSandbox, webhookFaults } of atWork)
+      if (isSandbox) this.#faults.set(systemId, webhookFaults as DeliveryFaults | null); // as the contract has it
+    for (const system of atWork)
+      if (!this.#systems.has(system.systemId)) this.#systems.set(system.systemId, this.#open(system));
+    const ids = new Set(atWork.map(({ systemId }) => systemId));
+    await this.#close([...this.#systems.keys()].filter((id) => !ids.has(id)));
+    return FOLLOW_PAUSE_MS;
+  }
+
+  close(): Promise<void> {
+    return this.#close([...this.#systems.keys()]);
+  }
+
+  async #close(ids: readonly string[]): Promise<void> {
+    const closing = ids.map(async (id) => this.#systems.get(id)?.close().catch(this.#options.onError));
+    for (const id of ids) this.#systems.delete(id);
+    await Promise.all(closing);
+  }
+
+  #open({ systemId, isSandbox }: SystemAtWork): SystemDispatcher {
+    const { sender, clock, ids, timeouts = LEASE_TIMEOUTS, loadEndpoints: load, queueReplays: queue } = this.#options;
+    const db = this.#db;
+    return new SystemDispatcher({
+      ...this.#options,
+      ...this.#shared,
+      ...(isSandbox && { sender: createFaultySender(sender, () => this.#faults.get(systemId) ?? null, clock) }),
+      ...{ db, systemId, isSandbox, timeouts },
+      random: () => ids.random(),
+      loadEndpoints: () => load(db, systemId),
+      queueReplays: () => queue(db, systemId),
+    });
+  }
 }
 
 /** The settings of a deployment that sending webhooks needs. */
