@@ -52,6 +52,7 @@ export const guideGroups: readonly GuideGroup[] = [
     guides: [
       guide("dashboard", "The dashboard", "Keys, webhooks, deliveries and requests, in a browser."),
       guide("agents", "Connect an agent", "Stations, rides and reservations as tools of a language model."),
+      guide("sandbox", "Test against a sandbox", "A city of your own, where tests make things happen."),
       guide("local-testing", "Local testing", "Develop against a fake service, and receive webhooks on your machine."),
       guide(
         "sdk",

@@ -31,6 +31,7 @@ const references = {
     document: "/openapi.json",
     sources: [
       { title: "For partners", slug: "partners", url: "/openapi.json" },
+      { title: "Sandbox", slug: "sandbox", url: "/openapi/sandbox.json" },
       { title: "Public feeds (GBFS)", slug: "gbfs", url: "/openapi/gbfs.json" },
     ],
   },
