@@ -6,6 +6,7 @@ import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { parseNetworks } from "./outbound/addresses/address-guard.ts";
 import {
   baseUrl,
+  chatRoomUrl,
   color,
   databaseUrl,
   domains,
@@ -131,6 +132,8 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     mail: readMail(read, publicUrl, issues),
     /** The recipients of mails about problems that need the operator. Empty: none, and the log contains them. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
+    /** An incoming webhook of a chat room that gets the same. */
+    alertWebhookUrl: read("ALERT_WEBHOOK_URL", undefined, optional(chatRoomUrl)),
     /**
      * Gigabytes (10^9 bytes) that the database may use on its disk, whose size only its own machine knows. Undefined:
      * unknown.
@@ -281,6 +284,7 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 }
 
 const SECRETS: readonly string[] = [
+  "ALERT_WEBHOOK_URL",
   "DATABASE_REPLICA_URL",
   "DATABASE_URL",
   "GBFS_SYNC_URL",

@@ -33,7 +33,7 @@ import { stopAnswering } from "../http/stopping.ts";
 import { warnOfPlainListener } from "../http/transport.ts";
 import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
-import { createMailer } from "../outbound/mail/mailer.ts";
+import { CHAT_ROOM, createOperatorMailer } from "../outbound/mail/chat-room.ts";
 import type { Store } from "../storage/db/connections.ts";
 import type { Database } from "../storage/db/database.ts";
 import { requireNotifications } from "../storage/db/listener.ts";
@@ -157,8 +157,10 @@ function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts
   const { failed: onError, watch } = conditions.of("running checks", { quietMs: 2 * 60_000 });
   const machine = hostname();
   const context = { db, clock, rateLimit: config.rateLimit, longRideAfterMs: config.longRideAfterMs };
+  const { mail, alertMailTo, alertWebhookUrl } = config;
+  const addresses = [...(mail === undefined ? [] : alertMailTo), ...(alertWebhookUrl === undefined ? [] : [CHAT_ROOM])];
   return startChecks({
-    ...{ db, clock, ids, logger, onError, watch, addresses: config.alertMailTo },
+    ...{ db, clock, ids, logger, onError, watch, addresses },
     checks: async () => [
       ...machineChecks(config, clock, machine),
       ...databaseChecks(db, config, clock),
@@ -173,7 +175,7 @@ function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts
       return facts.flatMap((each) => partnerResults(each, clock()));
     },
     pageOf: (check) => acknowledgingPage(config.publicUrl, check),
-    mailer: config.mail && createMailer(config.mail.smtpUrl, { from: config.mail.from }),
+    mailer: createOperatorMailer(mail, alertWebhookUrl),
     serviceName: config.branding.name ?? DEFAULT_SERVICE_NAME,
     observeMail: metrics.mails.operatorMailed,
   });

@@ -50,6 +50,11 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "Up to ten addresses that get a [mail](#mail-to-the-operator) when something needs the operator.",
       },
       {
+        name: "ALERT_WEBHOOK_URL",
+        unset: "nowhere",
+        meaning: "An incoming webhook of Slack, Teams or Mattermost: the same as messages.",
+      },
+      {
         name: "BACKUP_DIR",
         unset: "no backups",
         meaning: "The directory in which workers make [backups](operations.md#backups).",

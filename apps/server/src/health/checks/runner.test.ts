@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { createIds } from "../../ids.ts";
-import { createMailer } from "../../outbound/mail/mailer.ts";
+import { CHAT_ROOM, createOperatorMailer } from "../../outbound/mail/chat-room.ts";
+import { createMailer, type Mailer } from "../../outbound/mail/mailer.ts";
 import { listActs } from "../../partners/audit/queries.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { acknowledge, acknowledgements, unacknowledge } from "./acknowledgements.ts";
@@ -34,14 +38,25 @@ afterEach(async () => {
 
 const feeds: Check = { name: "feeds", fix: "Look.", of: "main", find: () => Promise.resolve(finding) };
 
+interface Process {
+  readonly hasMail?: boolean;
+  readonly checks?: readonly Check[];
+  readonly addresses?: readonly string[];
+  readonly mailer?: Mailer | undefined;
+}
+
 /** The checks of a process. */
-function start({ hasMail = true, checks = [feeds] } = {}) {
+function start({
+  hasMail = true,
+  checks = [feeds],
+  addresses = ["ops@bikes.example", "oncall@bikes.example"],
+  mailer = hasMail ? createMailer(`smtp://127.0.0.1:${smtp.port}`, { from: "noreply@bikes.example" }) : undefined,
+}: Process = {}) {
   const write = (detail: object, message: string) => void logged.push([message, detail]);
   const runner = startChecks({
     ...{ db: database.db, clock, ids: createIds(clock) },
     checks: () => Promise.resolve(checks),
-    addresses: ["ops@bikes.example", "oncall@bikes.example"],
-    mailer: hasMail ? createMailer(`smtp://127.0.0.1:${smtp.port}`, { from: "noreply@bikes.example" }) : undefined,
+    ...{ addresses, mailer },
     serviceName: "Oslo Bikes",
     pageOf: (check) => acknowledgingPage("https://bikes.example", check),
     logger: { info: write, warn: write },
@@ -338,4 +353,31 @@ it("an acknowledgement of what is gone, a system for example, is deleted after a
   clock.advance(24 * 60 * MINUTE);
   await pass(node, 2);
   expect(await acknowledgements(database.db)).toEqual([]);
+});
+
+it("a chat room gets one message when it begins and one when it is over", async () => {
+  const messages: string[] = [];
+  const room = createServer((request, response) => {
+    request.on("data", (chunk: Buffer) => messages.push(chunk.toString()));
+    request.on("end", () => response.end("ok"));
+  });
+  await once(room.listen(0, "127.0.0.1"), "listening");
+  open.push({ close: async () => void (await once(room.close(), "close")) });
+  const url = `http://127.0.0.1:${(room.address() as AddressInfo).port}/s3cret`;
+  const nodes = [1, 2].map(() => start({ addresses: [CHAT_ROOM], mailer: createOperatorMailer(undefined, url) }));
+  const minutes = async (count: number) => {
+    for (let minute = 0; minute < count; minute++) {
+      await Promise.all(nodes.map((node) => node.runOnce()));
+      clock.advance(MINUTE);
+    }
+  };
+  finding = warning("feeds", "the feed is silent", "Mend it.");
+  await minutes(5);
+  finding = ok("feeds", "fine");
+  await minutes(10);
+  expect(messages).toEqual([
+    expect.stringMatching(/^{"text":"Feeds: the feed is silent\\n\\n.*Mend it\./) as string,
+    expect.stringContaining("Over: feeds") as string,
+  ]);
+  expect(JSON.stringify(logged)).not.toContain("s3cret");
 });

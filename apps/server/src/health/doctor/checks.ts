@@ -54,11 +54,17 @@ async function checkSecretsFile(config: Config): Promise<CheckResult> {
 }
 
 /** The other machines that the configuration names, by variable. */
-function outboundAddresses({ gbfsSync, mail, identityProvider }: Config): [variable: string, address: URL][] {
+function outboundAddresses({
+  gbfsSync,
+  mail,
+  identityProvider,
+  alertWebhookUrl,
+}: Config): [variable: string, address: URL][] {
   const named: readonly (readonly [string, string | undefined])[] = [
     ["GBFS_SYNC_URL", gbfsSync?.url],
     ["SMTP_URL", mail?.smtpUrl],
     ["OIDC_ISSUER", identityProvider?.issuer],
+    ["ALERT_WEBHOOK_URL", alertWebhookUrl],
   ];
   return named.flatMap(([variable, address]) =>
     address === undefined ? [] : [[variable, new URL(address)] as [string, URL]],

@@ -254,6 +254,14 @@ export function otlpTracesUrl(text: string): string {
   return `${url.href.replace(/\/$/, "")}/v1/traces`;
 }
 
+export function chatRoomUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "") {
+    throw new Error("must be the URL of an incoming webhook, such as https://hooks.slack.com/services/…");
+  }
+  return url.href;
+}
+
 /** `name=value` pairs, separated by commas, with values that are percent-encoded (OTEL_EXPORTER_OTLP_HEADERS). */
 export function headerPairs(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(",").map((part) => {
