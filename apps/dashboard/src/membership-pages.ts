@@ -23,6 +23,7 @@ export function listedPages({ partner_id, is_agency = false }: ListedFor): reado
 }
 
 /** Returns the name of a membership's pages in a word or two. */
-export function membershipName({ partner_name, system_name }: Membership): string {
+export function membershipName({ partner_name, system_name, is_sandbox }: Membership): string {
+  if (is_sandbox) return `${partner_name ?? ""}: sandbox`;
   return partner_name ?? `${system_name}: operator`;
 }

@@ -75,6 +75,15 @@ export const partnerPages: readonly Page[] = [
     load: async () => (await import("./pages/deliveries/delivery-page.tsx")).DeliveryPage,
   },
   {
+    path: "/partners/:partner_id/sandbox",
+    title: "Sandbox",
+    audience: "partner",
+    guide: "sandbox",
+    isListed: true,
+    icon: "play",
+    load: async () => (await import("./pages/sandbox/sandbox-page.tsx")).SandboxPage,
+  },
+  {
     path: "/partners/:partner_id/requests",
     title: "Requests",
     audience: "partner",

@@ -24,6 +24,7 @@ import { partnerEndpoints } from "./console/partners.ts";
 import { operatorPeopleEndpoints, partnerPeopleEndpoints } from "./console/people.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { resendEndpoints, systemResendEndpoints } from "./console/resends.ts";
+import { partnerSandboxEndpoints } from "./console/sandbox.ts";
 import { partnerSearchEndpoints, systemSearchEndpoints } from "./console/search.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
@@ -133,6 +134,7 @@ type ConsoleContract = {
   readonly systemOverview: typeof systemOverviewEndpoints;
   readonly checks: typeof checkEndpoints;
   readonly agency: typeof agencyEndpoints;
+  readonly partnerSandbox: typeof partnerSandboxEndpoints;
   readonly partnerKeys: typeof partnerKeyEndpoints;
   readonly systemKeys: typeof systemKeyEndpoints;
   readonly partnerRequests: typeof partnerRequestEndpoints;
@@ -176,6 +178,7 @@ export const consoleContract: ConsoleContract = c.router(
     systemOverview: systemOverviewEndpoints,
     checks: checkEndpoints,
     agency: agencyEndpoints,
+    partnerSandbox: partnerSandboxEndpoints,
     partnerKeys: partnerKeyEndpoints,
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,

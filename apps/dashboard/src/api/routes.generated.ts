@@ -67,6 +67,12 @@ export const routes = {
     get: "GET /console/v1/systems/:system_id/partners/:partner_id/agency",
     report: "GET /console/v1/systems/:system_id/partners/:partner_id/agency/reports/:file",
   },
+  partnerSandbox: {
+    show: "GET /console/v1/systems/:system_id/partners/:partner_id/sandbox",
+    create: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox",
+    play: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/scenarios/:name",
+    reset: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/reset",
+  },
   partnerKeys: {
     list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
     create: "POST /console/v1/systems/:system_id/partners/:partner_id/keys",

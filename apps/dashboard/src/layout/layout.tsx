@@ -8,6 +8,7 @@ import { useCurrentMembership } from "../session/session.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { Brand } from "./brand.tsx";
 import { Navigation } from "./navigation.tsx";
+import { SandboxBand } from "./sandbox-band.tsx";
 import { VisitNotice } from "./visit-notice.tsx";
 import "./layout.css";
 
@@ -45,6 +46,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         </div>
       </header>
       <main id="main" class="page" tabIndex={-1}>
+        <SandboxBand />
         <VisitNotice />
         {children}
       </main>

@@ -20,6 +20,7 @@ import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequ
 import { partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
+import { partnerSandboxRoutes } from "./sandbox-routes.ts";
 import { search } from "./search/service.ts";
 import {
   accountRoutes,
@@ -61,6 +62,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
     systemOverview: systemOverviewRoutes(context, long),
     checks: checkRoutes(context),
     agency: agencyRoutes(context, reads, long),
+    partnerSandbox: partnerSandboxRoutes(context),
     partnerKeys: partnerKeyRoutes(context),
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context, long),

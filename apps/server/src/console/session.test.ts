@@ -58,6 +58,7 @@ it("signs a new person in by an invitation's link, once", async () => {
       time_zone: "UTC",
       partner_id: app.partnerId,
       partner_name: "Journey Planner",
+      is_sandbox: false,
       is_agency: false,
       role: "admin",
     },

@@ -85,6 +85,20 @@ export function createSandbox(
   });
 }
 
+/** Tells whether a system is a sandbox. */
+export async function hasSandboxIn({ db }: Pick<CommandContext, "db">, systemId: string): Promise<boolean> {
+  return (await findSandbox(db, systemId)) !== undefined;
+}
+
+/** Returns the system of a partner's sandbox: asked in that, or in the partner's own. */
+export async function systemOfSandbox(
+  { db }: Pick<CommandContext, "db">,
+  { systemId, partnerId }: LivePartner,
+): Promise<string | undefined> {
+  const sandbox = (await findSandbox(db, systemId)) ?? (await findSandboxOf(db, systemId, partnerId));
+  return sandbox?.system_id;
+}
+
 /** Returns how a sandbox is. */
 export async function statusOf(context: Pick<CommandContext, "db">, systemId: string): Promise<SandboxStatus> {
   const { db } = context;

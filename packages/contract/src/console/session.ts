@@ -19,6 +19,7 @@ export const membership = z
     time_zone: z.string().describe("The system's, in which its people read times"),
     partner_id: identifier.nullable().describe("Null: the operator's"),
     partner_name: z.string().nullable(),
+    is_sandbox: z.boolean().describe("Whether the system is the partner's sandbox"),
     is_agency: z.boolean().describe("Whether the partner is a city that reads MDS"),
     role: membershipRole,
   })

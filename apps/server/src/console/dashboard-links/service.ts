@@ -99,6 +99,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
         partner_name: membership.partner_name,
         partner_suspended: membership.partner_suspended,
         // A frame shows no city data: its people sign in.
+        is_sandbox: false,
         is_agency: false,
         role: membership.role,
       },

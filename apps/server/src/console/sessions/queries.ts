@@ -15,6 +15,8 @@ export interface MembershipRow {
   readonly partner_id: string | null;
   readonly partner_name: string | null;
   readonly partner_suspended: boolean;
+  /** The system is the partner's sandbox: who may enter the partner's pages may enter those. */
+  readonly is_sandbox: boolean;
   readonly is_agency: boolean;
   readonly role: MembershipRole;
 }
@@ -37,10 +39,15 @@ const byHash = statement(
        select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
      coalesce((
      select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
-         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role,
+         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role, 'is_sandbox', m.is_sandbox,
          'is_agency', exists (select from agencies a where a.system_id = m.system_id and a.partner_id = m.partner_id))
-       order by m.system_id, q.name nulls first, m.id)
-     from memberships m join systems y on y.system_id = m.system_id
+       order by m.is_sandbox, m.system_id, q.name nulls first, m.id)
+     from (
+       select system_id, partner_id, person_id, role, id, false as is_sandbox from memberships
+       union all
+       select x.system_id, member.partner_id, member.person_id, member.role, member.id, true
+       from memberships member join sandboxes x on x.live_system_id = member.system_id and x.partner_id = member.partner_id
+     ) m join systems y on y.system_id = m.system_id
      left join partners q on q.system_id = m.system_id and q.id = m.partner_id
      where m.person_id = s.person_id and q.removed_at is null
        and (m.partner_id is not null or p.proof is not null)), '[]') as memberships

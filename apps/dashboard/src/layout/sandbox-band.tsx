@@ -1,0 +1,20 @@
+import { Link } from "wouter-preact";
+import { listedPages, pageAddress } from "../membership-pages.ts";
+import { useCurrentMembership, useSignedIn } from "../session/session.ts";
+
+/** Says above every page of a sandbox that it shows test data, and leads back to live data. */
+export function SandboxBand() {
+  const { memberships } = useSignedIn();
+  const current = useCurrentMembership();
+  if (current?.is_sandbox !== true) return null;
+  const live = memberships.find(({ partner_id, is_sandbox }) => partner_id === current.partner_id && !is_sandbox);
+  const [first] = live === undefined ? [] : listedPages(live);
+  return (
+    <p class="sandbox-band" role="note">
+      <strong>Sandbox</strong> Test data, apart from everything live.
+      {live !== undefined && first !== undefined && (
+        <Link href={pageAddress(first, live, memberships)}>Switch to live</Link>
+      )}
+    </p>
+  );
+}

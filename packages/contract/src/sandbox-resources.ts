@@ -1,0 +1,125 @@
+import { z } from "zod";
+import { deliveryNames } from "./event-names.ts";
+import { MAX_SANDBOX_RIDES } from "./limits.ts";
+import { namedObject } from "./named-object.ts";
+import { givenIdentifier, givenInstant, identifier, timestamp } from "./values.ts";
+
+const count = z.number().int().nonnegative();
+const seed = z
+  .number()
+  .int()
+  .min(0)
+  .max(2 ** 32 - 1);
+
+export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
+  system_id: identifier,
+  seed: seed.describe("What its city was made from"),
+  reset_at: timestamp.describe("When its city was made"),
+  stations: count,
+  bikes: count,
+  rides: count,
+  max_rides: count.describe(`At ${MAX_SANDBOX_RIDES.toLocaleString("en")} rides nothing more happens until a reset`),
+});
+export type SandboxStatus = z.infer<typeof sandboxStatus>;
+
+export const resetRequest = namedObject("SandboxReset", "Which city to make.", {
+  seed: seed.optional().describe("The same seed makes the same city, byte for byte; the last one, when left out"),
+});
+
+export const eventRequest = namedObject("SandboxEventRequest", "Where something is to happen.", {
+  station_id: givenIdentifier.optional().describe("A station that fits is chosen, when left out"),
+});
+
+export const sandboxEvent = namedObject("SandboxEvent", "What was done to cause an event.", {
+  event: z.enum(deliveryNames),
+  resource_id: identifier.describe("The ride, station, reservation, alert or bike that the event is of"),
+  station_id: identifier.nullable(),
+  steps: z.array(z.string()).describe("What happened, in order; each step may make events of its own"),
+});
+export type SandboxEvent = z.infer<typeof sandboxEvent>;
+
+/** The longest time that passes at once. */
+const MAX_ADVANCE_SECONDS = 7 * 86_400;
+
+export const clockRequest = namedObject("SandboxClockRequest", "How much time passes.", {
+  seconds: z.number().int().min(1).max(MAX_ADVANCE_SECONDS),
+});
+
+export const sandboxClock = namedObject("SandboxClock", "How far the sandbox's time is.", {
+  now: timestamp,
+  advanced_seconds: count.describe("What has passed by `clock/advance` since the city was made"),
+  ready: z.boolean().describe("Everything that fell due is done: reservations have expired, and deliveries been tried"),
+});
+export type SandboxClock = z.infer<typeof sandboxClock>;
+
+/** The names of scenarios, and what each tests a client for. */
+export const sandboxScenarios = {
+  "rush-hour": "Many rides start and end at once.",
+  "station-outage": "A station goes offline with an alert, and comes back.",
+  "bike-breaks-while-reserved": "A reserved bike breaks: its reservation is cancelled.",
+  "reservation-expires": "A reservation ends, and its bike was not taken.",
+  "late-report": "A bike's report from before its ride arrives after it, and changes nothing.",
+  "ride-corrected": "A ride ends, and is corrected afterwards.",
+  "receiver-down-then-recovers": "Deliveries fail for ten seconds. Their next attempts arrive.",
+  "key-expires": "A key is made that expires in a minute.",
+} as const;
+export type SandboxScenarioName = keyof typeof sandboxScenarios;
+export const scenarioNames = Object.keys(sandboxScenarios) as [SandboxScenarioName, ...SandboxScenarioName[]];
+
+export const sandboxScenario = namedObject("SandboxScenario", "What a scenario did.", {
+  scenario: z.enum(scenarioNames),
+  steps: z.array(z.string()).describe("What happened, in order"),
+  key: z.string().nullable().describe("The key that `key-expires` made"),
+});
+export type SandboxScenario = z.infer<typeof sandboxScenario>;
+
+/** Faults at once. Too high: each request looks through them. */
+export const MAX_SANDBOX_FAULTS = 10;
+
+const sandboxFault = {
+  route: z
+    .string()
+    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]+$/)
+    .optional()
+    .describe("Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out"),
+  status: z
+    .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
+    .describe("`timeout`: the connection ends after 30 s without an answer"),
+  share: z.number().gt(0).max(1).default(1).describe("Of the requests; all, when left out"),
+  count: z.number().int().min(1).max(1_000_000).optional().describe("After so many answers it ends"),
+  until: givenInstant.optional().describe("An hour from now, when left out"),
+};
+export const faultRequest = namedObject("SandboxFaultRequest", "Answers that a client must survive.", sandboxFault);
+export type SandboxFaultRequest = z.infer<typeof faultRequest>;
+
+export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API.", {
+  faults: z.array(
+    z
+      .object({
+        route: z.string().nullable(),
+        status: sandboxFault.status,
+        share: z.number(),
+        count: count.nullable().describe("Answers that are left"),
+        until: timestamp,
+      })
+      .strict(),
+  ),
+});
+export type SandboxFault = z.infer<typeof sandboxFaults>["faults"][number];
+
+/** The longest delay of a delivery: an attempt may take 15 s. */
+const MAX_DELAY_SECONDS = 10;
+
+export const webhookFaults = namedObject(
+  "SandboxWebhookFaults",
+  "What deliveries suffer, instead of what they suffered.",
+  {
+    delay: z.number().int().min(0).max(MAX_DELAY_SECONDS).default(0).describe("Seconds before each attempt"),
+    duplicate: z.boolean().default(false).describe("Each attempt is sent twice"),
+    reorder: z.boolean().default(false).describe("Each second delivery overtakes the one before"),
+    bad_signature: z.boolean().default(false).describe("Signatures are wrong: a receiver must refuse them"),
+    down: z.boolean().default(false).describe("No attempt reaches the receiver"),
+    until: timestamp.optional().describe("When it ends; never by itself, when left out"),
+  },
+);
+export type SandboxWebhookFaults = z.infer<typeof webhookFaults>;
