@@ -33,7 +33,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "gbfs-snapshots": { file: "gbfs-snapshots.ts", does: "reading and applying GBFS snapshots" },
   "gbfs-documents": { file: "gbfs-documents.ts", does: "making the GBFS documents of a large city anew" },
   "hostile-stations": { file: "hostile-stations.ts", does: "memory that a hostile GBFS feed costs" },
-  webhooks: { file: "webhooks.ts", does: "deliveries beside job queues; or endpoints, fair or held" },
+  webhooks: { file: "webhooks.ts", does: "deliveries beside job queues; or endpoints, fair, held or places" },
   "sender-memory": { file: "sender-memory.ts", does: "memory that 500 hostile receivers cost" },
   bursts: { file: "bursts.ts", does: "what a hostile caller, a heavy partner or a viewer costs the others" },
   soak: { file: "soak.ts", does: "a city lives for minutes, and the service is killed now and then" },

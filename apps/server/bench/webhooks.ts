@@ -1,6 +1,7 @@
 import { describeMachine, say } from "./processes.ts";
 import { fairness } from "./webhooks/delays.ts";
 import { heldTransaction } from "./webhooks/held-transaction.ts";
+import { places } from "./webhooks/places.ts";
 import { byEndpoints, race } from "./webhooks/race.ts";
 
 /*
@@ -12,6 +13,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   endpoints: byEndpoints,
   fair: fairness,
   held: heldTransaction,
+  places,
 };
 
 const [name = "race"] = process.argv.slice(2);

@@ -33,6 +33,10 @@ const commandErrors = {
     emptyReplay: "The range is empty: it must begin before it ends, and before now.",
     keyOverlap: "The overlap must be between 0 h and {days} d.",
     newEndpoint: "A new endpoint needs a URL and at least one event: --url and --events.",
+    noPlaces: "Name a station, a region or a box, or choose everywhere.",
+    placesBox: "The box {issue}.",
+    tooManyPlaces: "An endpoint names at most {limit} stations and {limit} regions.",
+    unknownPlace: "There is no {kind} {id}.",
     noEvents: "Name at least one event. There are: {events}.",
     partnerNameMismatch: "This is not the name of partner {id}. Nothing was changed.",
     severalEndpoints:

@@ -43,6 +43,7 @@ const typesOfValues: Readonly<Record<string, string>> = {
   jsonb: "unknown",
   bytea: "Uint8Array",
   "text[]": "readonly string[]",
+  "double precision[]": "readonly number[]",
   "smallint[]": "readonly (number | null)[]",
 };
 

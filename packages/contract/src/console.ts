@@ -54,7 +54,16 @@ export type {
   ShownBytes,
 } from "./console/deliveries.ts";
 export type { EndpointSummary } from "./console/endpoints.ts";
-export type { EventDescription, NewWebhook, Probe, ProbeStep, Webhook, WebhookSettings } from "./console/webhook.ts";
+export type {
+  EventDescription,
+  NewWebhook,
+  Probe,
+  ProbeStep,
+  Webhook,
+  WebhookPlaces,
+  WebhookPreview,
+  WebhookSettings,
+} from "./console/webhook.ts";
 export type { DeliveriesChanged, LiveTopic } from "./console/live.ts";
 export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type {

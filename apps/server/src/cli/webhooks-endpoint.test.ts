@@ -44,7 +44,7 @@ it("list shows every partner's endpoint, and how many processes send", async () 
   expect(lines[1]).toMatch(
     new RegExp(`^${other} +Other\uFFFD\\[2J +Main +https://partner.example/hooks +paused by the operator`),
   );
-  expect(lines[2]).toMatch(new RegExp(`^${partner} +Partner 1 +https://partner.example/hooks +active +- +0 +0$`));
+  expect(lines[2]).toMatch(new RegExp(`^${partner} +Partner 1 +Main +https://partner.example/hooks +active +- +0 +0$`));
   expect(lines[4]).toBe("Sending: no process; start one with `serve`");
   expect(await json("list")).toMatchObject({ workers: 0, endpoints: [{ partner_id: other }, { partner_id: partner }] });
 });

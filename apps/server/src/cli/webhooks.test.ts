@@ -105,7 +105,7 @@ describe("webhooks set", () => {
     await refused("--url", "https://10.0.0.1/", "--events", "ride.started").toThrow(/WEBHOOK_ALLOW_NETWORKS/);
     await refused("--url", "https://partner.example/", "--events", "rides").toThrow(/There is no event "rides"/);
     await refused("--url", "https://partner.example/").toThrow(/needs a URL and at least one event/);
-    await refused().toThrow(/Give at least one of --name, --url/);
+    await refused().toThrow(/Give at least one setting, such as --name, --url/);
   });
 });
 

@@ -10,9 +10,9 @@ import {
   type EndpointScope,
   MAX_ENDPOINTS,
   MAX_OVERLAP_DAYS,
-  offeredEvents,
   type SecretContext,
 } from "../webhooks/endpoints/endpoint-context.ts";
+import { placesOf } from "../webhooks/endpoints/endpoint-places.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import {
   addEndpoint,
@@ -46,12 +46,22 @@ import {
 import { type Columns, type Result, table } from "./output.ts";
 import { addressOfStart, rulesForTrying } from "./start.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
+import {
+  BBOX,
+  EVENTS,
+  placesFrom,
+  placesText,
+  regionsOption,
+  registerPreview,
+  stationsOption,
+} from "./webhook-places.ts";
 
 /** `webhooks`: partners' endpoints; their deliveries are in webhook-deliveries.ts. */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
   registerAdd(webhooks, cli);
   registerSet(webhooks, cli);
+  registerPreview(webhooks, cli);
   webhooks
     .command("list")
     .description("list every partner's endpoints and their status")
@@ -90,7 +100,6 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
 const NAME = "what the partner calls it, such as staging";
 const URL_OPTION = ["--url <URL>", "the https URL that receives events by POST"] as const;
 const EMAIL = ["--email <address>", "mail address to notify when deliveries fail"] as const;
-const EVENTS = `events to send: ${offeredEvents.join(", ")}`;
 const SCHEMES = "service, or both: Standard Webhooks headers beside Service-Signature";
 
 function registerAdd(webhooks: ParentCommand, cli: OpenCli): void {
@@ -101,11 +110,15 @@ function registerAdd(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(option("--name <name>", NAME, plainName).makeOptionMandatory())
     .requiredOption(...URL_OPTION)
     .addOption(option("--events <a,b>", EVENTS, listOf(String)).makeOptionMandatory())
+    .addOption(stationsOption())
+    .addOption(regionsOption())
+    .option(...BBOX)
     .option(...EMAIL)
     .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
-    .action(({ partner: partnerId, ...settings }) =>
+    .action(({ partner: partnerId, stations, regions, bbox, ...given }) =>
       runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
         const rules = await addressRules(context.config);
+        const settings = { ...given, places: placesFrom({ stations, regions, bbox }) };
         const made = await addEndpoint({ ...context, rules }, { systemId: context.systemId, partnerId, ...settings });
         return setResult(context, made, ` --endpoint ${made.endpoint.id}`);
       }),
@@ -121,14 +134,18 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(option("--name <name>", NAME, plainName))
     .option(...URL_OPTION)
     .addOption(option("--events <a,b>", EVENTS, listOf(String)))
+    .addOption(stationsOption())
+    .addOption(regionsOption())
+    .option(...BBOX)
+    .option("--everywhere", "send events of any place again")
     .option(...EMAIL)
     .option("--no-email", "notify nobody")
     .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
-    .action(({ partner: partnerId, endpoint: endpointRef, email: givenEmail, ...given }) => {
-      const email = givenEmail === false ? null : givenEmail;
-      const settings = { ...given, email };
+    .action(({ partner: partnerId, endpoint: endpointRef, stations, regions, bbox, everywhere, ...given }) => {
+      const email = given.email === false ? null : given.email;
+      const settings = { ...given, email, places: placesFrom({ stations, regions, bbox, everywhere }) };
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new UsageError("Give at least one of --name, --url, --events, --email, --no-email and --signature.");
+        throw new UsageError("Give at least one setting, such as --name, --url, --events, --stations or --email.");
       }
       return runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
         const rules = await addressRules(context.config);
@@ -141,11 +158,12 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
 
 async function setResult(context: SystemContext, made: SetEndpoint, which: string): Promise<Result> {
   const { id, partner_id: partnerId, name, url, events, email, signature, status } = made.endpoint;
+  const places = placesOf(made.endpoint);
   const { outcome, secret, old_secrets_end_at } = made;
   const unreadable = await unreadableEvents(context, { systemId: context.systemId, partnerId }, events);
   return {
     object: {
-      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, email, signature },
+      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places, email, signature },
       ...{ secret, old_secrets_end_at, status, outcome },
     },
     notes: setNotes(context, made, unreadable, which),
@@ -363,6 +381,7 @@ function showView(context: SystemContext, view: EndpointView, endpointRef: strin
       name: view.name,
       url: view.url,
       events: view.events,
+      places: placesText(view.places),
       email: view.email,
       signature: view.signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature",
       status: view.status_text,

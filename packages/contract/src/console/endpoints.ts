@@ -5,7 +5,7 @@ import { issueText } from "../messages.ts";
 import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
 import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
-import { endpointStatus, pauseReason, waiting, webhookEndpoints } from "./webhook.ts";
+import { endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
 
 /** A partner's endpoint in the operator's list of all. */
 const endpointSummary = z
@@ -30,6 +30,7 @@ export type EndpointSummary = z.infer<typeof endpointSummary>;
 
 const needs = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const showsSecret = consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] });
+const previews = consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST });
 const errors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const done = z.object({ changed: z.boolean() }).strict();
 const nothing = z.object({}).strict();
@@ -60,7 +61,7 @@ const replay = z
   })
   .strict();
 
-const { add, set, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
+const { add, set, preview, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
 
 const withSecret = set.responses[200].extend({
   secret: z.string().nullable().describe("Null: there is no new one"),
@@ -83,6 +84,7 @@ const webhookChanges = {
     metadata: showsSecret,
     responses: { ...set.responses, 200: withSecret },
   },
+  preview: { ...preview, path: `${one}/preview`, metadata: previews },
   probe: { ...probe, path: `${one}/probe`, metadata: needs },
   test: { ...test, path: `${one}/test`, metadata: needs },
   rotateSecret: { ...rotateSecret, path: `${one}/secret/rotate`, metadata: showsSecret },

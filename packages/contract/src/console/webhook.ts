@@ -20,6 +20,22 @@ export const waiting = z
 
 const signatureScheme = z.enum(["service", "both"]);
 
+/** More than an endpoint may name, so that the service rejects them with a reason. */
+const MAX_GIVEN_PLACES = 1_000;
+const placeIds = z.array(identifier).max(MAX_GIVEN_PLACES);
+
+/** Where the events of a webhook happen: at any of these. */
+const places = z
+  .object({
+    station_ids: placeIds,
+    region_ids: placeIds,
+    bbox: z.string().max(100).nullable().describe("min_lon,min_lat,max_lon,max_lat"),
+  })
+  .strict()
+  .nullable()
+  .describe("Where events are to happen, any of these; null: anywhere");
+export type WebhookPlaces = z.infer<typeof places>;
+
 const replay = z
   .object({
     id: identifier,
@@ -40,6 +56,7 @@ const webhook = z
     url: z.string().nullable().describe("Null: it was removed"),
     events: z.array(z.string()),
     unreadable_events: z.array(z.string()).describe("Those whose resource no key of the partner may read"),
+    places,
     email: z.string().nullable().describe("Who is mailed when deliveries fail; null: nobody"),
     signature: signatureScheme.describe("`both`: the headers of Standard Webhooks beside Service-Signature"),
     status: endpointStatus,
@@ -82,12 +99,13 @@ const settings = z
       .describe("Another origin asks for a confirmation, and frames of the portal may not set one"),
     events: z.array(z.string().max(100)).max(100).optional(),
     email: z.string().max(254).nullable().optional(),
+    places: places.optional(),
     signature: signatureScheme
       .optional()
       .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
     seen: webhook
-      .pick({ name: true, url: true, events: true, email: true, signature: true })
-      .partial({ name: true })
+      .pick({ name: true, url: true, events: true, email: true, signature: true, places: true })
+      .partial({ name: true, places: true })
       .optional()
       .describe("The settings that are changed: 409 if somebody else has changed them since"),
   })
@@ -105,6 +123,17 @@ const setWebhook = z
     old_secrets_end_at: timestamp.nullable(),
   })
   .strict();
+
+const preview = z
+  .object({
+    since: timestamp,
+    until: timestamp,
+    deliveries: z.number().int(),
+    by_event: z.array(z.object({ event: z.string(), deliveries: z.number().int() }).strict()),
+    is_complete: z.boolean().describe("False: only the latest events were looked at, because there are too many"),
+  })
+  .strict();
+export type WebhookPreview = z.infer<typeof preview>;
 
 const probeStep = z
   .object({
@@ -236,7 +265,10 @@ const statusChanges = {
   },
 } as const;
 
-/** A partner's webhook. */
+/** The cost of a request that reads a day's events. */
+export const PREVIEW_COST = 20;
+
+/** A partner's webhooks. */
 export const webhookEndpoints = {
   ...reads,
   ...statusChanges,
@@ -276,6 +308,15 @@ export const webhookEndpoints = {
     ...shown,
     body: z.object({ event: z.enum(deliveryNames).optional() }).strict(),
     responses: { 200: z.object({ delivery_id: identifier }).strict(), ...changeErrors },
+  },
+  preview: {
+    method: "POST",
+    path: `${partner}/webhook/preview`,
+    summary: "How many deliveries such settings would have made in the last 24 hours",
+    metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST }),
+    ...shown,
+    body: z.object({ events: z.array(z.string().max(100)).max(100), places }).strict(),
+    responses: { 200: preview, ...changeErrors },
   },
   showSecret: {
     method: "POST",

@@ -7,6 +7,7 @@ import { Form } from "../../components/form.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { isEmbedded } from "../../embedding.ts";
 import { useAction } from "../use-action.ts";
+import { type GivenPlaces, givenPlaces, PlacesFields, placesOf, PreviewButton } from "./places-fields.tsx";
 import { ProbeResult } from "./probe-result.tsx";
 import { refreshWebhooks, type WebhookClient, type WebhookTarget } from "./webhook-client.ts";
 
@@ -31,8 +32,10 @@ export function SettingsForm(props: SettingsFormProps) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
+  const [places, setPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
   const { save, isPending } = useSaving(props);
-  const submit = () => save({ name, url, events: [...chosen], email: email === "" ? null : email, signature });
+  const what = { events: [...chosen], places: placesOf(places) };
+  const submit = () => save({ name, url, ...what, email: email === "" ? null : email, signature });
   const choose = (event: string, isChosen: boolean) =>
     setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
   return (
@@ -43,6 +46,8 @@ export function SettingsForm(props: SettingsFormProps) {
           <TextField label="Name" hint="Such as production or staging" value={name} onInput={setName} required />
           <AddressField target={target} client={client} url={url} onUrl={setUrl} canChange={canChange} />
           <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
+          <PlacesFields places={places} onChange={setPlaces} />
+          {canChange && <PreviewButton target={target} client={client} what={what} />}
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
             <div class="row">
@@ -57,7 +62,7 @@ export function SettingsForm(props: SettingsFormProps) {
   );
 }
 
-type Settings = Pick<Webhook, "name" | "events" | "email" | "signature"> & { readonly url: string };
+type Settings = Pick<Webhook, "name" | "events" | "places" | "email" | "signature"> & { readonly url: string };
 
 /** Saves settings: of the webhook, or of a new one. */
 function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
@@ -67,8 +72,8 @@ function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsForm
       return hasOthers
         ? client.add({ params: target.params, body: settings })
         : client.set({ ...target, body: settings });
-    const { name, url, events, email, signature } = webhook;
-    return client.set({ ...target, body: { ...settings, seen: { name, url, events, email, signature } } });
+    const { name, url, events, places, email, signature } = webhook;
+    return client.set({ ...target, body: { ...settings, seen: { name, url, events, places, email, signature } } });
   };
   const save = (settings: Settings) =>
     run(async () => {
@@ -163,21 +168,38 @@ interface EventChoicesProps extends Pick<SettingsFormProps, "events" | "webhook"
 }
 
 function EventChoices({ events, chosen, webhook, canChange, onChange }: EventChoicesProps) {
+  const patterns = [...new Set(events.map(({ name }) => patternOf(name)))];
   return (
     <fieldset class="webhook-events">
       <legend>Events</legend>
+      <div class="row">
+        {patterns.map((pattern) => (
+          <Checkbox
+            key={pattern}
+            label={<code>{pattern}</code>}
+            checked={chosen.includes(pattern)}
+            disabled={!canChange}
+            onChange={(isChosen) => onChange(pattern, isChosen)}
+          />
+        ))}
+      </div>
       {events.map((event) => (
         <EventChoice
           key={event.name}
           event={event}
-          isChosen={chosen.includes(event.name)}
+          isChosen={chosen.includes(event.name) || chosen.includes(patternOf(event.name))}
           isUnreadable={webhook?.unreadable_events.includes(event.name) === true}
-          canChange={canChange}
+          canChange={canChange && !chosen.includes(patternOf(event.name))}
           onChange={(isChosen) => onChange(event.name, isChosen)}
         />
       ))}
     </fieldset>
   );
+}
+
+/** Returns the pattern that stands for an event and all others about the same kind of resource. */
+function patternOf(event: string): string {
+  return event.replace(/\..*/, ".*");
 }
 
 interface EventChoiceProps {

@@ -23,7 +23,19 @@ type Saves<Name extends "set" | "add"> = (
 /** The calls that change a webhook: through the endpoints for the partner's admins, or through the operator's. */
 export interface WebhookClient
   extends
-    Pick<Own, "pause" | "resume" | "sendHeld" | "dropHeld" | "retryNow" | "remove" | "probe" | "test" | "rotateSecret">,
+    Pick<
+      Own,
+      | "pause"
+      | "resume"
+      | "sendHeld"
+      | "dropHeld"
+      | "retryNow"
+      | "remove"
+      | "preview"
+      | "probe"
+      | "test"
+      | "rotateSecret"
+    >,
     // A partner's admins see their secret again; the operator sees one when it is made.
     Partial<Pick<Own, "showSecret">>,
     // A partner's admins select deliveries to resend in the list of deliveries.

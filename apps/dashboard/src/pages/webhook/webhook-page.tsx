@@ -184,8 +184,8 @@ function isChanging({ status, pending, is_replaying: isReplaying }: Webhook): bo
 }
 
 /** Returns the key of the form: a change of status alone must not reset the user's input. */
-function settingsOf({ name, url, events, email, signature }: Webhook): string {
-  return JSON.stringify([name, url, events, email, signature]);
+function settingsOf({ name, url, events, places, email, signature }: Webhook): string {
+  return JSON.stringify([name, url, events, places, email, signature]);
 }
 
 function paramsOf({ systemId, partnerId = "" }: Scope) {

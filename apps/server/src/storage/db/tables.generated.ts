@@ -834,6 +834,9 @@ export interface Tables {
     readonly updated_at: Date;
     readonly name: string;
     readonly slot: number;
+    readonly station_ids: readonly string[] | null;
+    readonly region_ids: readonly string[] | null;
+    readonly bbox: readonly number[] | null;
   };
   readonly webhook_lanes: {
     readonly system_id: string;
@@ -1016,7 +1019,7 @@ export const columnTypes = {
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },
   webhook_deliveries: { system_id: "text", created_on: "date", id: "text", endpoint_id: "text", event_id: "text", event: "text", resource_id: "text", created_at: "timestamptz", status: "text", attempts: "smallint", latest_code: "smallint", latest_failure: "text", finished_at: "timestamptz" },
   webhook_encryption_keys: { system_id: "text", fingerprint: "text", recorded_at: "timestamptz" },
-  webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz", name: "text", slot: "smallint" },
+  webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz", name: "text", slot: "smallint", station_ids: "text[]", region_ids: "text[]", bbox: "double precision[]" },
   webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint" },
   webhook_log_sizes: { system_id: "text", endpoint_id: "text", day: "date", bytes: "bigint", answer_bytes: "bigint" },
   webhook_mails: { system_id: "text", id: "text", endpoint_id: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },

@@ -146,13 +146,24 @@ export const REMOVED_URL = "https://removed.invalid/";
 /** Events that an endpoint can subscribe to. */
 export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
 
-/** Returns distinct names in the contract's order, or the first name that is not an event. */
+/** Returns the pattern of all events about a kind of resource: `ride.*` for `ride.started`. */
+const patternOf = (event: string) => event.replace(/\..*/, ".*");
+
+/** What an endpoint can subscribe to: patterns first. */
+const choosable: readonly string[] = [...new Set(offeredEvents.map(patternOf)), ...offeredEvents];
+
+/** Returns the events that an endpoint's names and patterns stand for, those of later releases left out. */
+export function expandEvents(names: readonly string[]): readonly DeliveryName[] {
+  return deliveryNames.filter((name) => names.includes(name) || names.includes(patternOf(name)));
+}
+
+/** Returns distinct names and patterns in the contract's order, or the first that is neither. */
 export function readEvents(
   names: readonly string[],
 ): { readonly events: readonly string[] } | { readonly unknown: string } {
-  const unknown = names.find((name) => !offeredEvents.includes(name));
+  const unknown = names.find((name) => !choosable.includes(name));
   if (unknown !== undefined) return { unknown };
-  return { events: offeredEvents.filter((name) => names.includes(name)) };
+  return { events: choosable.filter((name) => names.includes(name)) };
 }
 
 /** Tells whether a text can be a mail address. It is strict, so that no second recipient or header fits in. */

@@ -3,6 +3,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
+import { IS_FOR_ENDPOINT, joinPlace } from "../queue/sql-fragments.ts";
 
 const endpointFields = columnsOfTable("webhook_endpoints").without("system_id");
 const endpointColumns = endpointFields.list();
@@ -10,7 +11,10 @@ const endpointColumns = endpointFields.list();
 /** A stored endpoint. */
 export type EndpointRow = RowOf<typeof endpointFields>;
 /** The settings of an endpoint. */
-export type EndpointColumns = Pick<EndpointRow, "name" | "url" | "events" | "email" | "signature">;
+export type EndpointColumns = Pick<
+  EndpointRow,
+  "name" | "url" | "events" | "email" | "signature" | "station_ids" | "region_ids" | "bbox"
+>;
 type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
 const all = statement(
@@ -78,6 +82,7 @@ const update = statement(
   "endpoints.update",
   `update webhook_endpoints
    set url = $3, events = $4, email = $5, signature = $6, updated_at = $7, name = $8,
+     station_ids = $9, region_ids = $10, bbox = $11,
      status = case when pause_reason = 'removed' then 'active' else status end,
      paused_at = case when pause_reason is distinct from 'removed' then paused_at end,
      pause_reason = nullif(pause_reason, 'removed')
@@ -89,16 +94,18 @@ export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  { name, url, events, email, signature }: EndpointColumns,
+  { name, url, events, email, signature, station_ids, region_ids, bbox }: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, signature, now, name]));
+  const values = [systemId, id, url, events, email, signature, now, name, station_ids, region_ids, bbox];
+  return oneRow(await tx.query<EndpointRow>(update, values));
 }
 
 const remove = statement(
   "endpoints.remove",
   `update webhook_endpoints
-   set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
+   set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null,
+     station_ids = null, region_ids = null, bbox = null
    where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
 /** Deletes the data of a removed endpoint that its log does not need. @param url an address that leads nowhere */
@@ -145,6 +152,56 @@ export async function updateStatus(
   },
 ): Promise<EndpointRow | undefined> {
   return (await tx.query<EndpointRow>(unpause, [systemId, id, change.to, change.now, change.from]))[0];
+}
+
+const unknownPlaces = statement(
+  "endpoints.unknownPlaces",
+  `(select 'station' as kind, id from unnest($2::text[]) as wanted (id)
+    where not exists (select from stations where system_id = $1 and stations.id = wanted.id) limit 1)
+   union all
+   (select 'region' as kind, id from unnest($3::text[]) as wanted (id)
+    where not exists (select from regions where system_id = $1 and regions.id = wanted.id) limit 1)`,
+);
+
+/** Returns a station and a region of those named that there is none of, if any. */
+export function listUnknownPlaces(
+  db: Queryable,
+  systemId: string,
+  {
+    station_ids: stations,
+    region_ids: regions,
+  }: { readonly [Name in "station_ids" | "region_ids"]: readonly string[] },
+): Promise<{ readonly kind: "station" | "region"; readonly id: string }[]> {
+  return db.query(unknownPlaces, [systemId, stations, regions]);
+}
+
+const pastEvents = statement(
+  "endpoints.pastEvents",
+  `with looked as materialized (
+     select name, partner_id, data from events
+     where system_id = $1 and recorded_on >= $2::timestamptz::date and occurred_at >= $2
+     order by recorded_on desc, position desc limit $3)
+   select event.name as event, count(*) as deliveries, (select count(*) from looked) as looked
+   from looked event ${joinPlace("true")}
+   cross join (select $4::text as partner_id, $5::text[] as events, $6::text[] as station_ids, $7::text[] as region_ids,
+     $8::float8[] as bbox) as endpoint
+   where ${IS_FOR_ENDPOINT}
+   group by event.name order by deliveries desc, event.name`,
+);
+
+/** Counts the latest events since an instant that an endpoint of a partner would be sent, by name. */
+export async function countPastEvents(
+  db: Queryable,
+  { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
+  { events, station_ids, region_ids, bbox }: Pick<EndpointRow, "events" | "station_ids" | "region_ids" | "bbox">,
+  { since, limit }: { readonly since: Date; readonly limit: number },
+): Promise<{ readonly looked: number; readonly counts: { readonly event: string; readonly deliveries: number }[] }> {
+  const values = [systemId, since, limit, partnerId, events, station_ids, region_ids, bbox];
+  const rows = await db.query<{ event: string; deliveries: number; looked: number }>(pastEvents, values);
+  return {
+    looked: rows[0]?.looked ?? 0,
+    counts: rows.map(({ event, deliveries }) => ({ event, deliveries })),
+  };
 }
 
 const resetHealth = statement(

@@ -27,6 +27,7 @@ import {
   requirePartner,
   type SecretContext,
 } from "./endpoint-context.ts";
+import { placeColumns, type Places, placesOf, requireKnownPlaces } from "./endpoint-places.ts";
 import {
   countEndpoint,
   deleteSecrets,
@@ -49,6 +50,7 @@ type SignatureSchemes = EndpointRow["signature"];
 /** Settings of an endpoint; the address is null while it is removed. */
 type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & {
   readonly name?: string | undefined;
+  readonly places?: Places | null | undefined;
   readonly url: string | null;
 };
 
@@ -62,6 +64,8 @@ interface EndpointSettings extends EndpointScope {
   readonly email?: string | null | undefined;
   /** What deliveries are signed with; of a new endpoint `service`. */
   readonly signature?: SignatureSchemes | undefined;
+  /** Where events are to happen; null: anywhere. */
+  readonly places?: Places | null | undefined;
   /** The settings that whoever changes them has seen; left out: whatever they are. */
   readonly seen?: SeenSettings | undefined;
 }
@@ -134,12 +138,13 @@ export async function addEndpoint(
 /** Runs `work` on all of a partner's endpoints, to which nobody adds one meanwhile. */
 async function withEndpoints(
   context: SettingContext,
-  scope: PartnerScope,
+  { places, ...scope }: Pick<EndpointSettings, "systemId" | "partnerId" | "places">,
   work: (tx: Transaction, rows: readonly EndpointRow[], isSuspended: boolean) => Promise<SetEndpoint>,
 ): Promise<SetEndpoint> {
   const { systemId, partnerId } = scope;
   await requirePartner(context, scope);
   await requireNoAgency(context.db, systemId, partnerId);
+  if (places) await requireKnownPlaces(context.db, systemId, places);
   return context.db.transaction(async (tx) => {
     // Locks the partner before an endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
@@ -164,10 +169,11 @@ interface GivenSettings {
   readonly events: readonly string[] | undefined;
   readonly email: string | null | undefined;
   readonly signature: SignatureSchemes | undefined;
+  readonly places: Places | null | undefined;
 }
 
 function readSettings(
-  { name, url, events, email, signature }: Omit<EndpointSettings, "endpointRef" | "seen">,
+  { name, url, events, email, signature, places }: Omit<EndpointSettings, "endpointRef" | "seen">,
   rules: AddressRules,
 ): GivenSettings {
   if (name !== undefined && (name === "" || name.length > MAX_ENDPOINT_NAME || !isPlainName(name)))
@@ -181,6 +187,7 @@ function readSettings(
     events: events && eventsFrom(events),
     email,
     signature,
+    places,
   };
 }
 
@@ -205,7 +212,7 @@ async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
-  { name: givenName, url, events, email = null, signature = "service" }: GivenSettings,
+  { name: givenName, url, events, email = null, signature = "service", places = null }: GivenSettings,
   place: EndpointRow | number,
 ): Promise<SetEndpoint> {
   if (url === undefined || events === undefined) {
@@ -215,7 +222,8 @@ async function create(
   await requireSharedKey(context, tx);
   const now = new Date(context.clock());
   const isNew = typeof place === "number";
-  const settings = { name: givenName ?? (isNew ? FIRST_NAME : place.name), url, events, email, signature };
+  const name = givenName ?? (isNew ? FIRST_NAME : place.name);
+  const settings = { name, url, events, email, signature, ...placeColumns(places) };
   const id = isNew ? context.ids.next("endpoint") : place.id;
   const endpoint = await (isNew
     ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: place })
@@ -251,10 +259,10 @@ async function change(
   given: GivenSettings,
 ): Promise<SetEndpoint> {
   const { name = before.name, url = before.url, events = before.events } = given;
-  const { email = before.email, signature = before.signature } = given;
-  const settings = { name, url, events, email, signature };
+  const { email = before.email, signature = before.signature, places = placesOf(before) } = given;
+  const settings = { name, url, events, email, signature, ...placeColumns(places) };
   const needsNewForm = signature === "both" && before.signature !== "both";
-  if (isAsBefore(before, settings)) {
+  if (isAsBefore(before, { ...settings, places })) {
     return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
   if (originOf(url) !== originOf(before.url) || needsNewForm) context.requireConfirmation?.();
@@ -279,8 +287,10 @@ function isAsSeen(before: EndpointRow, seen: SeenSettings): boolean {
   return isRemoved(before) ? seen.url === null : isAsBefore(before, seen);
 }
 
-function isAsBefore(before: EndpointRow, { name = before.name, url, events, email, signature }: SeenSettings): boolean {
-  const isSameEvents = name === before.name && String(events) === String(before.events);
+function isAsBefore(before: EndpointRow, seen: SeenSettings): boolean {
+  const { name = before.name, url, events, email, signature, places = placesOf(before) } = seen;
+  const isSamePlace = JSON.stringify(placeColumns(places)) === JSON.stringify(placeColumns(placesOf(before)));
+  const isSameEvents = isSamePlace && name === before.name && String(events) === String(before.events);
   return isSameEvents && url === before.url && email === before.email && signature === before.signature;
 }
 

@@ -1,4 +1,4 @@
-import { deliveryNames, EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
+import { EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
 import { commandError } from "../../command-errors.ts";
 import { keysOf } from "../../partners/keys/service.ts";
@@ -12,10 +12,12 @@ import {
   describeStatus,
   chooseEndpoint,
   type EndpointScope,
+  expandEvents,
   isRemoved,
   type PartnerScope,
   requireEndpointOrRemoved,
 } from "./endpoint-context.ts";
+import { type PlaceColumns, type Places, placesOf } from "./endpoint-places.ts";
 import {
   countEndpoint,
   type EndpointCounts,
@@ -26,10 +28,14 @@ import {
   type SummaryRow,
 } from "./endpoint-queries.ts";
 
+type HiddenColumns = "tag" | "slot" | "url" | keyof PlaceColumns;
+
 /** An endpoint for its partner, without secrets. */
-export interface EndpointView extends Omit<EndpointRow, "tag" | "slot" | "url">, EndpointCounts {
+export interface EndpointView extends Omit<EndpointRow, HiddenColumns>, EndpointCounts {
   /** Null: it was removed. */
   readonly url: string | null;
+  /** Where events are to happen; null: anywhere. */
+  readonly places: Places | null;
   /** The status in words. */
   readonly status_text: string;
   /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
@@ -107,13 +113,8 @@ async function viewOf(
 }
 
 /** Omits the tag, which is only a part of ids, and the slot. */
-function shownColumns({
-  tag: _tag,
-  slot: _slot,
-  url,
-  ...row
-}: EndpointRow): Omit<EndpointRow, "tag" | "slot" | "url"> & { url: string | null } {
-  return { ...row, url: isRemoved(row) ? null : url };
+function shownColumns({ tag: _tag, slot: _slot, url, station_ids, region_ids, bbox, ...row }: EndpointRow) {
+  return { ...row, url: isRemoved(row) ? null : url, places: placesOf({ station_ids, region_ids, bbox }) };
 }
 
 /** A partner's endpoint in a list, with its counts. */
@@ -183,7 +184,8 @@ export async function requireReadableEvents(
   const rows = scope.isNew === true ? [] : await listEndpointsOf(context.db, scope.systemId, scope.partnerId);
   const chosen = chooseEndpoint(rows, scope)?.events ?? [];
   const unreadable = await unreadableEvents(context, scope, events);
-  const added = unreadable.filter((name) => !chosen.includes(name));
+  const permitted = expandEvents(chosen);
+  const added = unreadable.filter((name) => !permitted.some((event) => event === name));
   if (added.length > 0) throw commandError("forbidden", "unreadableEvents", { events: added.join(", ") });
 }
 
@@ -199,5 +201,5 @@ export async function unreadableEvents(
   const now = clock();
   const keys = await keysOf({ db }, systemId, partnerId);
   const scopes = new Set(keys.filter((key) => keyStatus(key, now) === "active").flatMap((key) => key.scopes));
-  return deliveryNames.filter((name) => events.includes(name) && !scopes.has(scopeOfEvent(name)));
+  return expandEvents(events).filter((name) => !scopes.has(scopeOfEvent(name)));
 }

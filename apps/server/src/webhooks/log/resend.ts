@@ -7,6 +7,7 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import {
   type EndpointScope,
+  expandEvents,
   isRemoved,
   offeredEvents,
   recordEndpointAct,
@@ -269,7 +270,7 @@ export async function sendTestDelivery(context: ActorContext, input: TestDeliver
   const { db, ids, clock } = context;
   const { systemId, partnerId } = input;
   const endpoint = await requireEndpoint(db, input);
-  const event = input.event ?? endpoint.events[0] ?? "";
+  const event = input.event ?? expandEvents(endpoint.events)[0] ?? "";
   if (!offeredEvents.includes(event)) {
     const events = offeredEvents.join(", ");
     throw commandError("invalid_parameter", "unknownEvent", { event: JSON.stringify(event), events });

@@ -1,0 +1,89 @@
+import type { WebhookPlaces, WebhookPreview } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { Button } from "../../components/button.tsx";
+import { TextField } from "../../components/field.tsx";
+import { countDeliveries } from "../deliveries/words.ts";
+import { useAction } from "../use-action.ts";
+import type { WebhookClient, WebhookTarget } from "./webhook-client.ts";
+
+/** Where events are to happen, as it is typed. */
+export interface GivenPlaces {
+  readonly stations: string;
+  readonly regions: string;
+  readonly bbox: string;
+}
+
+export function givenPlaces(places: WebhookPlaces): GivenPlaces {
+  const { station_ids: stations = [], region_ids: regions = [], bbox = null } = places ?? {};
+  return { stations: stations.join(", "), regions: regions.join(", "), bbox: bbox ?? "" };
+}
+
+/** Returns the places that were typed; null: none, so anywhere. */
+export function placesOf({ stations, regions, bbox }: GivenPlaces): WebhookPlaces {
+  const [station_ids, region_ids] = [idsIn(stations), idsIn(regions)];
+  const box = bbox.trim() === "" ? null : bbox.trim();
+  return station_ids.length + region_ids.length === 0 && box === null ? null : { station_ids, region_ids, bbox: box };
+}
+
+function idsIn(text: string): string[] {
+  return text
+    .split(",")
+    .map((id) => id.trim())
+    .filter((id) => id !== "");
+}
+
+interface PlacesFieldsProps {
+  readonly places: GivenPlaces;
+  readonly onChange: (places: GivenPlaces) => void;
+}
+
+/** Limits events to places. Closed while there is no limit: few want one. */
+export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
+  const field = (name: keyof GivenPlaces, label: string, hint: string) => (
+    <TextField
+      label={label}
+      hint={hint}
+      value={places[name]}
+      onInput={(value) => onChange({ ...places, [name]: value })}
+      monospace
+    />
+  );
+  return (
+    <details open={placesOf(places) !== null}>
+      <summary>Only events of some places</summary>
+      <div class="stack">
+        <p class="muted">A ride counts where it starts and where it ends. Any of these suffices; empty: everywhere.</p>
+        {field("stations", "Stations", "Ids, with commas between them")}
+        {field("regions", "Regions", "Ids, with commas between them")}
+        {field("bbox", "Box", "min_lon,min_lat,max_lon,max_lat")}
+      </div>
+    </details>
+  );
+}
+
+interface PreviewButtonProps {
+  readonly target: WebhookTarget;
+  readonly client: Pick<WebhookClient, "preview">;
+  readonly what: { readonly events: string[]; readonly places: WebhookPlaces };
+}
+
+/** Counts what the settings, as they are typed, would have sent. */
+export function PreviewButton({ target, client, what }: PreviewButtonProps) {
+  const [counted, setCounted] = useState<{ readonly of: string; readonly preview: WebhookPreview }>();
+  const { run, isPending } = useAction();
+  const of = JSON.stringify(what);
+  const count = () => run(async () => setCounted({ of, preview: await client.preview({ ...target, body: what }) }));
+  return (
+    <div class="row">
+      <Button pending={isPending} disabled={what.events.length === 0} onClick={() => void count()}>
+        Preview
+      </Button>
+      {counted?.of === of && <span role="status">{previewText(counted.preview)}</span>}
+    </div>
+  );
+}
+
+function previewText({ deliveries, is_complete: isComplete }: WebhookPreview): string {
+  const count = `${isComplete ? "" : "At least "}${countDeliveries(deliveries)}`;
+  return `${count} in the last 24 hours, without station.updated and bike.state_changed.`;
+}

@@ -1,0 +1,89 @@
+import { recordEvents } from "../../src/events/outbox.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
+import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/endpoint-context.ts";
+import { addEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { onPostgres, say } from "../processes.ts";
+import { LOOPBACK_RULES } from "../provision.ts";
+import { CIPHER, makeWorld, type World } from "./world.ts";
+
+const PARTNERS = 100;
+const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
+const RIDES = 5;
+
+/** What every endpoint asks for; each is met, so that as many deliveries are made. */
+const KINDS = {
+  anywhere: "null::text[], null::text[], null::float8[]",
+  "by stations": "array(select 'station-' || n from generate_series(1, 200) n), null::text[], null::float8[]",
+  "by regions": "null::text[], array['north', 'south'], null::float8[]",
+  "by a box": "null::text[], null::text[], array[8.0, 47.0, 9.0, 48.0]::float8[]",
+} as const;
+
+/** How much dearer a ride's event is where 1,000 endpoints ask for places, beside 1,000 that ask for none. */
+export function places(): Promise<void> {
+  return onPostgres(async ({ connectionString }) => {
+    const world = await makeWorld(connectionString, CIPHER, []);
+    await fill(world);
+    const times: Record<string, number[]> = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
+    // In turn, so that what else the machine does is in each alike; the first round warms up.
+    for (let round = 0; round <= ROUNDS; round++)
+      for (const [kind, columns] of Object.entries(KINDS)) {
+        await world.db.query(
+          statement(
+            "",
+            `update webhook_endpoints set (station_ids, region_ids, bbox) = (select ${columns}) where system_id = $1`,
+          ),
+          [world.systemId],
+        );
+        await world.db.query(statement("", "delete from webhook_queue where system_id = $1"), [world.systemId]);
+        const from = performance.now();
+        for (let ride = 0; ride < RIDES; ride++) await record(world);
+        if (round > 0) times[kind]?.push((performance.now() - from) / RIDES);
+      }
+    const base = median(times["anywhere"] ?? []);
+    for (const [kind, all] of Object.entries(times))
+      say(
+        `${kind}: ${median(all).toFixed(1)} ms an event for 1,000 endpoints, ${(median(all) / base).toFixed(2)} times`,
+      );
+    await world.db.close();
+  });
+}
+
+async function fill({ db, ids, systemId }: World): Promise<void> {
+  const context = { db, ids, clock: () => Date.now(), actor: "bench", cipher: CIPHER, rules: LOOPBACK_RULES };
+  await db.query(
+    statement(
+      "",
+      `insert into stations (system_id, id, name, lat, lon, region_id, is_installed, is_renting, is_returning, status,
+         updated_at, source, counters)
+       select $1, 'station-' || n, 'Station', 47.3, 8.5, 'north', true, true, true, 'online', now(), 'operator', 'operated'
+       from generate_series(1, 1000) n`,
+    ),
+    [systemId],
+  );
+  for (let partner = 0; partner < PARTNERS; partner++) {
+    const { id: partnerId } = await createPartner(context, systemId, `Partner ${partner}`);
+    for (let n = 0; n < MAX_ENDPOINTS; n++) {
+      const settings = { name: `Endpoint ${n}`, url: "http://127.0.0.1:4000/", events: ["ride.*"] };
+      await addEndpoint(context, { systemId, partnerId, ...settings });
+    }
+  }
+}
+
+async function record({ db, ids, systemId, data }: World): Promise<void> {
+  const ride = { ...(JSON.parse(data) as object), start_station_id: "station-1", end_station_id: "station-2" };
+  const event = {
+    name: "ride.completed",
+    occurredAt: new Date(),
+    partnerId: null,
+    data: JSON.stringify(ride),
+  } as const;
+  await db.transaction((tx) => {
+    recordEvents(tx, { ids, systemId, now: new Date() }, [event]);
+    return Promise.resolve();
+  });
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+}
