@@ -1,6 +1,7 @@
 import type { EventName, NoticeName } from "@bikeshare/contract";
 import type { Command } from "../command-context.ts";
 import type { Transaction } from "../storage/db/database.ts";
+import { placeOf } from "../webhooks/queue/event-place.rules.ts";
 import { insertEvents } from "./queries.ts";
 
 /** Something that happened, to be recorded in the transaction of the change itself. */
@@ -38,6 +39,7 @@ export function recordEvents(
     partner_id: "partnerId" in event ? event.partnerId : null,
     data: event.data,
     is_listed: "partnerId" in event,
+    ...placeOf(event.name, event.data),
   }));
   insertEvents(tx, systemId, now, rows);
 }

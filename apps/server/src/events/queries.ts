@@ -430,7 +430,14 @@ export function listEventsByIds(db: Queryable, systemId: string, ids: readonly s
 
 const columns = columnsOfTable("event_outbox")
   .without("system_id")
-  .and({ is_listed: arrayOf<boolean>("boolean") });
+  .and({
+    is_listed: arrayOf<boolean>("boolean"),
+    station_ids: arrayOf<string>("text"),
+    region_ids: arrayOf<string>("text"),
+    lon: arrayOf<number>("float8"),
+    lat: arrayOf<number>("float8"),
+    is_everywhere: arrayOf<boolean>("boolean"),
+  });
 
 /** The events, and a delivery of each to the endpoints that subscribe to it. */
 const insert = statement(
@@ -443,7 +450,7 @@ const insert = statement(
      select`,
 );
 
-/** An event with its id, and whether it is listed: other events are only delivered. */
+/** An event with its id and its place, and whether it is listed: other events are only delivered. */
 type OutboxRow = RowOf<typeof columns>;
 
 /** Inserts events with their deliveries, and notifies listeners after the commit. */

@@ -1,4 +1,4 @@
-import { deliveryNames, type DeliveryName, type EventName, type NoticeName } from "@bikeshare/contract";
+import { deliveryNames, type DeliveryName, type NoticeName } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
@@ -187,12 +187,13 @@ it("whatever endpoints ask for, they are sent what filtering the history afterwa
   await sequencer.close();
 });
 
-const isNotice = (name: string) => name === "station.updated" || name === "bike.state_changed";
+const isNotice = (name: DeliveryName): name is NoticeName =>
+  name === "station.updated" || name === "bike.state_changed";
 
 function recorded({ name, isOwn, data }: Happened, owner: string, occurredAt: Date) {
   const event = { occurredAt, data: JSON.stringify(data) };
-  if (isNotice(name)) return { ...event, name: name as NoticeName };
-  return { ...event, name: name as EventName, partnerId: isOwn && name.startsWith("reservation.") ? owner : null };
+  if (isNotice(name)) return { ...event, name };
+  return { ...event, name, partnerId: isOwn && name.startsWith("reservation.") ? owner : null };
 }
 
 it("places are few and known, patterns are of events that there are, and both are shown and taken back", async () => {

@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { IS_FOR_ENDPOINT, joinPlace } from "../queue/sql-fragments.ts";
+import { IS_FOR_ENDPOINT } from "../queue/sql-fragments.ts";
 
 const endpointFields = columnsOfTable("webhook_endpoints").without("system_id");
 const endpointColumns = endpointFields.list();
@@ -175,6 +175,20 @@ export function listUnknownPlaces(
   return db.query(unknownPlaces, [systemId, stations, regions]);
 }
 
+/** SQL for past events with the columns of `EventPlace`. */
+const WITH_PLACES = `(
+     select name, partner_id, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
+       case when kind = 'bike' then (json ->> 'lon')::float8 end as lon,
+       case when kind = 'bike' then (json ->> 'lat')::float8 end as lat
+     from (
+       select name, partner_id, kind, json,
+         array(select json_array_elements_text(json -> 'region_ids')) as region_ids,
+         array_remove(case when kind = 'station' then array[json ->> 'id']
+           else array[json ->> 'start_station_id', json ->> 'end_station_id', json ->> 'station_id'] end, null)
+           || array(select json_array_elements_text(json -> 'station_ids')) as station_ids
+       from (select name, partner_id, split_part(name, '.', 1) as kind, data::json as json from looked) as read) as about
+     offset 0)`;
+
 const pastEvents = statement(
   "endpoints.pastEvents",
   `with looked as materialized (
@@ -182,7 +196,7 @@ const pastEvents = statement(
      where system_id = $1 and recorded_on >= $2::timestamptz::date and occurred_at >= $2
      order by recorded_on desc, position desc limit $3)
    select event.name as event, count(*) as deliveries, (select count(*) from looked) as looked
-   from looked event ${joinPlace("true")}
+   from ${WITH_PLACES} as event
    cross join (select $4::text as partner_id, $5::text[] as events, $6::text[] as station_ids, $7::text[] as region_ids,
      $8::float8[] as bbox) as endpoint
    where ${IS_FOR_ENDPOINT}

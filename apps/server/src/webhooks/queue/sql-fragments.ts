@@ -74,43 +74,25 @@ export function insertIntoQueue(from: string, columns: QueuedColumns): string {
 export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
- * SQL that joins the places that an `event` is about, as `place`, or nothing unless `condition` holds: its stations, their
- * regions and positions as they are now, and its own position. `is_everywhere`: it is about the whole system.
- *
- * `offset 0` has them read once for an event, not for each of its endpoints.
+ * SQL that is true where an `endpoint` of the system `$1` is to be told of an `event`: by its name, its partner and its
+ * place. Only endpoints that ask for places cost more. Stations are those of the system as they are now.
  */
-export function joinPlace(condition: string): string {
-  const ofStations = (value: string) =>
-    `array(select ${value} from stations station where station.system_id = $1 and station.id = any(about.station_ids))`;
-  const own = (column: string) =>
-    `case when event.name like 'bike.%' and about.json ->> 'lat' is not null
-             then array[(about.json ->> '${column}')::float8] else '{}' end`;
-  return `left join lateral (
-         select about.station_ids, about.region_ids || ${ofStations("station.region_id")} as region_ids,
-           ${own("lon")} || ${ofStations("station.lon")} as lons, ${own("lat")} || ${ofStations("station.lat")} as lats,
-           event.name like 'alert.%' and cardinality(about.station_ids || about.region_ids) = 0 as is_everywhere
-         from (
-           select read.json, case when event.name like 'station.%' then array[read.json ->> 'id']
-               when event.name like 'ride.%' then array[read.json ->> 'start_station_id', read.json ->> 'end_station_id']
-               when event.name like 'alert.%' then array(select json_array_elements_text(read.json -> 'station_ids'))
-               else array[read.json ->> 'station_id'] end as station_ids,
-             array(select json_array_elements_text(read.json -> 'region_ids')) as region_ids
-           from (select event.data::json as json) as read) as about
-         where ${condition}
-         offset 0) as place on true`;
-}
-
-/** SQL that is true where an `endpoint` is to be told of an `event`, with its `place`: by its name, its partner and there. */
 export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
            or split_part(event.name, '.', 1) || '.*' = any(endpoint.events))
          and (event.partner_id is null or event.partner_id = endpoint.partner_id)
-         and (num_nonnulls(endpoint.station_ids, endpoint.region_ids, endpoint.bbox) = 0 or place.is_everywhere
-           or endpoint.station_ids && place.station_ids or endpoint.region_ids && place.region_ids
-           or (endpoint.bbox is not null and exists (
-             select from unnest(place.lons, place.lats) as at (lon, lat)
-             where at.lat between endpoint.bbox[2] and endpoint.bbox[4]
-               and case when endpoint.bbox[1] <= endpoint.bbox[3] then at.lon between endpoint.bbox[1] and endpoint.bbox[3]
-                 else at.lon >= endpoint.bbox[1] or at.lon <= endpoint.bbox[3] end)))`;
+         and (num_nonnulls(endpoint.station_ids, endpoint.region_ids, endpoint.bbox) = 0 or event.is_everywhere
+           or endpoint.station_ids && event.station_ids::text[] or endpoint.region_ids && event.region_ids::text[]
+           or ${isInBox("event.lon", "event.lat")}
+           or (num_nonnulls(endpoint.region_ids, endpoint.bbox) > 0 and exists (
+             select from stations station where station.system_id = $1 and station.id = any(event.station_ids::text[])
+               and (station.region_id = any(endpoint.region_ids) or ${isInBox("station.lon", "station.lat")}))))`;
+
+/** SQL that is true where a position is in the box of an `endpoint`; null where it has none. */
+function isInBox(lon: string, lat: string): string {
+  return `(${lat} between endpoint.bbox[2] and endpoint.bbox[4]
+             and case when endpoint.bbox[1] <= endpoint.bbox[3] then ${lon} between endpoint.bbox[1] and endpoint.bbox[3]
+               else ${lon} >= endpoint.bbox[1] or ${lon} <= endpoint.bbox[3] end)`;
+}
 
 /**
  * SQL, steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that subscribes
@@ -120,20 +102,16 @@ export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
  * Each step finds the endpoints by itself. If one read what another found, a distributed database would send that to every
  * machine, and none could write while one is away. For the same reason the statement itself is to be a `select`.
  * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's)
- *   and `data`, JSON whose `id` is the resource's
+ *   and `data`, JSON whose `id` is the resource's, and with the columns of `EventPlace`
  */
 export function insertDeliveries(events: string): string {
-  // Read only where an endpoint asks: every ride passes here.
-  const isAsked = `exists (select from webhook_endpoints asking where asking.system_id = $1
-           and num_nonnulls(asking.station_ids, asking.region_ids, asking.bbox) > 0)`;
   const subscribes = `endpoint.system_id = $1 and ${IS_FOR_ENDPOINT}`;
-  const placed = `${events} ${joinPlace(isAsked)}`;
-  const subscribed = `${placed} join webhook_endpoints endpoint on ${subscribes}`;
+  const subscribed = `${events} join webhook_endpoints endpoint on ${subscribes}`;
   const deliveryId = "'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag";
   return `bodies as (
        insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
        select placed.system_id, $2::timestamptz::date, event.id, event.name, event.occurred_at, event.data
-       from ${rowsOfSystem(placed, `exists (select from webhook_endpoints endpoint where ${subscribes})`)}),
+       from ${rowsOfSystem(events, `exists (select from webhook_endpoints endpoint where ${subscribes})`)}),
      deliveries as (
        insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at, status)
        select placed.system_id, $2::timestamptz::date, ${deliveryId}, endpoint.id, event.id, event.name,
