@@ -103,6 +103,10 @@ it("an admin adds a second webhook, and sees of each its own state and deliverie
   await page.getByLabel("Name").fill("Staging");
   await page.getByRole("textbox", { name: "Address" }).fill(`${receiver.url}/staging`);
   await page.getByRole("checkbox", { name: "station.online" }).check();
+  await page.getByText("Only events of some places").click();
+  await page.getByRole("textbox", { name: "Stations" }).fill("station-34");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByText(/^\d+ (delivery|deliveries) in the last 24 hours/).waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { name: "Staging", level: 1 }).waitFor();
   await inspect(page, "webhook-of-several");

@@ -61,7 +61,9 @@ it("remove says what became of the secrets, the log and pending deliveries; set 
     unsent: 0,
   });
   const shown = await text("show", "--partner", partner);
-  expect(shown).toMatch(/^url +-\nevents +-\nemail +-\nsignature +Service-Signature\nstatus +removed, /m);
+  expect(shown).toMatch(
+    /^url +-\nevents +-\nplaces +anywhere\nemail +-\nsignature +Service-Signature\nstatus +removed, /m,
+  );
   expect(await text(...set, partner)).toMatch(/^secret +whsec_\S+\n[^]*^outcome +created$/m);
 });
 

@@ -1,7 +1,7 @@
 import type { EventName, NoticeName } from "@bikeshare/contract";
 import type { Command } from "../command-context.ts";
 import type { Transaction } from "../storage/db/database.ts";
-import { placeOf } from "../webhooks/queue/event-place.rules.ts";
+import { placeOf } from "./event-place.rules.ts";
 import { insertEvents } from "./queries.ts";
 
 /** Something that happened, to be recorded in the transaction of the change itself. */

@@ -16,7 +16,7 @@ export interface Places {
 export type PlaceColumns = Pick<EndpointRow, "station_ids" | "region_ids" | "bbox">;
 
 /** Stations or regions that an endpoint may name. Too high: each event compares with all of them. */
-export const MAX_PLACES = 200;
+const MAX_PLACES = 200;
 
 /** Returns an endpoint's places; null: everywhere. */
 export function placesOf({ station_ids, region_ids, bbox }: PlaceColumns): Places | null {
