@@ -76,6 +76,8 @@ export function WebhooksView(props: WebhooksViewProps) {
   if (isAdding) return <NewWebhook {...common} onSaved={onSaved} />;
   if (chosen !== undefined)
     return <OneWebhook key={chosen.id} {...common} webhook={chosen} add={add} onSaved={onSaved} />;
+  // Just added, and not listed yet.
+  if (wanted !== null && wanted === made?.id) return <Loading />;
   if (wanted !== null)
     return (
       <EmptyState title="No such webhook" action={<ButtonLink href={addressOf({})}>All webhooks</ButtonLink>}>
