@@ -1,4 +1,4 @@
-/** An address that is none, or that its user has not confirmed. */
+/** A target that is not a valid URL, or another machine without `--yes`. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
 }

@@ -56,12 +56,12 @@ function CloseLink() {
   );
 }
 
-/** Pixels above what is opened. */
+/** Pixels above the opened page. */
 const TOP_PX = 16;
 
 /**
- * Keeps what is opened in sight: the page alone scrolls, and the row may be far down the list. What is lower than the
- * window stays at its top; what is higher begins where the reader is, and scrolls with the list.
+ * Keeps the opened page in sight although its row may be far down the list: only the whole document scrolls. A page that
+ * fits into the window sticks to the window's top; a taller one begins at the reader's position and scrolls with the list.
  */
 function useInSight(side: { readonly current: HTMLElement | null }, isOpen: boolean, path: string): void {
   useLayoutEffect(() => {
@@ -70,9 +70,9 @@ function useInSight(side: { readonly current: HTMLElement | null }, isOpen: bool
     if (!isOpen || box === null || frame === null || frame === undefined) return undefined;
     const begin = Math.max(0, TOP_PX - frame.getBoundingClientRect().top);
     const place = () => {
-      const isLow = box.offsetHeight <= innerHeight - 2 * TOP_PX;
-      box.classList.toggle("split-low", isLow);
-      box.style.marginTop = isLow ? "0" : `${begin}px`;
+      const fits = box.offsetHeight <= innerHeight - 2 * TOP_PX;
+      box.classList.toggle("split-low", fits);
+      box.style.marginTop = fits ? "0" : `${begin}px`;
     };
     const observer = new ResizeObserver(place);
     observer.observe(box);

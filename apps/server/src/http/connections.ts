@@ -12,14 +12,14 @@ interface Exchange {
 
 /** The state of a connection. */
 interface Connection {
-  /** Those of which the answer is still owed, in the order in which they came; others that have ended since the last one. */
+  /** Exchanges that still owe an answer, oldest first. Ended ones are removed when the next request arrives. */
   exchanges: Exchange[];
-  /** The one that came last. */
+  /** The exchange that arrived last. */
   latest: Exchange | undefined;
-  /** Further bytes are not read as requests. */
+  /** Whether further bytes are discarded instead of read as requests. */
   closing: boolean;
-  /** The answered request, if it is the latest of the connection. */
-  last: IncomingMessage | undefined;
+  /** The request after which the connection takes no other (`endAfter`). */
+  finalRequest: IncomingMessage | undefined;
 }
 
 /** The connections of a server, and how they end. */
@@ -27,12 +27,12 @@ export interface Connections {
   /** Tells whether a request's connection is closing or closed: the answer could not be delivered. */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /**
-   * Calls back when a request's turn has come: a GET's when the answers before it on its connection have gone out, so that a
-   * caller that reads nothing has one long answer in our memory per connection. A command's has come at once: its answer is
-   * short. Never calls back when the connection is closed before.
+   * Calls back when a request may start. A GET waits until the answer before it on its connection has gone out, so that a
+   * caller that reads nothing holds at most one long answer in our memory. Other methods start at once: their answers are
+   * short. Never calls back if the connection closes first.
    */
   readonly inTurn: (request: IncomingMessage, start: () => void) => void;
-  /** Takes no request that comes behind one on its connection. Its answer must say `Connection: close`. */
+  /** Ignores every request that follows this one on its connection. Its answer must say `Connection: close`. */
   readonly endAfter: (request: IncomingMessage) => void;
   /**
    * Sends the last bytes of a connection that received something other than HTTP, after the outstanding answers, and
@@ -70,7 +70,7 @@ export function followConnections(server: Server): Connections {
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = { exchanges: [], latest: undefined, closing: false, last: undefined };
+      connection = { exchanges: [], latest: undefined, closing: false, finalRequest: undefined };
       connections.set(socket, connection);
       lingerWhenClosed(socket, connection);
     }
@@ -80,7 +80,7 @@ export function followConnections(server: Server): Connections {
     const connection = connectionOf(request.socket);
     const exchange = { request, response };
     connection.latest = exchange;
-    // Here, because a listener for the end of each response would cost more than all else that is done for it here.
+    // Removed here, because a listener for the end of each response costs more than this filter.
     connection.exchanges = connection.exchanges.filter(isOwed);
     connection.exchanges.push(exchange);
     // A caller that has reset the connection left no address: it would count as one that sent its key over plain HTTP from
@@ -92,8 +92,8 @@ export function followConnections(server: Server): Connections {
   });
   return {
     isClosing: (request) => {
-      const { closing = false, last } = connections.get(request.socket) ?? {};
-      return closing || (last !== undefined && last !== request);
+      const { closing = false, finalRequest } = connections.get(request.socket) ?? {};
+      return closing || (finalRequest !== undefined && finalRequest !== request);
     },
     inTurn: (request, start) => {
       const { exchanges = [] } = connections.get(request.socket) ?? {};
@@ -109,7 +109,7 @@ export function followConnections(server: Server): Connections {
       });
     },
     endAfter: (request) => {
-      connectionOf(request.socket).last = request;
+      connectionOf(request.socket).finalRequest = request;
     },
     refuse: (socket, answer) => refuse(socket, connectionOf(socket), answer),
   };

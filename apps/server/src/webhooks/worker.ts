@@ -55,7 +55,7 @@ export interface DispatcherOptions {
 
 /** Milliseconds between two checks for new systems and for sandboxes that sleep. */
 const SYSTEMS_INTERVAL_MS = 5_000;
-/** Milliseconds between two checks where notifications ask for them. */
+/** Minimum milliseconds between two checks that notifications cause. Too low: a burst of them costs the database. */
 const FOLLOW_PAUSE_MS = 50;
 /** One to claim, one to write results, one for whatever a second system does meanwhile. */
 const CONNECTIONS = 3;

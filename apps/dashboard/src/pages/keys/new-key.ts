@@ -1,8 +1,8 @@
-/** A key that is to be made, as its form has it. */
 import type { Scope } from "@bikeshare/contract/pure";
 import type { api } from "../../api/api.ts";
 import type { Choice } from "../../components/field.tsx";
 
+/** A key that is to be made, as its form has it. */
 export interface NewKey {
   /** A partner's id, or `OPERATOR`; empty: not chosen yet. */
   readonly owner: string;
@@ -17,7 +17,7 @@ export interface NewKey {
 /** Stands for the operator among the partners. */
 export const OPERATOR = "operator";
 
-/** Returns the first missing field. */
+/** Returns the first issue of the form, as a message; undefined where there is none. */
 export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
   if (owner === "") return "Choose who the key is for.";
   if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
@@ -30,13 +30,16 @@ const MINUTE_MS = 60_000;
 
 const expiries = [30, 90, 365];
 
-/** When a key may expire, at most so many days ahead. */
+/** Returns the choices of when a key expires, up to `days` from now. */
 export function expiriesWithin(days: number): Choice[] {
   const choices = [...expiries.filter((each) => each < days), days];
   return choices.map((each) => ({ value: String(each), label: each === 1 ? "In a day" : `In ${each} days` }));
 }
 
-/** Returns the instant so many days from now. Where clocks differ by less than a minute it is no later for the server. */
+/**
+ * Returns the instant `days` from now, less a minute: the server refuses what is later than its own clock allows, and this
+ * machine's clock may be ahead.
+ */
 export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();
 }

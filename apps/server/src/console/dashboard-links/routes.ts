@@ -11,7 +11,7 @@ import { makeDashboardLink } from "./service.ts";
 
 interface LinkRoutesContext extends CommandContext {
   readonly db: Database;
-  /** Encrypts the secrets of links in answers that are kept for repeats. */
+  /** Encrypts a link's secret in the stored answer, which repeats of the request get. */
   readonly cipher: TokenCipher;
   readonly baseUrl: () => string;
   /** Origins whose pages may show the dashboard in a frame. */

@@ -61,15 +61,15 @@ function parameters({ time_zone, trips_since, boundary, requirements, left_out }
   return [time_zone, trips_since, json(boundary), json(requirements), json(left_out)];
 }
 
-/** Vehicles in a state, and how many of them lack a fact. */
+/** A count of vehicles in one state, or in one state at one place, and how many of them lack a fact. */
 export interface StateRow {
   readonly state: string;
   readonly vehicles: number;
-  /** Whose position is not known. */
+  /** Vehicles whose position is not known. */
   readonly nowhere: number;
-  /** Whose shape is not known. */
+  /** Vehicles whose form factor is not known. */
   readonly untyped: number;
-  /** Where they are; null: nowhere known, or not asked for. */
+  /** Their place; null: not known, or not counted by place. */
   readonly lat: number | null;
   readonly lon: number | null;
 }

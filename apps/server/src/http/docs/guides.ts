@@ -21,7 +21,7 @@ interface GuideGroup {
   readonly guides: readonly Guide[];
 }
 
-/** The first page of all. */
+/** The page at `/docs`, where partners begin. */
 export const startGuide: Guide = {
   slug: "",
   title: "Start here",

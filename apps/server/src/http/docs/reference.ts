@@ -119,7 +119,7 @@ function referenceProgram(): Promise<CodedBody> {
   return program;
 }
 
-/** The package shows its program over a route only: it is asked once, without a network. */
+/** Reads the program from the package, which exposes it only as a route: one injected request, without a network. */
 async function readProgram(): Promise<CodedBody> {
   const [{ default: fastify }, { default: scalar }] = await Promise.all([
     import("fastify"),

@@ -9,11 +9,11 @@ interface Placement {
   readonly name: string;
 }
 
-/** A tool as clients are told of it. */
+/** A tool, and how `tools/list` describes it. */
 export interface DescribedTool extends Tool {
   readonly scope: EndpointMetadata["scope"];
   readonly placements: ReadonlyMap<string, Placement>;
-  /** What stands in the list of tools. */
+  /** The tool's entry in `tools/list`. */
   readonly listed: {
     readonly name: string;
     readonly title: string;
@@ -118,7 +118,7 @@ function propertiesOf(inputs: readonly Input[]): Record<string, JsonSchema> {
   return Object.fromEntries(inputs.map(({ argument, schema }) => [argument, schema]));
 }
 
-/** Removes how something is written in a URL: arguments of tools are JSON. */
+/** Removes advice on URL encoding: arguments of tools are JSON. */
 function withoutUrls(text: string): string {
   return text.replaceAll(/[;,] (?:write|the) `\+`[^;,.]*`%2B`/g, "");
 }
@@ -136,10 +136,10 @@ function outputSchema({ responses }: Operation, document: OpenApiDocument, added
   const named = definitionsOf(answer, document);
   const root = resolved(answer, document);
   const whole = added === undefined ? root : withItems(root, added);
-  return localized({ ...whole, ...(Object.keys(named).length > 0 && { $defs: named }) }) as JsonSchema;
+  return withLocalReferences({ ...whole, ...(Object.keys(named).length > 0 && { $defs: named }) }) as JsonSchema;
 }
 
-/** Adds fields to the items of a list, which has nothing beside them then. */
+/** Adds fields to the items of a list. Its other fields are dropped: `View.choose` returns `data` alone. */
 function withItems({ properties, ...schema }: JsonSchema, added: object): JsonSchema {
   const { data } = properties as Record<string, JsonSchema>;
   const items = { allOf: [data?.["items"], { type: "object", properties: added, required: Object.keys(added) }] };
@@ -160,8 +160,8 @@ function definitionsOf(schema: JsonSchema, document: OpenApiDocument): Record<st
   return found;
 }
 
-/** Lets references lead to `$defs`, and leaves out what only documents use. */
-function localized(value: unknown): unknown {
+/** Points references to `$defs`, and removes keywords that only OpenAPI documents use. */
+function withLocalReferences(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, each: unknown) => {
       if (key === "discriminator" || key === "example" || key === "examples") return undefined;

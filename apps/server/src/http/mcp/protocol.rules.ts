@@ -58,7 +58,7 @@ export function idOf(body: unknown): string | number | undefined {
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
 }
 
-/** @throws RpcFailure when the body is not one message, or its headers say something else */
+/** Reads the one message of a body. @throws RpcFailure when the body is not one message, or contradicts the headers */
 export function readMessage(body: unknown, headers: Headers): Message {
   if (Array.isArray(body)) throw invalid("Batches are not taken: send each message in a POST of its own.");
   if (!isObject(body) || body["jsonrpc"] !== "2.0" || typeof body["method"] !== "string") {
@@ -109,13 +109,13 @@ function checkModern({ id, method, params }: Unjudged, headers: Headers): void {
   }
 }
 
-/** The parameters whose values stand in a header too, by their methods. */
+/** The parameter, by method, whose value is repeated in the header `Mcp-Name`. */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ["tools/call", "name"],
   ["resources/read", "uri"],
 ]);
 
-/** What stands on the way may act on a header: it must say what the message says. */
+/** Requires a header to agree with the message, because proxies may decide by the header alone. */
 function checkHeader(name: string, headers: Headers, expected: unknown): void {
   const given = headers[name.toLowerCase()];
   if (given !== undefined && decoded(String(given)) === expected) return;
@@ -123,7 +123,7 @@ function checkHeader(name: string, headers: Headers, expected: unknown): void {
   throw new RpcFailure({ code: rpcCodes.headerMismatch, message: `The header ${name} ${fault}.` }, 400);
 }
 
-/** A value that a header cannot carry stands there in Base64. */
+/** Returns a header's value; clients send as Base64 what a header cannot carry. */
 function decoded(value: string): string {
   const [, base64] = /^=\?base64\?([\w+/=]*)\?=$/.exec(value) ?? [];
   return base64 === undefined ? value : Buffer.from(base64, "base64").toString();

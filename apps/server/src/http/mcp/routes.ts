@@ -35,16 +35,16 @@ export interface McpOptions {
 
 const CACHING = { ttlMs: MAX_AGE_SECONDS * 1_000 };
 const FOR_EVERYBODY: Caching = { ...CACHING, cacheScope: "public" };
-/** A key's scopes decide which tools it is told of. */
+/** The list depends on the key's scopes. */
 const FOR_THE_KEY: Caching = { ...CACHING, cacheScope: "private" };
 
-/** An answer to a message: to be sent as it is, or within the envelope of its revision. */
-interface Told {
+/** The result of a method; `resultOf` adds the fields that the message's revision asks for. */
+interface MethodResult {
   readonly result: object;
   readonly caching?: Caching;
 }
 
-type Method = (message: Message, request: FastifyRequest) => Told | Promise<Told>;
+type Method = (message: Message, request: FastifyRequest) => MethodResult | Promise<MethodResult>;
 
 /** Answers the Model Context Protocol: each POST is one message, its answer is JSON, and nothing is kept in between. */
 export function mcpRoutes(app: FastifyInstance, options: McpOptions): RouterImplementation<typeof mcpContract> {
@@ -64,7 +64,7 @@ export function mcpRoutes(app: FastifyInstance, options: McpOptions): RouterImpl
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error;
       const { name = "invalid" } = request.recordedAs ?? {};
-      // JSON-RPC may say it with 200, but it is the caller's fault all the same.
+      // The HTTP status may be 200, but the log counts it as the caller's error.
       request.recordedAs = { name, status: error.status === 200 ? 400 : error.status };
       request.errorCode = "invalid_request";
       request.errorMessage = error.message;
@@ -86,7 +86,7 @@ type Describe = () => Promise<readonly DescribedTool[]>;
 
 function methodsOf(app: FastifyInstance, options: McpOptions, server: ServerInfo): ReadonlyMap<string, Method> {
   const capabilities = { tools: {}, ...(options.docs !== false && { resources: {} }) };
-  const described = describing(options);
+  const described = describeWhenAsked(options);
   return new Map<string, Method>([
     [
       "server/discover",
@@ -108,14 +108,14 @@ function methodsOf(app: FastifyInstance, options: McpOptions, server: ServerInfo
     ["tools/list", async (message, request) => listTools(message, request, await described())],
     ["tools/call", async (message, request) => ({ result: await call(app, message, request, described) })],
     ...(options.docs === false ? [] : resourceMethods(options)),
-    // Clients of older revisions say that they are ready, and that they gave up.
+    // Clients of older revisions notify that they are ready, or that they cancelled a request. Neither needs an action.
     ...["notifications/initialized", "notifications/cancelled"].map((name): [string, Method] => [name, nothing]),
   ]);
 }
 
 const nothing: Method = () => ({ result: {} });
 
-/** Methods that one of the two kinds of revisions has. */
+/** Methods that only the newest revision has, and methods that only older ones have. */
 const MODERN_ONLY: ReadonlySet<string> = new Set(["server/discover"]);
 const LEGACY_ONLY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
@@ -123,8 +123,8 @@ function isOfOtherRevision({ method, isModern }: Message): boolean {
   return (isModern ? LEGACY_ONLY : MODERN_ONLY).has(method) || method.startsWith("notifications/");
 }
 
-/** Returns what makes the descriptions of tools when they are first asked for: a start need not wait for them. */
-function describing({ baseUrl, version }: McpOptions): Describe {
+/** Returns a function that describes the tools at its first call, so that the start of the process does not wait for it. */
+function describeWhenAsked({ baseUrl, version }: McpOptions): Describe {
   let made: Promise<readonly DescribedTool[]> | undefined;
   const make = async () => {
     const { createOpenApiDocument }: typeof openApi = await import("@bikeshare/contract/openapi");
@@ -134,7 +134,7 @@ function describing({ baseUrl, version }: McpOptions): Describe {
 }
 
 /** Returns the tools that the key's scopes allow: a model need not choose among others. */
-function listTools(message: Message, request: FastifyRequest, tools: readonly DescribedTool[]): Told {
+function listTools(message: Message, request: FastifyRequest, tools: readonly DescribedTool[]): MethodResult {
   refuseCursor(message);
   const { scopes: held } = callerOf(request).key;
   const allowed = tools.filter(({ scope }) => !isScope(scope) || held.includes(scope));

@@ -81,7 +81,7 @@ const near: View = {
   added: { distance_meters: { type: "integer", description: "From the place, as the crow flies" } },
 };
 
-/** Stations that are looked at: those of one page. */
+/** Maximum stations within the search box: one page, so that a call costs one request. */
 const SEARCHED = MAX_PAGE_SIZE;
 
 type Located = Readonly<z.infer<typeof station>>;

@@ -13,7 +13,7 @@ export interface AddressRules {
   readonly allowNetworks: NetworkList;
   /** WEBHOOK_ALLOW_PORTS, as `parsePorts` gives them: all that is allowed, 443 included only if it is listed. */
   readonly allowPorts: readonly PortRange[];
-  /** Whether this machine itself may be called at any port: by `start` alone, where developers try their receivers. */
+  /** Whether receivers on this machine may have any port. Only `start` allows it, for developers who try their receivers. */
   readonly allowEveryLoopbackPort?: boolean;
 }
 
