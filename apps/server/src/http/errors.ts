@@ -30,7 +30,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
   request.errorMessage = known.httpMessage;
-  if (code === "internal") request.log.error({ err: error, reqId: request.id }, "request failed");
+  const isAskedFor = request.caller?.key.has_faults === true;
+  if (code === "internal" && !isAskedFor) request.log.error({ err: error, reqId: request.id }, "request failed");
   return (
     reply
       .code(errorCatalogue[code].status)

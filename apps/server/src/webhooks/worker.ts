@@ -103,6 +103,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
+function ignore(): void {
+  // Nobody counts it.
+}
+
+/** How deliveries of sandboxes fare says nothing of the service. */
+const UNOBSERVED: DispatchObserver = {
+  ...{ claimed: ignore, attemptStarted: ignore, resultsWritten: ignore, orphansWritten: ignore, setAside: ignore },
+};
+
 /** The dispatchers of the systems that this process sends for. */
 class OpenSystems {
   readonly #db: Database;
@@ -159,7 +168,10 @@ class OpenSystems {
     return new SystemDispatcher({
       ...this.#options,
       ...this.#shared,
-      ...(isSandbox && { sender: createFaultySender(sender, () => this.#faults.get(systemId) ?? null, clock) }),
+      ...(isSandbox && {
+        sender: createFaultySender(sender, () => this.#faults.get(systemId) ?? null, clock),
+        observe: UNOBSERVED,
+      }),
       ...{ db, systemId, isSandbox, timeouts },
       random: () => ids.random(),
       loadEndpoints: () => load(db, systemId),

@@ -3,13 +3,14 @@ import { sandboxEvent, sandboxScenario, sandboxScenarios, sandboxStatus } from "
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
+import { createMetrics } from "../../src/health/metrics/registry.ts";
 import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
 import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { startTestApp, type TestApp } from "../app.ts";
-import { keyContext } from "../built-app.ts";
+import { buildAnother, keyContext } from "../built-app.ts";
 import { guarded } from "../endpoints.ts";
 import { fillWorld } from "../walker-world.ts";
 
@@ -209,6 +210,24 @@ describe("faults", () => {
       statuses.push((await app.get("/sandbox/v1/clock", { key: slow })).status);
     expect([statuses.filter((status) => status === 200).length, statuses.at(-1)]).toEqual([600, 429]);
     expect((await app.get("/v1/me", { key: slow })).status).toBe(200);
+  });
+
+  it("neither count in the operator's metrics of requests nor are logged as errors of the service", async () => {
+    const metrics = createMetrics({ version: "1" });
+    const process = await buildAnother(app, { metrics: metrics.http });
+    const counted = async () =>
+      (await metrics.text()).split("\n").filter((line) => /^bikeshare_http_request/.test(line));
+    const ask = (as: string) => fetch(`${process.url}/v1/me`, { headers: { authorization: `Bearer ${as}` } });
+    const { key: live } = await app.issue();
+    await ask(live);
+    const before = await counted();
+    expect(before).not.toEqual([]);
+    await post("/sandbox/v1/faults", { status: 500 });
+    await expect.poll(async () => (await ask(key)).status).toBe(500);
+    expect(await counted()).toEqual(before);
+    expect(process.logged.map(({ msg }) => msg)).not.toContain("request failed");
+    await end();
+    await process.close();
   });
 
   it("are at most ten", async () => {
