@@ -73,6 +73,15 @@ describe("the settings", () => {
     expect((await answer(operator, "PATCH", path, { events }))[0]).toBe(200);
     expect((await set({ events: events.toReversed() }, own))[0]).toBe(200);
     expect((await set({ events: [...events, "ride.completed"] }, own))[0]).toBe(403);
+    // Neither does a pattern, another webhook, or a preview that would count them.
+    expect((await set({ events: ["ride.*"] }, own))[0]).toBe(403);
+    const more = { name: "Second", url: "https://second.example/", events: ["station.offline", "ride.*"] };
+    expect((await answer(own, "POST", `${pathOf()}s`, more))[0]).toBe(403);
+    expect(await answer(own, "POST", pathOf("preview"), { events: ["ride.*"], places: null })).toMatchObject([403, {}]);
+    expect(await answer(own, "POST", pathOf("preview"), { events: ["station.*"], places: null })).toMatchObject([
+      200,
+      { deliveries: 0, is_complete: true },
+    ]);
   });
 
   it("are none at first, then set, shown with the status in words, and changed by what is given alone", async () => {
