@@ -44,6 +44,7 @@ beforeAll(async () => {
   await useWorld(await createTestDatabase());
   const first = await start("--speed", SPEED);
   await untilCompleted(20);
+  await untilSummed();
   const json = async (path: string): Promise<unknown> => (await fetch(`${first.url}${path}`)).json();
   made = {
     database,
@@ -163,6 +164,15 @@ async function untilCompleted(rides: number): Promise<void> {
   const hasEnough = async () => ((await database.db.query<{ n: number }>(counted))[0]?.n ?? 0) >= rides;
   await vi.waitUntil(hasEnough, { timeout: RIDES_TIMEOUT_MS, interval: 50 }).catch((cause: unknown) => {
     throw new Error(`No ${rides} rides have ended. \`start\` said: ${remarks.join("\n")}`, { cause });
+  });
+}
+
+/** Waits until the past of the city is summed: each copy of it would sum what is left anew, for seconds of the processor. */
+async function untilSummed(): Promise<void> {
+  const marked = statement("", "select from sum_marks where hour < date_trunc('hour', now()) limit 1");
+  await vi.waitUntil(async () => (await database.db.query(marked)).length === 0, {
+    timeout: RIDES_TIMEOUT_MS,
+    interval: 50,
   });
 }
 

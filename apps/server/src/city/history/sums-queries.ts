@@ -402,7 +402,8 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
 
 /*
  * Samples of hours that were not seen live, such as those of a replayed feed: the stations of their changes, the bikes on a ride
- * of the rides that began within the day before.
+ * of the rides that began within the day before. Those of a whole day are read once for each hour: for each instant it would be
+ * twelve times as many.
  */
 const makeSamples = statement(
   "sums.makeSamples",
@@ -423,13 +424,21 @@ const makeSamples = statement(
      from instants join pieces on pieces.hour = instants.hour and pieces.at <= instants.at and pieces.until > instants.at
      where pieces.status in ('online', 'offline')
      group by instants.at, instants.hour),
+   underway as materialized (
+     select hours.starts_at as hour, r.started_at, r.ended_at
+     from hours join rides r on r.system_id = $1
+       and r.started_at > hours.starts_at - interval '1 day' and r.started_at < hours.ends_at
+     where r.status <> 'cancelled' and (r.ended_at > hours.starts_at or r.ended_at is null)),
    riding as (
-     select counted.at, (
-       select case when count(*) > 0 then (count(*) filter (where r.ended_at > counted.at or r.ended_at is null))::int end
-       from rides r
-       where r.system_id = $1 and r.started_at > counted.at - interval '1 day' and r.started_at <= counted.at
-         and r.status <> 'cancelled') as n
-     from counted),
+     select counted.at,
+       case when exists (
+         select from rides r
+         where r.system_id = $1 and r.started_at > counted.at - interval '1 day' and r.started_at <= counted.at
+           and r.status <> 'cancelled') then count(underway.hour)::int end as n
+     from counted left join underway on underway.hour = counted.hour
+       and underway.started_at > counted.at - interval '1 day' and underway.started_at <= counted.at
+       and (underway.ended_at > counted.at or underway.ended_at is null)
+     group by counted.at),
    written as (${insertSample(
      `select counted.at, available, reserved, riding.n as on_trip, disabled,
         null::int as missing, online, empty, "full", offline
