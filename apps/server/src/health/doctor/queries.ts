@@ -29,10 +29,11 @@ const unusedIndexes = statement(
   "doctor.unusedIndexes",
   `select quote_ident(i.relname) as index, pg_relation_size(i.oid) as bytes
    from pg_stat_user_indexes s join pg_class i on i.oid = s.indexrelid join pg_index x on x.indexrelid = i.oid
-     join pg_stat_database d on d.datname = current_database()
    where s.idx_scan = 0 and not x.indisunique and pg_relation_size(i.oid) > $1
-     -- counted since the schema was made, where nobody has begun to count anew
-     and coalesce(d.stats_reset, (select min(applied_at) from migrations)) < now() - interval '7 days'
+     -- Counted since the schema was made, where nobody has begun to count anew. As a subquery it is asked first: in a join
+     -- the sizes of all indexes are.
+     and (select coalesce(d.stats_reset, (select min(applied_at) from migrations)) < now() - interval '7 days'
+          from pg_stat_database d where d.datname = current_database())
      and s.schemaname = current_schema()
    order by bytes desc limit 5`,
 );
