@@ -8,7 +8,7 @@ it.skipIf(process.platform !== "linux")(
   async () => {
     const report = await runKills({
       victims: ["frozen-worker", "backend", "api", "postmaster"],
-      requestsPerSecond: 30,
+      requestsPerSecond: 15,
       maxPauseMs: 300,
       expiringShare: 0,
       random: createRandom(5),

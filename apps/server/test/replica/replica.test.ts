@@ -16,7 +16,7 @@ import type { Item } from "../walk.ts";
 import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
 
 /** Of each caller's writing and reading, in each state of the replica. */
-const CYCLES = randomRuns(4);
+const CYCLES = randomRuns(2);
 /** Of a caller whose request was not decided. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
 /** Of a caller between two cycles. Too low: callers take the processor from the change of state that they wait for. */

@@ -70,7 +70,7 @@ async function rowsOf({ db }: TestApp, system: string): Promise<string> {
 }
 
 describe("isolation of data", () => {
-  it("a thousand operations in a sandbox change no byte of another system", async () => {
+  it("hundreds of operations in a sandbox change no byte of another system", async () => {
     // Nobody has used its keys before, whose last use would be recorded meanwhile.
     const apart = await startTestApp();
     const other = await createPartner(keyContext(apart), apart.systemId, "Other");
@@ -79,10 +79,10 @@ describe("isolation of data", () => {
     const send = (path: string, body: unknown) => post(path, body, mine.key, apart);
     const rows = async () => [await rowsOf(apart, apart.systemId), await rowsOf(apart, neighbour.sandbox.system_id)];
     const before = await rows();
-    for (let round = 0; round < 70; round++)
+    for (let round = 0; round < 20; round++)
       await Promise.all(deliveryNames.map((name) => send(`/sandbox/v1/events/${name}`, {}).then((r) => r.text())));
     for (let round = 0; round < 10; round++) await rideOnce(keyContext(apart), mine.systemId);
-    for (let round = 0; round < 10; round++) await send("/sandbox/v1/reset", { seed: round });
+    for (let round = 0; round < 3; round++) await send("/sandbox/v1/reset", { seed: round });
     for (let round = 0; round < 10; round++) await send("/sandbox/v1/clock/advance", { seconds: 86_400 });
     expect(await rows()).toEqual(before);
     await apart.close();

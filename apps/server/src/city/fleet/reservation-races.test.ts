@@ -68,7 +68,7 @@ async function contradictionsIn({ db, systemId }: ReservationsHarness): Promise<
 }
 
 /** Rounds of the race that matters most; half of them end with a cancellation, half with an expiry. */
-const RUNS = randomRuns(30);
+const RUNS = randomRuns(16);
 
 test(`of eight who want the last bike at once one gets it, each of ${RUNS} times`, { timeout: 600_000 }, async () => {
   await harness.fill("s", [{ id: "last" }]);
@@ -206,7 +206,7 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
   }
   await insertBikes(harness, [bikeRow({ id: "loose", station_id: null })]);
   const tried: Record<string, number> = {};
-  for (let storm = 0; storm < randomRuns(3); storm++) {
+  for (let storm = 0; storm < randomRuns(2); storm++) {
     const pools = [openDatabase(harness.db), openDatabase(harness.db)] as const;
     const workers = Array.from({ length: 12 }, async (_, n) => {
       const random = createRandom(100 * storm + n);
