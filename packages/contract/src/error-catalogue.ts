@@ -86,7 +86,7 @@ export const errorCatalogue = {
   },
   sandbox_full: {
     status: 409,
-    meaning: "The sandbox holds as many rides as it may.",
+    meaning: "The sandbox has reached its maximum number of rides.",
     action: "Reset it with `POST /sandbox/v1/reset`.",
   },
   station_offline: {

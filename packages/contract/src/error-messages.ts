@@ -33,7 +33,7 @@ export const errorMessages = {
     operatorReads: "The operator's people read a partner's pages, but change nothing there.",
     suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
-    otherOrigin: "A page of another site sent this. Agents call tools from programs, which send no Origin.",
+    otherOrigin: "Web pages of another origin may not call this. Call it from a program, without the header Origin.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
     signInMethod: "People do not sign in in this way here. Load the page again: it offers the ways that there are.",
     embedded: "Pages in a frame of another site do not offer this. Open the dashboard itself, and sign in.",
@@ -227,7 +227,7 @@ export const errorMessages = {
     compressed: "The service reads no compressed bodies. Send the body without Content-Encoding.",
   },
   rate_limited: {
-    sandbox: "A fault of the sandbox. Try again in {retryAfterSeconds} s.",
+    sandbox: "The sandbox was told to fail. Try again in {retryAfterSeconds} s.",
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
@@ -246,7 +246,7 @@ export const errorMessages = {
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },
   unavailable: {
-    sandbox: "A fault of the sandbox. Try again in {retryAfterSeconds} s.",
+    sandbox: "The sandbox was told to fail. Try again in {retryAfterSeconds} s.",
     exportFile:
       "The file is not on the machine that answers. Try again in {retryAfterSeconds} s; if it stays, tell the operator that EXPORTS_DIR must be one directory for all processes.",
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",

@@ -26,8 +26,8 @@ export const resetRequest = namedObject("SandboxReset", "Which city to make.", {
   seed: seed.optional().describe("The same seed makes the same city, byte for byte; the last one, when left out"),
 });
 
-export const eventRequest = namedObject("SandboxEventRequest", "Where something is to happen.", {
-  station_id: givenIdentifier.optional().describe("A station that fits is chosen, when left out"),
+export const eventRequest = namedObject("SandboxEventRequest", "Where the event happens.", {
+  station_id: givenIdentifier.optional().describe("When left out, the sandbox chooses a station"),
 });
 
 export const sandboxEvent = namedObject("SandboxEvent", "What was done to cause an event.", {
@@ -38,17 +38,19 @@ export const sandboxEvent = namedObject("SandboxEvent", "What was done to cause 
 });
 export type SandboxEvent = z.infer<typeof sandboxEvent>;
 
-/** The longest time that passes at once. */
+/** Maximum seconds of one advance. */
 const MAX_ADVANCE_SECONDS = 7 * 86_400;
 
 export const clockRequest = namedObject("SandboxClockRequest", "How much time passes.", {
   seconds: z.number().int().min(1).max(MAX_ADVANCE_SECONDS),
 });
 
-export const sandboxClock = namedObject("SandboxClock", "How far the sandbox's time is.", {
+export const sandboxClock = namedObject("SandboxClock", "The sandbox's clock.", {
   now: timestamp,
-  advanced_seconds: count.describe("What has passed by `clock/advance` since the city was made"),
-  ready: z.boolean().describe("Everything that fell due is done: reservations have expired, and deliveries been tried"),
+  advanced_seconds: count.describe("Seconds added by `clock/advance` since the city was made"),
+  ready: z
+    .boolean()
+    .describe("Whether everything that fell due is done: reservations have expired, and deliveries have been tried"),
 });
 export type SandboxClock = z.infer<typeof sandboxClock>;
 
@@ -57,7 +59,7 @@ export const sandboxScenarios = {
   "rush-hour": "Many rides start and end at once.",
   "station-outage": "A station goes offline with an alert, and comes back.",
   "bike-breaks-while-reserved": "A reserved bike breaks: its reservation is cancelled.",
-  "reservation-expires": "A reservation ends, and its bike was not taken.",
+  "reservation-expires": "A reservation expires before its bike is taken.",
   "late-report": "A bike's report from before its ride arrives after it, and changes nothing.",
   "ride-corrected": "A ride ends, and is corrected afterwards.",
   "receiver-down-then-recovers": "Deliveries fail for ten seconds. Their next attempts arrive.",
@@ -85,11 +87,15 @@ const sandboxFault = {
   status: z
     .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
     .describe("`timeout`: the connection ends after 30 s without an answer"),
-  share: z.number().gt(0).max(1).default(1).describe("Of the requests; all, when left out"),
-  count: z.number().int().min(1).max(1_000_000).optional().describe("After so many answers it ends"),
+  share: z.number().gt(0).max(1).default(1).describe("The share of requests that fail; all when left out"),
+  count: z.number().int().min(1).max(1_000_000).optional().describe("Answers after which the fault ends"),
   until: givenInstant.optional().describe("An hour from now, when left out"),
 };
-export const faultRequest = namedObject("SandboxFaultRequest", "Answers that a client must survive.", sandboxFault);
+export const faultRequest = namedObject(
+  "SandboxFaultRequest",
+  "A failure of the API, to test a client with.",
+  sandboxFault,
+);
 export type SandboxFaultRequest = z.infer<typeof faultRequest>;
 
 export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API.", {
@@ -99,7 +105,7 @@ export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API
         route: z.string().nullable(),
         status: sandboxFault.status,
         share: z.number(),
-        count: count.nullable().describe("Answers that are left"),
+        count: count.nullable().describe("Answers left until the fault ends"),
         until: timestamp,
       })
       .strict(),
@@ -112,7 +118,7 @@ const MAX_DELAY_SECONDS = 10;
 
 export const webhookFaults = namedObject(
   "SandboxWebhookFaults",
-  "What deliveries suffer, instead of what they suffered.",
+  "Faults of deliveries. They replace those set before.",
   {
     delay: z.number().int().min(0).max(MAX_DELAY_SECONDS).default(0).describe("Seconds before each attempt"),
     duplicate: z.boolean().default(false).describe("Each attempt is sent twice"),

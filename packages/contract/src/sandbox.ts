@@ -71,9 +71,9 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Nobody waits: what would fall due within the seconds falls due now, and all else so much sooner. That is the end of " +
-        "reservations, rides, alerts, keys and old secrets, and the next attempts of deliveries. Signatures and the times of events " +
-        "go by the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
+        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys and old secrets, and the next " +
+        "attempts of deliveries. What falls due is done at once. Signatures and the times of events keep to the real clock, " +
+        "as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
       metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
@@ -114,7 +114,7 @@ export const sandboxContract = c.router(
       method: "POST",
       path: "/sandbox/v1/webhooks/faults",
       summary: "Make deliveries fail",
-      description: "What a receiver must survive. `{}` ends it.",
+      description: "Faults to test a receiver with. `{}` ends them.",
       metadata,
       query: noQuery,
       body: webhookFaults,
@@ -125,7 +125,7 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/events/:name",
       summary: "Cause an event",
       description:
-        "By really doing what causes it: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
+        "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
         "minute.",
       metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(deliveryNames) }),

@@ -160,7 +160,7 @@ type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["
 
 const timeZoneAbout = "the IANA time zone of its months, such as Europe/Oslo";
 const tripsAbout = "give the trips that ended since an instant, or a duration ago such as 720h";
-const boundaryAbout = "GeoJSON of its area, outside which it gets nothing";
+const boundaryAbout = "a GeoJSON file of its area; it gets nothing outside";
 const requirementsAbout = "its requirement file, as MDS's Policy API has it";
 
 function leftOutText(fields: unknown): string {

@@ -65,7 +65,7 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("list")
     .description("list every partner's endpoints and their status")
-    .option("--partner <id>", "only this partner's")
+    .option("--partner <id>", "only this partner's endpoints")
     .action(({ partner: partnerId }) =>
       runOnSystem(cli(), async (context) => {
         const overview = await listEndpointsWithStatus(context, context.systemId, { partnerId });
@@ -97,7 +97,7 @@ export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   registerDeliveries(webhooks, cli);
 }
 
-const NAME = "what the partner calls it, such as staging";
+const NAME = "the endpoint's name, such as staging";
 const URL_OPTION = ["--url <URL>", "the https URL that receives events by POST"] as const;
 const EMAIL = ["--email <address>", "mail address to notify when deliveries fail"] as const;
 const SCHEMES = "service, or both: Standard Webhooks headers beside Service-Signature";
@@ -105,7 +105,7 @@ const SCHEMES = "service, or both: Standard Webhooks headers beside Service-Sign
 function registerAdd(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("add")
-    .description(`add an endpoint to a partner's, which may have ${MAX_ENDPOINTS}`)
+    .description(`add an endpoint to a partner, which may have ${MAX_ENDPOINTS}`)
     .requiredOption(...partnerOption)
     .addOption(option("--name <name>", NAME, plainName).makeOptionMandatory())
     .requiredOption(...URL_OPTION)

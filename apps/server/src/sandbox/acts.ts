@@ -13,11 +13,11 @@ import type { CommandContext } from "../command-context.ts";
 import { jsonField } from "../storage/lists/page.ts";
 import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } from "./queries.ts";
 
-/** The ride of an event is as long as many are. */
+/** The length of rides that are made whole at once: a usual one. */
 const RIDE_MS = 8 * 60_000;
 /** Bikes from which one is chosen. Too low: two tests at once take the same one. */
 const CANDIDATES = 20;
-/** How often another bike is tried where somebody else took the chosen one. */
+/** Maximum bikes that are tried when others take the chosen ones first. */
 const MAX_TRIES = 5;
 
 /** A ride that was started. */
@@ -27,7 +27,7 @@ export interface StartedRide {
   readonly stationId: string;
 }
 
-/** What happens in a sandbox's city, as its operator reports it, and what its partner does. */
+/** Commands in a sandbox's city: the operator's, and the reservations of its partner. Each is noted in `steps`. */
 export class CityActs {
   readonly systemId: string;
   readonly #context: CommandContext;
@@ -61,7 +61,10 @@ export class CityActs {
     return this.#pick(others.length === 0 ? online : others);
   }
 
-  /** Starts a ride at a station. @param ago milliseconds since its start, fewer where its bike was still elsewhere then */
+  /**
+   * Starts a ride at a station.
+   * @param ago how many milliseconds ago it starts; fewer if its bike was not free by then
+   */
   async startRide(stationId: string | undefined, ago = 0): Promise<StartedRide> {
     for (let tries = 1; ; tries++) {
       const bike = await this.freeBike(stationId);
@@ -157,7 +160,7 @@ export class CityActs {
     );
   }
 
-  /** Reserves a bike for the partner. @param ago milliseconds since then */
+  /** Reserves a bike for the partner. @param ago how many milliseconds ago it is made */
   async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<StartedRide> {
     const { clock } = this.#context;
     const bike = await this.freeBike(stationId);
@@ -238,7 +241,7 @@ function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** The resource that an event is of, and its station. */
+/** The resource that an event is about, and its station. */
 interface Caused {
   readonly resource_id: string;
   readonly station_id: string | null;
@@ -275,7 +278,7 @@ const causes: Readonly<Record<DeliveryName, (acts: CityActs, stationId: string |
     return ofReservation(reservation);
   },
   "reservation.expired": async (acts, stationId) => {
-    // Made so long ago that it ends now.
+    // A minute's hold, made 61 s ago, has ended.
     const reservation = await acts.reserve(stationId, { ago: 61_000, minutes: 1 });
     await acts.expireReservation(reservation.id);
     return ofReservation(reservation);

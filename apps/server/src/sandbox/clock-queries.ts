@@ -4,7 +4,10 @@ import { statement } from "../storage/db/statement.ts";
 
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
-/** Everything that waits for time in a system: what would fall due within the seconds falls due now, the rest so much sooner. */
+/**
+ * The statements that bring forward what waits for a time in a system, by `$3` seconds: what is due within them is due
+ * now, `$2`.
+ */
 const passTime = {
   reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),
       ${updatedAt("reservations", "$2")}, ${CHANGED}

@@ -9,7 +9,7 @@ import { claimSandboxesToRide, listIdleSandboxes, listRidesUnderWay } from "./qu
 import { endOfRide } from "./ride-times.rules.ts";
 import { emptySandbox, resetSandbox, RIDE_INTERVAL_MS } from "./service.ts";
 
-/** Between two looks for sandboxes in which a ride is due: one statement for all of them. */
+/** Milliseconds between two checks for sandboxes in which a ride is due. One statement checks all of them. */
 const LOOK_INTERVAL_MS = 5_000;
 
 interface RidingOptions extends CommandContext {
@@ -27,7 +27,7 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
         ...{ now: new Date(now), usedSince: new Date(now - SANDBOX_AWAKE_MS), intervalMs: RIDE_INTERVAL_MS },
       });
       for (const { system_id: systemId, has_city: hasCity } of due) {
-        // One that was emptied is used again.
+        // Without a city: the sandbox was emptied, and is used again.
         const done = hasCity ? rideOnce(context, systemId) : resetSandbox(context, systemId);
         await done.catch((error: unknown) => onError(error, systemId));
         watch?.gotOn();

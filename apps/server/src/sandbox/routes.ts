@@ -78,12 +78,12 @@ function faultRoutes(context: CommandContext, sandboxIn: SandboxIn): FaultRoutes
   };
 }
 
-/** After a fault of these a client waits so long. */
+/** `Retry-After` of the simulated 429 and 503. */
 const RETRY_AFTER_SECONDS = 2;
-/** How long a request waits for an answer that never comes. */
+/** Milliseconds after which a request without an answer is disconnected. */
 const TIMEOUT_MS = 30_000;
 
-/** Has requests to a sandbox fail as its partner's tests ask for. Register it before the routes. */
+/** Makes requests to a sandbox fail as its partner has asked. Register it before the routes. */
 export function sufferFaults(app: FastifyInstance, context: CommandContext): void {
   app.addHook("preHandler", (request, reply, done) => {
     const { caller, routeOptions } = request;

@@ -50,7 +50,7 @@ export function createSandbox(
   seed = FIRST_SEED,
 ): Promise<{ readonly sandbox: SandboxRow; readonly created: boolean }> {
   return context.db.transaction(async (tx) => {
-    // Two at once would make two.
+    // The lock lets two requests at once make one sandbox.
     const partner = await mustLock(tx, live, partnerId);
     const held = await findSandboxOf(tx, live, partnerId);
     if (held !== undefined) return { sandbox: held, created: false };

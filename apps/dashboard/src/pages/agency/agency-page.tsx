@@ -198,7 +198,7 @@ const given = [
   "Each change of a vehicle’s state, with its time, place and trip.",
   "Each finished trip: vehicle, times, both ends, distance, and price where it is reported.",
   "Each station with its vehicles and free docks.",
-  "Trips per month, no count below 10 or from which one follows.",
+  "Trips per month. Counts below 10 are hidden, and those that reveal one.",
 ];
 
 /** Says in words what a city gets, and what not. */

@@ -81,7 +81,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   if (wanted !== null)
     return (
       <EmptyState title="No such webhook" action={<ButtonLink href={addressOf({})}>All webhooks</ButtonLink>}>
-        It was removed, or never was.
+        It was removed, or the link is wrong.
       </EmptyState>
     );
   return (
