@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
 import { report } from "./guides/report.ts";
-import { reserve } from "./guides/reserve.ts";
 
 /** A command of a guide, and the answer that the guide shows below it. */
 interface Example {
@@ -95,28 +94,17 @@ function minutesBetween(from: unknown, to: unknown): number {
   return (Date.parse(String(to)) - Date.parse(String(from))) / 60_000;
 }
 
-describe("the programs of the guides", () => {
-  it("are the ones that are compiled and run here", () => {
-    for (const [name, file] of [
-      ["operators-guide.md", "report.ts"],
-      ["reservations.md", "reserve.ts"],
-    ] as const) {
-      const program = readFileSync(join(import.meta.dirname, "guides", file), "utf8");
-      expect(guide(name)).toContain(`\`\`\`ts\n${program}\`\`\``);
-    }
+describe("the program of the operator's guide", () => {
+  it("is the one that is compiled and run here", () => {
+    const program = readFileSync(join(import.meta.dirname, "guides/report.ts"), "utf8");
+    expect(guide("operators-guide.md")).toContain(`\`\`\`ts\n${program}\`\`\``);
   });
 
-  it("report and reserve, and fail with the service's words", async () => {
+  it("reports, and fails with the service's words", async () => {
     const key = env["OPERATOR_KEY"] ?? "";
     const reported = await report(app.url, key, "stations", [{ id: "program", name: "Program", lat: 1, lon: 2 }]);
     expect(reported).toEqual([{ id: "program", outcome: "created", error: null, warning: null }]);
     await expect(report(app.url, key, "stations", [])).rejects.toThrow("invalid_parameter: ");
-    expect(await reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).toBeUndefined();
-    await report(app.url, key, "bikes", [{ id: "program-bike", station_id: "program" }]);
-    expect(await reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).toMatchObject({ bike_id: "program-bike" });
-    await expect(reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).rejects.toThrow(
-      "rider_has_active_reservation: ",
-    );
   });
 });
 
