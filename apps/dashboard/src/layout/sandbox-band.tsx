@@ -11,7 +11,7 @@ export function SandboxBand() {
   const [first] = live === undefined ? [] : listedPages(live);
   return (
     <p class="sandbox-band" role="note">
-      <strong>Sandbox</strong> Test data, apart from everything live.
+      <strong>Sandbox</strong> Test data. Live data is not affected.
       {live !== undefined && first !== undefined && (
         <Link href={pageAddress(first, live, memberships)}>Switch to live</Link>
       )}
