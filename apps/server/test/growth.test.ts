@@ -43,6 +43,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   vehicle_events: byPartition,
   mds_providers: { growsWith: "systems" },
   agencies: { growsWith: "agencies" },
+  sandboxes: { growsWith: "partners, of which each has one at most" },
   mds_trip_days: { growsWith: "days of the months whose reports were read" },
   bikes: { growsWith: "bikes; those of feeds whose ids rotate are deleted when they are gone" },
   rides: { growsWith: "rides" },
