@@ -66,7 +66,7 @@ function down(): AttemptResult {
   const timings = { dns: null, connect: null, tls: null, firstByte: null, total: 0 };
   const nothing = { sentHeaders: [], remoteAddress: null, reusedConnection: false, answerHeaders: [] };
   return {
-    ...{ outcome: "failed", status: null, failure: "connect_refused", detail: "a fault of the sandbox: `down`" },
+    ...{ outcome: "failed", status: null, failure: "connect_refused", detail: "simulated by the sandbox: `down`" },
     ...{ ...nothing, answerBody: new Uint8Array(), answerCut: false, retryAfterMs: null, timings },
   } satisfies FailedAttempt;
 }
