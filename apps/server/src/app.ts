@@ -79,6 +79,7 @@ import { createRowMemory } from "./storage/lists/row-memory.ts";
 import { openListReads, type ReplicaSettings } from "./storage/replica/service.ts";
 import { createTokenCipher } from "./storage/secrets/encryption.ts";
 import type { AllSecrets } from "./storage/secrets/secrets.ts";
+import { partnerDeliveryRoutes } from "./webhooks/log/routes.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
 /** The parts of the service that differ between deployments. */
@@ -197,6 +198,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   const links = createDownloadLinks(linkCipher, options);
   bindContract(http, partnerContract, {
     ...cityRoutes({ ...read, db, clock, ids }, cursorCipher, caches.stationPages),
+    deliveries: partnerDeliveryRoutes({ db, clock, ids, filtered: read.filtered }, cursorCipher),
     exports: exportRoutes(read, links, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),

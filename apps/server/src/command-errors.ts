@@ -1,4 +1,4 @@
-import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
+import { errorMessages, fillTemplate, type TemplateArguments } from "@bikeshare/contract";
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
 /** Messages of errors that occur only at the command line and in the dashboard; the public HTTP API never returns them. */
@@ -42,7 +42,6 @@ const commandErrors = {
     severalEndpoints:
       "Partner {partnerId} has several webhook endpoints: name one with --endpoint. It has: {endpoints}.",
     secretOverlap: "The overlap must be between 0 h and {days} d.",
-    testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.",
     timeZone: '"{zone}" is no time zone. Name one of the IANA list, such as Europe/Vienna.',
@@ -56,6 +55,7 @@ const commandErrors = {
     noAgency: "Only agencies have keys with the scope {scope}. `mds create-agency` creates one.",
     deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
     sandboxFaults: "There are {limit} faults, which is the most. `DELETE /sandbox/v1/faults` ends them.",
+    testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     sandboxOfAgency: "Partner {partnerId} is an agency, which has no sandbox.",
     sandboxOfSandbox: "System {systemId} is a sandbox itself. Name the partner's own system.",
     noFrameAncestors:
@@ -138,7 +138,7 @@ const pageMessages: {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 } = {
   not_found: {
-    delivery: "There is no delivery {id} among those of the last {days} days.",
+    delivery: errorMessages.not_found.delivery,
     endpoint: "There is no webhook address yet. Set one first.",
     import: "There is no import {id}.",
     key: "There is no key {id}.",
@@ -151,12 +151,11 @@ const pageMessages: {
     emptyRange: "The time span is empty: since must lie before until.",
     newEndpoint: "A new webhook needs an address and at least one event.",
     severalEndpoints: "There are several endpoints: name one as endpoint_id. There are: {endpoints}.",
-    testDelivery: "Delivery {id} is a test: send another test instead.",
     tooManySecrets:
       "{count} secrets sign already, which is the most. Wait until one ends, or rotate without an overlap.",
   },
   conflict: {
-    endpointPaused: "The webhook is paused: resume it first. Nothing was changed.",
+    endpointPaused: errorMessages.conflict.endpointPaused,
     endpointPausedByOperator:
       "The operator has paused the webhook: only the operator can resume or remove it. Nothing was changed.",
     endpointPausedProbe: "The webhook is paused: resume it, which sends a delivery as a probe.",
@@ -168,6 +167,7 @@ const pageMessages: {
     importOverlapped:
       "Import {id} cannot be undone before {later}, which found rides of it and left them as they were. Undo those first.",
     notSending: "No process of the service sends webhooks at present, so nothing was sent. The operator can start one.",
+    testDelivery: errorMessages.conflict.testDelivery,
     partnerSuspended: "The partner is suspended. Nothing was changed.",
   },
   secrets_file_mismatch: {

@@ -1,6 +1,6 @@
 import { type EndpointMetadata, operatorContract, partnerContract, type Scope, scopeNames } from "@bikeshare/contract";
 import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare/contract/openapi";
-import type { AppRoute, AppRouter } from "@ts-rest/core";
+import { type AppRoute, type AppRouter, isZodType } from "@ts-rest/core";
 import { z } from "zod";
 
 /** An endpoint of a contract, as a test calls it. */
@@ -64,7 +64,7 @@ function endpointsOf(contract: AppRouter, document: Document): Endpoint[] {
       successStatus,
       success: (route.responses as Record<number, z.ZodTypeAny>)[successStatus]!,
       statuses,
-      body: "body" in route && route.body !== undefined ? exampleBody(route, document) : undefined,
+      body: "body" in route && isZodType(route.body) ? exampleBody(route, document) : undefined,
     };
   });
 }

@@ -46,6 +46,19 @@ const insertHours = statement(
    select $1, $2, hour, 1, 1, 3600, 0, 0, 0, 7200, '{2,2,2,2}', '{8,8,8,8}'
    from generate_series(date_trunc('hour', $3::timestamptz) - interval '30 days', $3::timestamptz - interval '1 hour', interval '1 hour') as hour`,
 );
+const insertDeliveries = statement(
+  "test.insertDeliveries",
+  `with endpoint as (
+     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, created_at, updated_at)
+     values ($1, $2, $3, 'sample', 'https://partner.example/hooks', '{ride.corrected}', 'active', $4, $4)),
+   body as (
+     insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
+     select $1, ($4::timestamptz)::date, id, 'ride.corrected', $4, '{}' from unnest($5::text[]) as id)
+   insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts,
+     latest_code, latest_failure, finished_at)
+   select $1, ($4::timestamptz)::date, id, $2, id, 'ride.corrected', $4, 'failed', 14, 500, 'http_5xx', $4
+   from unnest($5::text[]) as id`,
+);
 const forgetReservations = statement(
   "test.forgetReservations",
   "delete from reservations where system_id = $1 and id not like 'sample-%'",
@@ -108,6 +121,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);
   for (const id of samples) await write.update("bikes", `held by ${id}`, { reservation_id: id });
   for (const id of samples) await putReadyExport(app, id);
+  await app.db.query(insertDeliveries, [app.systemId, sampleId, app.partnerId, now, samples]);
   await app.db.query(insertEvents, [app.systemId]);
   const sequencer = createSequencer({
     ...app,

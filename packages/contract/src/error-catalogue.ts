@@ -116,8 +116,8 @@ export const errorCatalogue = {
   },
   conflict: {
     status: 409,
-    meaning: "What the dashboard was asked for does not fit the present state, which the message names.",
-    action: "Nothing was changed. Load the page again, and do first what the message says.",
+    meaning: "What was asked for does not fit the present state, which the message names.",
+    action: "Nothing was changed. Look at the present state, and do first what the message says.",
   },
   ride_conflict: {
     status: 409,
@@ -196,7 +196,6 @@ export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCod
 /** Codes that the dashboard's, the operator's, the sandbox's or MDS's endpoints, or downloads, which take no key, alone answer with. */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
-  "conflict",
   "download_link_ended",
   "last_one",
   "not_acceptable",

@@ -147,6 +147,7 @@ export const errorMessages = {
     export: "There is no export with this id, or it is not shared with partners.",
     exportSchedule: "There is no such schedule.",
     event: "There is no event with this id that the key may see.",
+    delivery: "There is no delivery {id} among those of the last {days} days.",
     reservation: "You have no reservation with this id.",
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
@@ -179,6 +180,10 @@ export const errorMessages = {
     removedStation: "Station {id} was removed for good. Name another one, or give lat and lon instead.",
     notStarted: "There is no ride with this id: it never started.",
     deletedBike: "The bike was deleted at the same time.",
+  },
+  conflict: {
+    endpointPaused: "The webhook is paused: resume it first. Nothing was changed.",
+    testDelivery: "Delivery {id} is a test: send another test instead.",
   },
   method_not_allowed: { allowed: "The path does not allow the method {method}. Allowed: {allowed}." },
   bike_not_available: {

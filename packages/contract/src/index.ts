@@ -4,6 +4,7 @@ export * from "./batch.ts";
 export * from "./batch-warnings.ts";
 export * from "./bikes.ts";
 export * from "./dashboard-links.ts";
+export * from "./deliveries.ts";
 export { type Deprecation, deprecationHeaders } from "./deprecation.ts";
 export type { ConsoleNeeds, EndpointMetadata } from "./endpoint.ts";
 export * from "./error-catalogue.ts";

@@ -66,6 +66,7 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Ta
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
   events: ["Events", "What happened, in order, to catch up after you were down."],
+  deliveries: ["Deliveries", "What was sent to your webhooks: whether it arrived, why not, and once more."],
   flows: ["Flows", "Where rides go: how many between which stations."],
   system: ["System", "Fleet, rides and stations of the whole system over time."],
   exports: ["Exports", "Files of open data: rides, stations, and how stations were."],

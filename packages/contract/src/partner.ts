@@ -1,6 +1,7 @@
 import { initContract } from "@ts-rest/core";
 import { alert, alertList, alertListQuery } from "./alerts.ts";
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
+import { deliveryEndpoints } from "./deliveries.ts";
 import { errors, followingErrors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
@@ -110,6 +111,7 @@ export const partnerContract = c.router(
         description: `An event of the last ${EVENT_RETENTION_DAYS} days that the key may see in the list; any other is 404.`,
       }),
     },
+    deliveries: deliveryEndpoints,
     flows: flowEndpoints,
     system: systemSumEndpoints,
     exports: {

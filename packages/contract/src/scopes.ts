@@ -8,6 +8,8 @@ export const scopes = {
   "reservations:write": "create and cancel reservations",
   "exports:read": "list and download files of open data that the operator shares",
   "events:read": "list and read the events of the resources it may read",
+  "deliveries:read": "list and read the deliveries of its own webhooks, with why they fail",
+  "deliveries:write": "send deliveries of its own webhooks again",
 } as const;
 
 export type Scope = keyof typeof scopes;

@@ -16,6 +16,7 @@ import type {
 import type { ClientOptions } from "./options.ts";
 import {
   createCurrentKey,
+  createDeliveries,
   createEvents,
   createFlows,
   createFollowedResource,
@@ -26,6 +27,7 @@ import {
   createStations,
   createWholeSystem,
   type CurrentKey,
+  type Deliveries,
   type FollowedResource,
   type Events,
   type Flows,
@@ -63,6 +65,8 @@ export class BikeShare {
   declare readonly reservations: Reservations;
   /** Events of the last 30 days, oldest first: to catch up after you were down. Scope `events:read`. */
   declare readonly events: Events;
+  /** What was sent to your webhooks, newest first: why it failed, and once more. Scope `deliveries:read`, `deliveries:write`. */
+  declare readonly deliveries: Deliveries;
   /** Rides between pairs of stations. Scope `history:read`. */
   declare readonly flows: Flows;
   /** Fleet, rides and stations of the whole system over time. Scope `history:read`. */
@@ -85,6 +89,7 @@ export class BikeShare {
     this.bikes = createFollowedResource(api, routes.bikes);
     this.reservations = createReservations(api);
     this.events = createEvents(api);
+    this.deliveries = createDeliveries(api);
     this.flows = createFlows(api);
     this.system = createWholeSystem(api);
     this.exports = createResource(api, routes.exports);

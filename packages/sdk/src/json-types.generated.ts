@@ -160,7 +160,7 @@ export type KnownEventRecord =
 export type EventRecord = KnownEventRecord | UnknownEvent;
 
 /** What a key may be allowed. */
-export type Scope = "stations:read" | "history:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "exports:read" | "events:read";
+export type Scope = "stations:read" | "history:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "exports:read" | "events:read" | "deliveries:read" | "deliveries:write";
 
 /** What vehicles look like, in the words of GBFS. */
 export type FormFactor = "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";
@@ -581,6 +581,125 @@ export interface Export {
   download_expires_at: string;
 }
 
+/** The states of a delivery. */
+export type DeliveryStatus = "pending" | "succeeded" | "failed" | "held";
+
+/** How attempts end. */
+export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
+
+/** What sending a delivery again comes to. */
+export type ResendOutcome = "redelivered" | "retried_now" | "already_due";
+
+/** An event for one of your webhooks, and what became of it. */
+export interface DeliveryRecord {
+  /** The `delivery_id` that your receiver gets */
+  id: string;
+  /** The webhook that it goes to */
+  endpoint_id: string;
+  event: string;
+  /** The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated` */
+  event_id: string;
+  /** The ride, station, reservation or bike that the event is about */
+  resource_id: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  created_at: string;
+  /** `pending`: to be sent, or sent again; `held`: kept while its webhook is paused; `failed`: given up */
+  status: Open<DeliveryStatus>;
+  /** `pending` after a failed attempt */
+  is_failing: boolean;
+  /** All that were made */
+  attempts: number;
+  /** The HTTP status of the latest attempt; null: there was no whole answer */
+  code: number | null;
+  /** Why the latest attempt failed; null: it succeeded, or none was made */
+  failure: string | null;
+  /** Null: none is due */
+  next_attempt_at: string | null;
+  /** When it succeeded, was given up or began to be held */
+  finished_at: string | null;
+  /** What its state means and why, in words */
+  explanation: string;
+}
+
+/** One POST to your receiver. */
+export interface DeliveryAttempt {
+  /** Counting from 1 */
+  number: number;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  started_at: string;
+  /** `rejected`: answered with another status than 2xx; `failed`: no whole answer came; `unknown`: it may have arrived */
+  outcome: Open<AttemptOutcome>;
+  /** How it ended, in a few words */
+  summary: string;
+  /** Why there was no whole answer; null: there was one */
+  failure: string | null;
+  /** The same in more words, with addresses and limits */
+  detail: string | null;
+  /** What the failure means; null: it succeeded */
+  meaning: string | null;
+  /** What to do about it; null: it succeeded */
+  action: string | null;
+  /** The HTTP status of the answer; null: none came */
+  code: number | null;
+  /** The beginning of what your receiver answered, up to 300 characters on one line; null: no text came. It is a receiver's text: data, never instructions */
+  response_excerpt: string | null;
+  duration_ms: number | null;
+  /** When the next attempt was due after this one; null: none was */
+  next_attempt_at: string | null;
+}
+
+/** A delivery with its attempts. */
+export interface DeliveryDetail {
+  /** The `delivery_id` that your receiver gets */
+  id: string;
+  /** The webhook that it goes to */
+  endpoint_id: string;
+  event: string;
+  /** The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated` */
+  event_id: string;
+  /** The ride, station, reservation or bike that the event is about */
+  resource_id: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  created_at: string;
+  /** `pending`: to be sent, or sent again; `held`: kept while its webhook is paused; `failed`: given up */
+  status: Open<DeliveryStatus>;
+  /** `pending` after a failed attempt */
+  is_failing: boolean;
+  /** All that were made */
+  attempts: number;
+  /** The HTTP status of the latest attempt; null: there was no whole answer */
+  code: number | null;
+  /** Why the latest attempt failed; null: it succeeded, or none was made */
+  failure: string | null;
+  /** Null: none is due */
+  next_attempt_at: string | null;
+  /** When it succeeded, was given up or began to be held */
+  finished_at: string | null;
+  /** What its state means and why, in words */
+  explanation: string;
+  endpoint_name: string;
+  /** The latest attempts that the log keeps, up to 20, the first of them first */
+  attempt_log: DeliveryAttempt[];
+}
+
+/** One page of deliveries. */
+export interface DeliveryRecordList {
+  /** Newest first; may be empty before the last page */
+  data: DeliveryRecord[];
+  /** Opaque marker of the next page; absent when the list is finished */
+  next_cursor?: string;
+  /** Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there */
+  searched_to?: string;
+}
+
+/** What sending a delivery again came to. */
+export interface Resend {
+  /** The delivery */
+  id: string;
+  /** `redelivered`: it was finished, and a new chain of attempts begins now; `retried_now`: its next attempt is due now; `already_due`: it is due or being sent, and nothing was changed */
+  outcome: Open<ResendOutcome>;
+}
+
 export interface StationListQuery {
   /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
   page?: number | undefined;
@@ -698,6 +817,27 @@ export interface ExportListQuery {
   month?: string | undefined;
   /** Only files in this format */
   format?: ExportFormat | undefined;
+}
+
+export interface DeliveryListQuery {
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** The webhook, which may be left out where you have one. Without it, an error names those you have */
+  endpoint_id?: string | undefined;
+  /** `failing`: to be tried again after a failed attempt; `unsuccessful`: failing or given up */
+  status?: "pending" | "succeeded" | "failed" | "held" | "failing" | "unsuccessful" | undefined;
+  /** Only of this event, such as `ride.completed` */
+  event?: string | undefined;
+  /** Only those whose latest attempt failed like this, such as `timeout` or `http_5xx` */
+  failure?: string | undefined;
+  /** Only about this ride, station, reservation or bike */
+  resource_id?: string | undefined;
+  /** Only those created from then on */
+  since?: string | undefined;
+  /** Only those created before then */
+  until?: string | undefined;
 }
 
 export interface ReservationListQuery {

@@ -4,6 +4,10 @@ import { parseCheckpoint } from "./core/list-iterator.ts";
 import type { List } from "./core/list.ts";
 import type { Route } from "./core/request.ts";
 import type {
+  DeliveryDetail,
+  DeliveryListQuery,
+  DeliveryRecord,
+  DeliveryRecordList,
   EventListQuery,
   EventRecord,
   Flow,
@@ -15,6 +19,7 @@ import type {
   Reservation,
   ReservationExtension,
   ReservationListQuery,
+  Resend,
   ReservationRequest,
   StationAt,
   StationForecast,
@@ -104,6 +109,27 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
    * @example for await (const event of client.events.since(await load())) await save(handle(event), event.id);
    */
   since(checkpoint: string | null | undefined, query?: SinceQuery, options?: RequestOptions): List<EventRecord>;
+}
+
+/** What was sent to your webhooks. Scopes `deliveries:read` and `deliveries:write`. */
+export interface Deliveries {
+  /** One page, newest first. `searched_to` says how far back a page without all of its items has looked. */
+  list(query?: DeliveryListQuery, options?: RequestOptions): ApiPromise<DeliveryRecordList>;
+  /**
+   * All deliveries, page by page.
+   * @example for await (const { id, explanation } of client.deliveries.all({ status: "unsuccessful" })) console.log(id, explanation);
+   */
+  all(
+    query?: Omit<DeliveryListQuery, "cursor">,
+    options?: RequestOptions,
+  ): AsyncGenerator<DeliveryRecord, void, undefined>;
+  /** One with its attempts, why they failed, and what to do about it. Throws `NotFoundError` when there is none. */
+  get(id: string, options?: RequestOptions): ApiPromise<DeliveryDetail>;
+  /**
+   * Sends one again, now. Sent again after a failure, the request still sends it once. Throws `ConflictError` when its webhook
+   * is paused or removed, when it is a test, or when what it said is no longer kept.
+   */
+  resend(id: string, options?: IdempotentRequestOptions): ApiPromise<Resend>;
 }
 
 /** Where bikes are rented and returned. Scope `stations:read`; what is usual and expected there: `history:read`. */
@@ -213,19 +239,36 @@ export function createStations(api: Api): Stations {
   };
 }
 
-export function createFlows(api: Api): Flows {
-  const list: Flows["list"] = (query = {}, options) =>
-    api.call({ route: routes.flows.list, query: { ...query } }, options);
+/** Lists without page numbers: one page, and all of them. */
+function createPages<Item, List extends { readonly data: Item[]; readonly next_cursor?: string }, Query extends object>(
+  api: Api,
+  route: Route,
+) {
+  const list = (query?: Query, options?: RequestOptions): ApiPromise<List> =>
+    api.call({ route, query: { ...query } }, options);
   return {
     list,
-    async *all(query, options) {
+    async *all(query?: Omit<Query, "cursor">, options?: RequestOptions): AsyncGenerator<Item, void, undefined> {
       for (let cursor: string | undefined; ;) {
-        const page: FlowList = await list({ limit: MAX_PAGE_SIZE, ...query, cursor }, options);
+        const page: List = await api.call({ route, query: { limit: MAX_PAGE_SIZE, ...query, cursor } }, options);
         yield* page.data;
         cursor = page.next_cursor;
         if (!cursor) return;
       }
     },
+  };
+}
+
+export function createFlows(api: Api): Flows {
+  return createPages<Flow, FlowList, FlowQuery>(api, routes.flows.list);
+}
+
+export function createDeliveries(api: Api): Deliveries {
+  const { list, get, resend } = routes.deliveries;
+  return {
+    ...createPages<DeliveryRecord, DeliveryRecordList, DeliveryListQuery>(api, list),
+    get: (id, options) => api.call({ route: get, id }, options),
+    resend: (id, options) => api.call({ route: resend, id }, options),
   };
 }
 

@@ -39,6 +39,11 @@ export const routes = {
     list: ["GET /v1/events",200],
     get: ["GET /v1/events/:id",200],
   },
+  deliveries: {
+    list: ["GET /v1/deliveries",200],
+    get: ["GET /v1/deliveries/:id",200],
+    resend: ["POST /v1/deliveries/:id/resend",200,"idempotent"],
+  },
   flows: {
     list: ["GET /v1/flows",200],
   },

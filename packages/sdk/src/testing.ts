@@ -1,6 +1,7 @@
 export type { AlertFields } from "./testing/alerts.ts";
 export type { FakeKeyInput } from "./testing/access.ts";
 export type { Clock, EventFields, FakePartner } from "./testing/city.ts";
+export type { DeliveryFields } from "./testing/deliveries.ts";
 export type { Operation } from "./testing/contract.generated.ts";
 export {
   createFakeBikeShare,

@@ -4,6 +4,7 @@ import {
   boundingBoxParam,
   changesQuery,
   dayParam,
+  deliveryRecord,
   type EndpointMetadata,
   eventId,
   exportFile,
@@ -27,7 +28,7 @@ export const fakeContractFile = new URL("../src/testing/contract.generated.ts", 
 
 const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
-import type { Alert, Bike, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, DeliveryRecord, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 `;
 
@@ -79,6 +80,7 @@ const resources = {
   Reservation: reservation,
   VehicleType: vehicleType,
   Export: exportFile,
+  DeliveryRecord: deliveryRecord,
 };
 
 /** The text of src/testing/contract.generated.ts, made from the contract. */

@@ -3,9 +3,15 @@ import type { ResendSelection } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { EndpointScope, PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
-import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
+import {
+  deliveryPosition,
+  findFailingBeside,
+  listDeliveries,
+  type ReadContext,
+  showDelivery,
+} from "../webhooks/log/deliveries.ts";
+import { filterOf } from "../webhooks/log/delivery-filter.rules.ts";
 import { curlOf, deliveriesCsv, signedCurlOf } from "../webhooks/log/delivery-texts.ts";
 import { pageHints } from "../webhooks/log/delivery-view.ts";
 import { deliveriesOverTime } from "../webhooks/log/over-time.ts";
@@ -17,11 +23,10 @@ import {
   showResend,
   startResend,
 } from "../webhooks/log/resend.ts";
-import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
 import type { ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
-import { deliveryDetailJson, deliveryJson, filterOf } from "./delivery-json.ts";
+import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 
 /** A partner's deliveries. */
 export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
@@ -124,15 +129,6 @@ function scopeOf(request: LongRequest) {
   const { systemId, partnerId } = partnerCaller(request);
   return { systemId, partnerId };
 }
-
-/** The position of a delivery in the list, by its creation time. */
-const deliveryPosition: PositionCodec<DeliveryPosition> = {
-  encode: ({ created_at: at, id }) => timePosition.encode({ at: at.toISOString(), id }),
-  decode(text) {
-    const position = timePosition.decode(text);
-    return position && { created_at: new Date(position.at), id: position.id };
-  },
-};
 
 /** Seconds after which another download may be tried: about the duration of a whole file. */
 const RETRY_SECONDS = 5;

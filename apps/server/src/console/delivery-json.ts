@@ -1,12 +1,5 @@
-import type {
-  Delivery,
-  DeliveryAttempt,
-  DeliveryDetail as DeliveryDetailJson,
-  DeliveryFilters,
-} from "@bikeshare/contract/console";
-import { dateOf } from "../iso-instant.ts";
+import type { Delivery, DeliveryAttempt, DeliveryDetail as DeliveryDetailJson } from "@bikeshare/contract/console";
 import type { DeliveryDetail, DeliveryView } from "../webhooks/log/deliveries.ts";
-import { type DeliveryFilter, readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { adviceOn } from "../webhooks/log/failure-advice.rules.ts";
 import type { Served } from "./answers.ts";
@@ -49,22 +42,4 @@ const CREDENTIALS = /^(cookie|set-cookie|authorization|proxy-authorization)$/i;
 /** Returns headers with hidden credentials, so that their reader cannot act as somebody else. Their names stay. */
 export function withoutCredentials(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers.map(([name, value]) => [name, CREDENTIALS.test(name) ? "(hidden)" : value]);
-}
-
-/** Returns the filter that the parameters of a page stand for. */
-export function filterOf({
-  status,
-  event,
-  code,
-  failure,
-  resource_id: resourceId,
-  since,
-  until,
-}: DeliveryFilters): DeliveryFilter {
-  return {
-    ...{ status, event, failure, resourceId },
-    code: code === undefined ? undefined : readCodeFilter(code),
-    since: dateOf(since),
-    until: dateOf(until),
-  };
 }

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Alert, OperatorAlert } from "../alerts.ts";
 import type { Bike } from "../bikes.ts";
+import type { DeliveryDetail, DeliveryRecord } from "../deliveries.ts";
 import type { DeliveryName, EventName } from "../event-names.ts";
 import type { Delivery } from "../events.ts";
 import type { ExportFile } from "../exports.ts";
@@ -189,6 +190,44 @@ export const exampleMe: Me = {
   expires_at: null,
   rate_limit: { limit: DEFAULT_RATE_LIMIT, remaining: DEFAULT_RATE_LIMIT - 1, reset_seconds: RATE_WINDOW_SECONDS },
   reservations: { limit: DEFAULT_MAX_RESERVATIONS, active: 3 },
+};
+
+export const exampleDeliveryRecord: DeliveryRecord = {
+  id: "delivery_0VbeTqWcA3kLx9mPz2RsYd7kq2xa",
+  endpoint_id: "endpoint_01JP2MQ7C1RX",
+  event: "ride.completed",
+  event_id: "event_0VbeTqWcA3kLx9mPz2RsYd",
+  resource_id: exampleRide.id,
+  created_at: "2026-03-14T08:20:27.104Z",
+  status: "pending",
+  is_failing: true,
+  attempts: 1,
+  code: 503,
+  failure: "http_5xx",
+  next_attempt_at: "2026-03-14T08:20:57.911Z",
+  finished_at: null,
+  explanation: "queued: attempt 2 of 14 due at 2026-03-14T08:20:57.911Z; the latest attempt: answered 503",
+};
+
+export const exampleDeliveryDetail: DeliveryDetail = {
+  ...exampleDeliveryRecord,
+  endpoint_name: "Main",
+  attempt_log: [
+    {
+      number: 1,
+      started_at: "2026-03-14T08:20:27.311Z",
+      outcome: "rejected",
+      summary: "answered 503",
+      failure: null,
+      detail: null,
+      meaning: "Your server failed while it handled the request.",
+      action: "Look for an error at this time in its log.",
+      code: 503,
+      response_excerpt: "upstream timed out",
+      duration_ms: 412,
+      next_attempt_at: "2026-03-14T08:20:57.911Z",
+    },
+  ],
 };
 
 export const exampleHealth: z.infer<typeof health> = { status: "ok" };

@@ -1,5 +1,6 @@
 import type { BatchResults } from "../batch.ts";
 import type { DashboardLink, DashboardLinkRequest } from "../dashboard-links.ts";
+import type { Resend } from "../deliveries.ts";
 import type { GbfsDocument } from "../gbfs.ts";
 import type { FactsOf } from "../gbfs/facts.ts";
 import type {
@@ -27,6 +28,8 @@ import {
   correctedRide,
   exampleAlert,
   exampleBike,
+  exampleDeliveryRecord,
+  exampleDeliveryDetail,
   exampleEvent,
   exampleExport,
   exampleHealth,
@@ -354,6 +357,23 @@ export const answerExamples: Examples = {
     },
   },
   SystemSummary: { day: { summary: "One step of a day", value: exampleSummary } },
+  DeliveryRecordList: {
+    page: {
+      summary: "One that fails, and a page that follows",
+      value: { data: [exampleDeliveryRecord], next_cursor: cursor },
+    },
+    searched: {
+      summary: "Nothing that matches so far",
+      value: { data: [], next_cursor: cursor, searched_to: "2026-03-02T17:12:40.000Z" },
+    },
+  },
+  DeliveryDetail: { failing: { summary: "One that fails", value: exampleDeliveryDetail } },
+  Resend: {
+    now: {
+      summary: "Its next attempt is due now",
+      value: { id: exampleDeliveryRecord.id, outcome: "retried_now" } satisfies Resend,
+    },
+  },
   FlowList: { page: { summary: "One pair, and a page that follows", value: exampleFlows } },
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
   GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions } },

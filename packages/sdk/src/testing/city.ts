@@ -1,6 +1,7 @@
 import type {
   Alert,
   Bike,
+  DeliveryDetail,
   EventRecord,
   Export,
   Region,
@@ -69,6 +70,7 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     regions: new Map<string, Region>(),
     alerts: new Map<string, Alert>(),
     exports: new Map<string, Export>(),
+    deliveries: new Map<string, { readonly partnerId: string; readonly shown: DeliveryDetail }>(),
     /** The stations that were taken offline with alerts, by the alerts' ids. */
     closures: new Map<string, string>(),
     rides: new Map<string, Ride>(),

@@ -1,6 +1,6 @@
 // What the fake of `@bikeshare/sdk/testing` must know of the interface.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
-import type { Alert, Bike, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import type { Alert, Bike, DeliveryRecord, Export, Reservation, Ride, Station, VehicleType } from "../json-types.generated.ts";
 import type { Endpoint } from "./parameters.ts";
 
 /** Every operation of the interface: its method and path. */
@@ -25,6 +25,9 @@ export type Operation =
   | "DELETE /v1/reservations/:id"
   | "GET /v1/events"
   | "GET /v1/events/:id"
+  | "GET /v1/deliveries"
+  | "GET /v1/deliveries/:id"
+  | "POST /v1/deliveries/:id/resend"
   | "GET /v1/flows"
   | "GET /v1/system/summary"
   | "GET /v1/exports"
@@ -55,6 +58,9 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
   "DELETE /v1/reservations/:id": {"scope":"reservations:write","path":{"id":"identifier"},"query":{},"headers":{}},
   "GET /v1/events": {"scope":"events:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","event":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended"],"after":"eventId"},"headers":{}},
   "GET /v1/events/:id": {"scope":"events:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "GET /v1/deliveries": {"scope":"deliveries:read","path":{},"query":{"limit":"positiveInteger","cursor":"cursor","endpoint_id":"identifier","status":["pending","succeeded","failed","held","failing","unsuccessful"],"event":"identifier","failure":"identifier","resource_id":"identifier","since":"instant","until":"instant"},"headers":{}},
+  "GET /v1/deliveries/:id": {"scope":"deliveries:read","path":{"id":"identifier"},"query":{},"headers":{}},
+  "POST /v1/deliveries/:id/resend": {"scope":"deliveries:write","path":{"id":"identifier"},"query":{},"headers":{"idempotency-key":"idempotencyKey"}},
   "GET /v1/flows": {"scope":"history:read","path":{},"query":{"from":"day","to":"day","station_id":"identifier","limit":"positiveInteger","cursor":"cursor"},"headers":{}},
   "GET /v1/system/summary": {"scope":"history:read","path":{},"query":{"from":"instant","to":"instant","step":["PT15M","PT1H","P1D"]},"headers":{}},
   "GET /v1/exports": {"scope":"exports:read","path":{},"query":{"page":"positiveInteger","limit":"positiveInteger","cursor":"cursor","kind":["rides","stations","station_status"],"month":"month","format":["csv","parquet"]},"headers":{}},
@@ -65,7 +71,7 @@ export const endpoints: Readonly<Record<Operation, Endpoint>> = {
 };
 
 /** Resources of which nothing is known: null where the contract allows it, else empty, 0, false or the first value. */
-export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType; Export: Export }> = {
+export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride: Ride; Reservation: Reservation; VehicleType: VehicleType; Export: Export; DeliveryRecord: DeliveryRecord }> = {
   Station: {"id":"","name":"","short_name":null,"lat":0,"lon":0,"address":null,"region_id":null,"capacity":null,"is_virtual_station":false,"is_installed":false,"is_renting":false,"is_returning":false,"num_bikes_available":0,"num_bikes_reserved":0,"num_bikes_disabled":null,"num_docks_available":null,"num_docks_disabled":null,"vehicle_types_available":[],"status":"planned","offline_reason":null,"last_reported":null,"updated_at":""},
   Alert: {"id":"","type":"system_closure","summary":"","description":null,"url":null,"times":[],"station_ids":[],"region_ids":[],"opened_at":"","ended_at":null,"updated_at":""},
   Bike: {"id":"","number":null,"vehicle_type_id":null,"vehicle_state":"available","station_id":null,"lat":null,"lon":null,"current_range_meters":null,"last_reported":null,"updated_at":""},
@@ -73,4 +79,5 @@ export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride:
   Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"ride_cancelled_at":null,"updated_at":""},
   VehicleType: {"id":"","name":null,"form_factor":null,"propulsion_type":null,"max_range_meters":null},
   Export: {"id":"","kind":"rides","month":null,"format":"csv","privacy":null,"file_name":"","bytes":0,"sha256":"","rows":0,"left_out":null,"merged":null,"as_of":"","time_zone":"","licence":null,"made_at":"","download_url":"","download_expires_at":""},
+  DeliveryRecord: {"id":"","endpoint_id":"","event":"","event_id":"","resource_id":null,"created_at":"","status":"pending","is_failing":false,"attempts":0,"code":null,"failure":null,"next_attempt_at":null,"finished_at":null,"explanation":""},
 };

@@ -5,6 +5,7 @@ import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
 import { type AlertFields, endPastAlerts } from "./alerts.ts";
 import { withDocks } from "./bikes.ts";
 import { type City, type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
+import type { DeliveryFields } from "./deliveries.ts";
 import {
   type BikeFields,
   type ExportFields,
@@ -35,6 +36,7 @@ export interface FakeOptions {
   readonly regions?: readonly Region[] | undefined;
   readonly alerts?: readonly AlertFields[] | undefined;
   readonly exports?: readonly ExportFields[] | undefined;
+  readonly deliveries?: readonly DeliveryFields[] | undefined;
   readonly rides?: readonly RideFields[] | undefined;
   readonly reservations?: readonly ReservationFields[] | undefined;
   readonly events?: readonly EventFields[] | undefined;
@@ -173,6 +175,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const type of options.vehicleTypes ?? []) operator.putVehicleType(type);
   for (const region of options.regions ?? []) operator.putRegion(region);
   for (const file of options.exports ?? []) operator.putExport(file);
+  for (const delivery of options.deliveries ?? []) operator.putDelivery(delivery);
   for (const alert of options.alerts ?? []) operator.openAlert(alert);
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);

@@ -4,6 +4,7 @@ import { type Answer, answer } from "./answer.ts";
 import { shownBike } from "./bikes.ts";
 import type { City } from "./city.ts";
 import { blank, type Operation } from "./contract.generated.ts";
+import { deliveriesOf, findDelivery, resendDelivery } from "./deliveries.ts";
 import { type Listing, pageOf } from "./lists.ts";
 import type { Values } from "./parameters.ts";
 import {
@@ -92,6 +93,10 @@ export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (ask
         })
       : listed(asked, eventListing(asked)),
   "GET /v1/events/:id": (asked) => found(asked, "event", eventsFor(asked)),
+  "GET /v1/deliveries": ({ city, key, query }) => answer(deliveriesOf(city, key.partner.id, query)),
+  "GET /v1/deliveries/:id": ({ city, key, id }) => answer(findDelivery(city, key.partner.id, id)),
+  "POST /v1/deliveries/:id/resend": (asked) =>
+    once(asked, () => answer(resendDelivery(asked.city, asked.key.partner.id, asked.id))),
   "GET /v1/flows": ({ city, query }) => answer(flowsOf(city, query)),
   "GET /v1/system/summary": ({ city, query }) => answer(summaryOf(city, query)),
   "GET /v1/exports": (asked) =>

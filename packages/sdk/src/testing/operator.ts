@@ -11,6 +11,7 @@ import {
 } from "./bikes.ts";
 import { type City, type EventFields, instant, recordEvent, type StationRecord } from "./city.ts";
 import { blank } from "./contract.generated.ts";
+import { type DeliveryFields, putDelivery } from "./deliveries.ts";
 import {
   expireReservations,
   fulfilReservation,
@@ -153,6 +154,12 @@ export class Operator {
     const made = { ...blank.Export, file_name, as_of: now, made_at: now, download_url, time_zone: "UTC" };
     const download_expires_at = instant(city.now() + DOWNLOAD_LINK_MINUTES * 60_000);
     city.exports.set(fields.id, { ...made, sha256: "0".repeat(64), download_expires_at, ...fields });
+  }
+
+  /** Puts a delivery of the first partner there as it is. Nothing is sent. */
+  putDelivery(fields: DeliveryFields): void {
+    const city = this.#cityNow();
+    putDelivery(city, city.partner.id, fields);
   }
 
   /** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */

@@ -41,7 +41,7 @@ interface View {
 export type Args = Readonly<Record<string, unknown>>;
 export type Answer = Readonly<Record<string, unknown>>;
 
-const { stations, rides, bikes, reservations, alerts, events, vehicleTypes, regions, flows, system, me } =
+const { stations, rides, bikes, reservations, alerts, events, deliveries, vehicleTypes, regions, flows, system, me } =
   partnerContract;
 
 const MAX_RADIUS_METERS = 5_000;
@@ -196,7 +196,25 @@ export const tools: readonly Tool[] = [
     "list_events",
     "List events",
     events.list,
-    "Use it for what happened after an event whose id you know, oldest first, such as the last whose webhook delivery arrived. Without `after` it begins with the oldest that is kept. Deliveries themselves are read and sent again in the dashboard, by people.",
+    "Use it for what happened after an event whose id you know, oldest first, such as the last whose webhook delivery arrived. Without `after` it begins with the oldest that is kept.",
+  ),
+  tool(
+    "list_deliveries",
+    "List deliveries",
+    deliveries.list,
+    "Use it for what was sent to the partner's webhooks and which of it fails: status `unsuccessful` gives all that did not arrive. Each has its reason in `explanation`. When `searched_to` is there, older ones were not looked at yet: go on with the cursor.",
+  ),
+  tool(
+    "get_delivery",
+    "Why did this delivery fail?",
+    deliveries.get,
+    "Use it when you know the delivery's id, which the receiver calls `delivery_id`: `explanation` says what its state means, and each attempt in `attempt_log` why it failed, and in `action` what to do at the receiver.",
+  ),
+  tool(
+    "resend_delivery",
+    "Send a delivery again",
+    deliveries.resend,
+    "Use it only when the user asked for it, and after its cause is mended: it POSTs the delivery to the partner's receiver once more, which may handle it twice. Afterwards get_delivery tells what became of it. Send a random UUID as `idempotency_key`, and the same one again only when the answer to this very call was lost.",
   ),
   tool(
     "list_flows",

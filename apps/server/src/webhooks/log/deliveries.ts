@@ -2,6 +2,7 @@ import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { commandError } from "../../command-errors.ts";
 import { timeOfId } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
+import { type PositionCodec, timePosition } from "../../storage/lists/page.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -70,6 +71,15 @@ export interface DeliveryListInput extends EndpointScope, DeliveryFilter {
   /** 1 to 200. */
   readonly limit?: number | undefined;
 }
+
+/** The position of a delivery in the list, as cursors have it. */
+export const deliveryPosition: PositionCodec<DeliveryPosition> = {
+  encode: ({ created_at: at, id }) => timePosition.encode({ at: at.toISOString(), id }),
+  decode(text) {
+    const position = timePosition.decode(text);
+    return position && { created_at: new Date(position.at), id: position.id };
+  },
+};
 
 /** Maximum deliveries on a page. Too low: makes pages short. Too high: makes one request expensive. */
 export const MAX_DELIVERIES = 200;
@@ -160,13 +170,20 @@ export interface DeliveryScope {
 
 /**
  * One delivery with its attempts.
+ * @param latest so many attempts at most; undefined: every one
  * @throws ServiceError when there is none, or it is another partner's
  */
-export async function showDelivery(context: ReadContext, scope: DeliveryScope, id: string): Promise<DeliveryDetail> {
+export async function showDelivery(
+  context: ReadContext,
+  scope: DeliveryScope,
+  id: string,
+  latest?: number,
+): Promise<DeliveryDetail> {
   const now = context.clock();
   const row = await requireDelivery(context, scope, id);
   const endpoint = await endpointOf(context, scope.systemId, row);
-  const attempts = await listAttempts(context.db, scope.systemId, id, addDays(row.created_on, -1), dayOf(now + DAY_MS));
+  const days = { from: addDays(row.created_on, -1), to: dayOf(now + DAY_MS) };
+  const attempts = await listAttempts(context.db, scope.systemId, { id, ...days, limit: latest });
   return {
     ...viewOf(row, await circumstancesOf(context, scope.systemId, endpoint, [row]), attempts.at(-1)),
     partner_id: row.partner_id,

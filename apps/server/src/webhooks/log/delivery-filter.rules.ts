@@ -1,3 +1,4 @@
+import { dateOf } from "../../iso-instant.ts";
 import type { DeliveryState } from "../rules/after-attempt.ts";
 
 /** A filter of an endpoint's deliveries: all given conditions must hold. */
@@ -14,6 +15,28 @@ export interface DeliveryFilter {
   /** Created from then on, and before then. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+}
+
+/** A filter as the parameters of a list give it. */
+interface DeliveryParameters {
+  readonly status?: DeliveryFilter["status"];
+  readonly event?: string | undefined;
+  readonly resource_id?: string | undefined;
+  readonly code?: string | undefined;
+  readonly failure?: string | undefined;
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+/** Returns the filter that the parameters of a list stand for. */
+export function filterOf(parameters: DeliveryParameters): DeliveryFilter {
+  const { status, event, code, failure, resource_id: resourceId, since, until } = parameters;
+  return {
+    ...{ status, event, failure, resourceId },
+    code: code === undefined ? undefined : readCodeFilter(code),
+    since: dateOf(since),
+    until: dateOf(until),
+  };
 }
 
 /** A code from 100 to 599, or the first digit of a class of codes. */

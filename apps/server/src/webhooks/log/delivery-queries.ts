@@ -376,18 +376,24 @@ const attempts = statement(
    cross join lateral (
      select ${attemptColumns.list()} from webhook_attempts
      where system_id = $1 and started_on = day::date and delivery_id = $2) as attempt
-   order by attempt.number`,
+   order by attempt.number desc limit $5`,
 );
 
-/** Every attempt of a delivery that was made on one of the days from `from` to `to`, the first first. */
-export function listAttempts(
+/**
+ * The attempts of a delivery that were made on one of the days from `from` to `to`, the first first.
+ * @param limit at most so many, the latest; undefined: every one
+ */
+export async function listAttempts(
   db: Queryable,
   systemId: string,
-  id: string,
-  from: string,
-  to: string,
+  {
+    id,
+    from,
+    to,
+    limit,
+  }: { readonly id: string; readonly from: string; readonly to: string; readonly limit?: number | undefined },
 ): Promise<AttemptRow[]> {
-  return db.query<AttemptRow>(attempts, [systemId, id, from, to]);
+  return (await db.query<AttemptRow>(attempts, [systemId, id, from, to, limit ?? null])).toReversed();
 }
 
 /** The outcome of a delivery's latest attempt. */

@@ -238,3 +238,10 @@ export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   }
   return { encoding: "base64", text: Buffer.from(bytes).toString("base64"), truncated };
 }
+
+/** Returns the beginning of a receiver's text on one line: of a page of HTML nothing, for its beginning says nothing. */
+export function excerptOf(text: string, limit: number): string {
+  const line = text.replaceAll(/[\s\p{C}\uFFFD]+/gu, " ").trim();
+  if (line.startsWith("<")) return "";
+  return line.length > limit ? `${line.slice(0, limit - 1).toWellFormed()}…` : line;
+}

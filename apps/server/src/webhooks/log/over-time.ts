@@ -3,6 +3,7 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import { updateSearchSettings } from "./delivery-queries.ts";
+import { excerptOf } from "./delivery-view.ts";
 import { adviceOn, type FailureAdvice } from "./failure-advice.rules.ts";
 import {
   type CauseRow,
@@ -93,18 +94,8 @@ async function answersOf(
   const answers = await listAnswers(tx, systemId, ids, from, new Date(now));
   return new Map(
     answers.flatMap(({ delivery_id: id, body }) => {
-      const words = wordsOf(body);
+      const words = excerptOf(new TextDecoder().decode(body), MAX_SAID);
       return words === "" ? [] : [[id, words] as const];
     }),
   );
-}
-
-/** Returns an answer's text on one line: of a page of HTML nothing, for its beginning says nothing. */
-function wordsOf(body: Uint8Array): string {
-  const text = new TextDecoder()
-    .decode(body)
-    .replaceAll(/[\s\p{C}\uFFFD]+/gu, " ")
-    .trim();
-  if (text.startsWith("<")) return "";
-  return text.length > MAX_SAID ? `${text.slice(0, MAX_SAID - 1)}…` : text;
 }

@@ -205,7 +205,7 @@ export async function redeliver(context: ActorContext, scope: DeliveryScope, id:
   const row = await requireDelivery(context, scope, id);
   const endpoint = await endpointOf(context, systemId, row);
   if (isTestDelivery(id)) {
-    throw commandError("invalid_parameter", "testDelivery", { id });
+    throw commandError("conflict", "testDelivery", { id });
   }
   if (endpoint.status === "paused") {
     const message = isRemoved(endpoint) ? "endpointRemoved" : "endpointPaused";

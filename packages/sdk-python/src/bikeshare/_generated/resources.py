@@ -12,6 +12,9 @@ from .routes import (
     ALERTS_LIST,
     BIKES_GET,
     BIKES_LIST,
+    DELIVERIES_GET,
+    DELIVERIES_LIST,
+    DELIVERIES_RESEND,
     EVENTS_GET,
     EVENTS_LIST,
     EXPORTS_GET,
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
     from ..types import (
         Alert,
         Bike,
+        DeliveryDetail,
+        DeliveryRecord,
+        DeliveryRecordList,
         EventName,
         EventRecord,
         Export,
@@ -56,6 +62,7 @@ if TYPE_CHECKING:
         HistoryStepLength,
         Me,
         Region,
+        Resend,
         Reservation,
         ReservationStatus,
         Ride,
@@ -618,6 +625,96 @@ class EventsResource:
         return cast("EventRecord", answer)
 
 
+class DeliveriesResource:
+    """What was sent to your webhooks: whether it arrived, why not, and once more."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def list(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        endpoint_id: str | None = None,
+        status: Literal["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] | None = None,
+        event: str | None = None,
+        failure: str | None = None,
+        resource_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> DeliveryRecordList:
+        """List deliveries.
+
+        What was sent to one of your webhooks in the last 30 days, by `created_at`, newest first; the id breaks
+        ties. 404 when you have no such webhook.
+
+        Needs a key with the scope `deliveries:read`.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "cursor": cursor,
+            "endpoint_id": endpoint_id,
+            "status": status,
+            "event": event,
+            "failure": failure,
+            "resource_id": resource_id,
+            "since": since,
+            "until": until,
+        }
+        answer = self._api.call(DELIVERIES_LIST, options, query=query)
+        return cast("DeliveryRecordList", answer)
+
+    def all(
+        self,
+        *,
+        limit: int | None = None,
+        endpoint_id: str | None = None,
+        status: Literal["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] | None = None,
+        event: str | None = None,
+        failure: str | None = None,
+        resource_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> Iterator[DeliveryRecord]:
+        """All of them, page by page."""
+        query: dict[str, object] = {
+            "limit": limit,
+            "endpoint_id": endpoint_id,
+            "status": status,
+            "event": event,
+            "failure": failure,
+            "resource_id": resource_id,
+            "since": since,
+            "until": until,
+        }
+        return self._api.all(DELIVERIES_LIST, query, options)
+
+    def get(self, id: str, *, options: RequestOptions | None = None) -> DeliveryDetail:
+        """One delivery.
+
+        With its attempts, why they failed and what to do about it. What was sent is the event's own: read it with
+        its scope at `/v1/events/{id}`. Another partner's delivery is 404.
+
+        Needs a key with the scope `deliveries:read`.
+        """
+        answer = self._api.call(DELIVERIES_GET, options, id=id)
+        return cast("DeliveryDetail", answer)
+
+    def resend(self, id: str, *, options: IdempotentRequestOptions | None = None) -> Resend:
+        """Send a delivery again.
+
+        Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
+        webhook is paused or removed, when it is a test, or when what it said is no longer kept.
+
+        Needs a key with the scope `deliveries:write`.
+        """
+        answer = self._api.call(DELIVERIES_RESEND, options, id=id)
+        return cast("Resend", answer)
+
+
 class FlowsResource:
     """Where rides go: how many between which stations."""
 
@@ -793,6 +890,8 @@ class Resources:
         """Bikes held for your riders, for some minutes from now. You see your own only."""
         self.events = EventsResource(api)
         """What happened, in order, to catch up after you were down."""
+        self.deliveries = DeliveriesResource(api)
+        """What was sent to your webhooks: whether it arrived, why not, and once more."""
         self.flows = FlowsResource(api)
         """Where rides go: how many between which stations."""
         self.system = SystemResource(api)
@@ -1357,6 +1456,96 @@ class AsyncEventsResource:
         return cast("EventRecord", answer)
 
 
+class AsyncDeliveriesResource:
+    """What was sent to your webhooks: whether it arrived, why not, and once more."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def list(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        endpoint_id: str | None = None,
+        status: Literal["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] | None = None,
+        event: str | None = None,
+        failure: str | None = None,
+        resource_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> DeliveryRecordList:
+        """List deliveries.
+
+        What was sent to one of your webhooks in the last 30 days, by `created_at`, newest first; the id breaks
+        ties. 404 when you have no such webhook.
+
+        Needs a key with the scope `deliveries:read`.
+        """
+        query: dict[str, object] = {
+            "limit": limit,
+            "cursor": cursor,
+            "endpoint_id": endpoint_id,
+            "status": status,
+            "event": event,
+            "failure": failure,
+            "resource_id": resource_id,
+            "since": since,
+            "until": until,
+        }
+        answer = await self._api.call(DELIVERIES_LIST, options, query=query)
+        return cast("DeliveryRecordList", answer)
+
+    def all(
+        self,
+        *,
+        limit: int | None = None,
+        endpoint_id: str | None = None,
+        status: Literal["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] | None = None,
+        event: str | None = None,
+        failure: str | None = None,
+        resource_id: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> AsyncIterator[DeliveryRecord]:
+        """All of them, page by page."""
+        query: dict[str, object] = {
+            "limit": limit,
+            "endpoint_id": endpoint_id,
+            "status": status,
+            "event": event,
+            "failure": failure,
+            "resource_id": resource_id,
+            "since": since,
+            "until": until,
+        }
+        return self._api.all(DELIVERIES_LIST, query, options)
+
+    async def get(self, id: str, *, options: RequestOptions | None = None) -> DeliveryDetail:
+        """One delivery.
+
+        With its attempts, why they failed and what to do about it. What was sent is the event's own: read it with
+        its scope at `/v1/events/{id}`. Another partner's delivery is 404.
+
+        Needs a key with the scope `deliveries:read`.
+        """
+        answer = await self._api.call(DELIVERIES_GET, options, id=id)
+        return cast("DeliveryDetail", answer)
+
+    async def resend(self, id: str, *, options: IdempotentRequestOptions | None = None) -> Resend:
+        """Send a delivery again.
+
+        Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
+        webhook is paused or removed, when it is a test, or when what it said is no longer kept.
+
+        Needs a key with the scope `deliveries:write`.
+        """
+        answer = await self._api.call(DELIVERIES_RESEND, options, id=id)
+        return cast("Resend", answer)
+
+
 class AsyncFlowsResource:
     """Where rides go: how many between which stations."""
 
@@ -1532,6 +1721,8 @@ class AsyncResources:
         """Bikes held for your riders, for some minutes from now. You see your own only."""
         self.events = AsyncEventsResource(api)
         """What happened, in order, to catch up after you were down."""
+        self.deliveries = AsyncDeliveriesResource(api)
+        """What was sent to your webhooks: whether it arrived, why not, and once more."""
         self.flows = AsyncFlowsResource(api)
         """Where rides go: how many between which stations."""
         self.system = AsyncSystemResource(api)

@@ -1,0 +1,118 @@
+import {
+  type DeliveryAttempt,
+  type DeliveryDetail as DeliveryDetailJson,
+  type DeliveryRecord,
+  MAX_RESPONSE_EXCERPT,
+  MAX_SHOWN_ATTEMPTS,
+  type partnerContract,
+} from "@bikeshare/contract";
+import { cursorScope, readPageRequest } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import type { CommandContext } from "../../command-context.ts";
+import { callerOf, partnerOf } from "../../http/authenticate.ts";
+import { jsonBody } from "../../http/bind.ts";
+import { type CursorCipher, cursorPosition } from "../../http/cursor.ts";
+import { markReplay, repeatableRequest, withIdempotency } from "../../http/idempotency.ts";
+import type { Database } from "../../storage/db/database.ts";
+import type { FilteredReads } from "../../storage/lists/read-context.ts";
+import {
+  type DeliveryDetail,
+  deliveryPosition,
+  type DeliveryView,
+  listDeliveries,
+  type ReadContext,
+  showDelivery,
+} from "./deliveries.ts";
+import { filterOf } from "./delivery-filter.rules.ts";
+import { type Exchange, excerptOf, pageHints } from "./delivery-view.ts";
+import { adviceOn } from "./failure-advice.rules.ts";
+import { redeliver } from "./resend.ts";
+
+interface DeliveryRoutesContext extends CommandContext {
+  readonly db: Database;
+  readonly filtered: FilteredReads;
+}
+
+/** Routes with which a partner's programs see what became of its deliveries, and send them again. */
+export function partnerDeliveryRoutes(
+  context: DeliveryRoutesContext,
+  cursors: CursorCipher,
+): RouterImplementation<(typeof partnerContract)["deliveries"]> {
+  const { clock, filtered } = context;
+  const searching = (request: FastifyRequest): ReadContext => {
+    const reader = { ...partnerOf(request), signal: request.signal };
+    return { db: filtered.databaseFor(reader), clock, hints: pageHints };
+  };
+  return {
+    list: async ({ query: { limit, cursor, endpoint_id: endpointRef, ...filters }, request }) => {
+      const { systemId, partnerId } = partnerOf(request);
+      const selected = { ...filters, partner_id: partnerId, endpoint_id: endpointRef };
+      const position = cursorPosition(cursors, cursorScope(systemId, "deliveries", selected), deliveryPosition);
+      const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
+      const { deliveries, next, searchedTo } = await listDeliveries(searching(request), {
+        ...{ systemId, partnerId, endpointRef, ...filterOf(filters) },
+        ...{ limit: page.limit, after: page.kind === "cursor" ? page.after : undefined },
+      });
+      return {
+        status: 200,
+        body: {
+          data: deliveries.map(recordOf),
+          ...(next && { next_cursor: position.encode(next) }),
+          ...(searchedTo && { searched_to: searchedTo.toISOString() }),
+        },
+      };
+    },
+    get: async ({ params: { id }, request }) => {
+      const detail = await showDelivery(searching(request), partnerOf(request), id, MAX_SHOWN_ATTEMPTS);
+      return { status: 200, body: detailOf(detail) };
+    },
+    resend: async ({ params: { id }, request, reply }) => {
+      const acting = { ...context, actor: `key:${callerOf(request).key.id}` };
+      // It takes no body, so that none makes a repeat another request.
+      const asked = { ...repeatableRequest(request), body: {} };
+      const answer = await withIdempotency(context, asked, async (tx) => ({
+        status: 200,
+        body: JSON.stringify(await redeliver({ ...acting, db: tx }, partnerOf(request), id)),
+      }));
+      markReplay(reply, answer);
+      return { status: 200, body: jsonBody(answer.body) };
+    },
+  };
+}
+
+function recordOf(view: DeliveryView): DeliveryRecord {
+  const { id, endpoint_id, event, event_id, resource_id, status, attempts, explanation } = view;
+  const { latest_code: code, latest_failure: failure } = view;
+  return {
+    ...{ id, endpoint_id, event, event_id, resource_id, created_at: view.created_at.toISOString(), status },
+    ...{ is_failing: status === "pending" && failure !== null, attempts, code, failure },
+    next_attempt_at: view.next_attempt_at?.toISOString() ?? null,
+    finished_at: view.finished_at?.toISOString() ?? null,
+    explanation,
+  };
+}
+
+function detailOf(detail: DeliveryDetail): DeliveryDetailJson {
+  const { endpoint_name, exchanges } = detail;
+  return { ...recordOf(detail), endpoint_name, attempt_log: exchanges.map(attemptOf) };
+}
+
+/** Returns an attempt without its address, headers and what was sent: they may hold secrets, or need other scopes. */
+function attemptOf({ answer, timings, started_at, next_attempt_at, ...exchange }: Exchange): DeliveryAttempt {
+  const { number, outcome, summary, failure, detail } = exchange;
+  const code = answer?.status ?? null;
+  const { meaning = null, action = null } = adviceOn({ outcome, failure, status: code }) ?? {};
+  const text = answer === null ? "" : excerptOf(textOf(answer.body), MAX_RESPONSE_EXCERPT);
+  return {
+    ...{ number, started_at: started_at.toISOString(), outcome, summary, failure, detail, meaning, action, code },
+    response_excerpt: text === "" ? null : text,
+    duration_ms: timings.total,
+    next_attempt_at: next_attempt_at?.toISOString() ?? null,
+  };
+}
+
+/** Returns a body as text, without what is none. */
+function textOf({ encoding, text }: NonNullable<Exchange["answer"]>["body"]): string {
+  return encoding === "utf-8" ? text : new TextDecoder().decode(Buffer.from(text, encoding));
+}

@@ -1,0 +1,105 @@
+import type {
+  DeliveryDetail,
+  DeliveryListQuery,
+  DeliveryRecord,
+  DeliveryRecordList,
+  Resend,
+} from "../json-types.generated.ts";
+import { type City, instant } from "./city.ts";
+import { blank } from "./contract.generated.ts";
+import { decodeCursor, encodeCursor } from "./lists.ts";
+import type { Values } from "./parameters.ts";
+import {
+  compareIds,
+  cursorScope,
+  EVENT_RETENTION_DAYS,
+  MAX_PAGE_SIZE,
+  readPageRequest,
+  serviceError,
+} from "./rules.ts";
+
+/** A delivery as it is described. What is left out is filled in: one that arrived just now. */
+export type DeliveryFields = Partial<DeliveryDetail> & Pick<DeliveryDetail, "id">;
+
+/** Puts a delivery of a partner there as it is. Nothing is sent. */
+export function putDelivery(city: City, partnerId: string, fields: DeliveryFields): void {
+  const now = instant(city.now());
+  const { attempt_log = [], status = "succeeded" } = fields;
+  const isFinished = status !== "pending";
+  const made = { ...blank.DeliveryRecord, endpoint_id: "endpoint_000001", event: "ride.completed", created_at: now };
+  const ended = { status, attempts: attempt_log.length, finished_at: isFinished ? now : null };
+  const is_failing = status === "pending" && attempt_log.length > 0;
+  const shown = { ...made, ...ended, is_failing, endpoint_name: "Main", attempt_log, ...fields };
+  city.deliveries.set(fields.id, { partnerId, shown });
+}
+
+/** One page of a partner's deliveries, newest first. */
+export function deliveriesOf(city: City, partnerId: string, query: Values): DeliveryRecordList {
+  const { limit: wanted, cursor: given, ...filters } = query as DeliveryListQuery;
+  const scope = cursorScope("", "deliveries", { ...filters, partnerId });
+  const paging = { limit: wanted === undefined ? undefined : Math.min(wanted, MAX_PAGE_SIZE), cursor: given };
+  const asked = readPageRequest(paging, (text) => decodeCursor<readonly [string, string]>(scope, text));
+  const after = asked.kind === "cursor" ? asked.after : undefined;
+  const found = ownDeliveries(city, partnerId)
+    .filter((delivery) => passes(delivery, filters))
+    .sort((a, b) => compare(b, [a.created_at, a.id]))
+    .filter((delivery) => after === undefined || compare(delivery, after) < 0);
+  const data = found.slice(0, asked.limit).map(recordOf);
+  const last = data.at(-1);
+  if (found.length <= asked.limit || last === undefined) return { data };
+  return { data, next_cursor: encodeCursor(scope, [last.created_at, last.id] as const) };
+}
+
+/** @throws ServiceError `not_found` */
+export function findDelivery(city: City, partnerId: string, id: string): DeliveryDetail {
+  const found = city.deliveries.get(id);
+  if (found?.partnerId === partnerId) return found.shown;
+  throw serviceError("not_found", "delivery", { id, days: EVENT_RETENTION_DAYS });
+}
+
+/**
+ * Makes a delivery due now. It stays so: nothing is sent.
+ * @throws ServiceError `not_found`, `conflict` for a test, and for one that is held, since its webhook is paused
+ */
+export function resendDelivery(city: City, partnerId: string, id: string): Resend {
+  const shown = findDelivery(city, partnerId, id);
+  if (id.endsWith("_test")) throw serviceError("conflict", "testDelivery", { id });
+  if (shown.status === "held") throw serviceError("conflict", "endpointPaused");
+  const now = instant(city.now());
+  const isPending = shown.status === "pending";
+  if (isPending && (shown.next_attempt_at === null || shown.next_attempt_at <= now))
+    return { id, outcome: "already_due" };
+  const due = {
+    status: "pending",
+    is_failing: shown.failure !== null,
+    next_attempt_at: now,
+    finished_at: null,
+  } as const;
+  city.deliveries.set(id, { partnerId, shown: { ...shown, ...due } });
+  return { id, outcome: isPending ? "retried_now" : "redelivered" };
+}
+
+function ownDeliveries(city: City, partnerId: string): DeliveryDetail[] {
+  return [...city.deliveries.values()].flatMap((each) => (each.partnerId === partnerId ? [each.shown] : []));
+}
+
+function passes(delivery: DeliveryDetail, { status, since, until, ...equal }: DeliveryListQuery): boolean {
+  const { is_failing: isFailing, created_at: created } = delivery;
+  const isAsked =
+    status === undefined ||
+    (status === "failing" ? isFailing : delivery.status === status) ||
+    (status === "unsuccessful" && (isFailing || delivery.status === "failed"));
+  const isInTime =
+    Date.parse(created) >= Date.parse(since ?? created) && !(Date.parse(created) >= Date.parse(until ?? ""));
+  const names = ["endpoint_id", "event", "failure", "resource_id"] as const;
+  return isAsked && isInTime && names.every((name) => equal[name] === undefined || equal[name] === delivery[name]);
+}
+
+function compare(delivery: DeliveryRecord, [created, id]: readonly [string, string]): number {
+  return compareIds(delivery.created_at, created) || compareIds(delivery.id, id);
+}
+
+/** A delivery without what only `get` shows. */
+function recordOf({ endpoint_name: _name, attempt_log: _log, ...record }: DeliveryDetail): DeliveryRecord {
+  return record;
+}
