@@ -96,9 +96,9 @@ test("everything of the operator stands under /operator/v1 and asks for an opera
   }
 });
 
-test("whoever may write reservations needs the scope that says so", () => {
+test("whoever may write needs the scope that says so", () => {
   const writing = partners.filter(({ route }) => route.method !== "GET").map(({ metadata }) => metadata.scope);
-  expect(writing).toEqual(["reservations:write", "reservations:write", "reservations:write"]);
+  expect(writing).toEqual([...Array.from({ length: 3 }, () => "reservations:write"), "deliveries:write"]);
 });
 
 function walk(

@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { expect, test } from "vitest";
 
 /** What the package's main entry may cost a partner's page, in bytes. */
-const BUDGET = 6_200;
+const BUDGET = 6300;
 
 const root = new URL("..", import.meta.url);
 
