@@ -50,11 +50,6 @@ export const variableGroups: readonly VariableGroup[] = [
         meaning: "Up to ten addresses that get a [mail](#mail-to-the-operator) when something needs the operator.",
       },
       {
-        name: "ALERT_WEBHOOK_URL",
-        unset: "nowhere",
-        meaning: "An incoming webhook of Slack, Teams or Mattermost: the same as messages.",
-      },
-      {
         name: "BACKUP_DIR",
         unset: "no backups",
         meaning: "The directory in which workers make [backups](operations.md#backups).",
@@ -257,6 +252,12 @@ export const variableGroups: readonly VariableGroup[] = [
   {
     title: "Metrics, traces and log",
     variables: [
+      {
+        name: "ALERT_WEBHOOK_URL",
+        unset: "nowhere",
+        meaning:
+          "An incoming webhook of Slack, Teams or Mattermost, which gets the text of each [mail to the operator](#mail-to-the-operator).",
+      },
       {
         name: "METRICS_HOST",
         value: "127.0.0.1",
