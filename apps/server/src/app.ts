@@ -194,11 +194,10 @@ export async function buildApp(given: AppOptions): Promise<App> {
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
   const read = { ...reads, rowMemory, ...rememberRides(http, options) };
-  const linkCipher = createTokenCipher(() => options.secrets.webhookKeys, DOWNLOAD_PURPOSE);
-  const links = createDownloadLinks(linkCipher, options);
+  const linkKeys = () => options.secrets.webhookKeys;
+  const links = createDownloadLinks(createTokenCipher(linkKeys, DOWNLOAD_PURPOSE), options);
   bindContract(http, partnerContract, {
     ...cityRoutes({ ...read, db, clock, ids }, cursorCipher, caches.stationPages),
-    deliveries: partnerDeliveryRoutes({ db, clock, ids, filtered: read.filtered }, cursorCipher),
     exports: exportRoutes(read, links, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: connections.check, isDraining: draining.is, concerns }),
@@ -212,11 +211,12 @@ export async function buildApp(given: AppOptions): Promise<App> {
   return { http, drain: draining.begin };
 }
 
-/** What partners read of the city, and their reservations. */
+/** What partners read of the city, their reservations, and their deliveries. */
 function cityRoutes(
   context: Parameters<typeof stationRoutes>[0] &
     Parameters<typeof rideRoutes>[0] &
     Parameters<typeof reservationRoutes>[0] &
+    Parameters<typeof partnerDeliveryRoutes>[0] &
     Omit<Parameters<typeof eventRoutes>[0], "eventBlocks">,
   cursorCipher: CursorCipher,
   stationPages: PageCache<ReadyBody>,
@@ -229,6 +229,7 @@ function cityRoutes(
     bikes: bikeRoutes(context, cursorCipher),
     reservations: reservationRoutes(context, cursorCipher),
     events: eventRoutes({ ...context, eventBlocks: createEventBlocks() }, cursorCipher),
+    deliveries: partnerDeliveryRoutes(context, cursorCipher),
     ...sumRoutes(context, cursorCipher),
   };
 }

@@ -180,6 +180,14 @@ function sdkDeclarations(): readonly Declaration[] {
     names("ExportFormat", "The formats of files.", exportFormatNames),
     names("ExportPrivacy", "How much of rides files tell, the least first.", exportPrivacyNames),
     object("Export", exportFile),
+    ...deliveryTypes(),
+    ...requestTypes(),
+  ];
+}
+
+/** What became of deliveries. */
+function deliveryTypes(): Declaration[] {
+  return [
     names("DeliveryStatus", "The states of a delivery.", deliveryStatus.options),
     names("AttemptOutcome", "How attempts end.", attemptOutcome.options),
     names("ResendOutcome", "What sending a delivery again comes to.", resendOutcome.options),
@@ -188,7 +196,6 @@ function sdkDeclarations(): readonly Declaration[] {
     object("DeliveryDetail", deliveryDetail),
     object("DeliveryRecordList", deliveryRecordList),
     object("Resend", resend),
-    ...requestTypes(),
   ];
 }
 

@@ -240,17 +240,18 @@ export function createStations(api: Api): Stations {
 }
 
 /** Lists without page numbers: one page, and all of them. */
-function createPages<Item, List extends { readonly data: Item[]; readonly next_cursor?: string }, Query extends object>(
-  api: Api,
-  route: Route,
-) {
-  const list = (query?: Query, options?: RequestOptions): ApiPromise<List> =>
+function createPages<
+  Item,
+  Envelope extends { readonly data: Item[]; readonly next_cursor?: string },
+  Query extends object,
+>(api: Api, route: Route) {
+  const list = (query?: Query, options?: RequestOptions): ApiPromise<Envelope> =>
     api.call({ route, query: { ...query } }, options);
   return {
     list,
     async *all(query?: Omit<Query, "cursor">, options?: RequestOptions): AsyncGenerator<Item, void, undefined> {
       for (let cursor: string | undefined; ;) {
-        const page: List = await api.call({ route, query: { limit: MAX_PAGE_SIZE, ...query, cursor } }, options);
+        const page: Envelope = await api.call({ route, query: { limit: MAX_PAGE_SIZE, ...query, cursor } }, options);
         yield* page.data;
         cursor = page.next_cursor;
         if (!cursor) return;

@@ -42,15 +42,15 @@ async function keyOf(partnerId: string, scopes: readonly Scope[] = ["deliveries:
   return issued.key;
 }
 
-const call = (path: string, by = key, init: RequestInit = {}) =>
+interface Init {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const call = (path: string, by = key, init: Init = {}) =>
   fetch(`${app.url}/v1/deliveries${path}`, { ...init, headers: { authorization: `Bearer ${by}`, ...init.headers } });
 
-async function read<Body>(
-  schema: { parse(body: unknown): Body },
-  path: string,
-  by = key,
-  init?: RequestInit,
-): Promise<Body> {
+async function read<Body>(schema: { parse(body: unknown): Body }, path: string, by = key, init?: Init): Promise<Body> {
   const response = await call(path, by, init);
   const body: unknown = await response.json();
   expect(response.status, JSON.stringify(body)).toBe(200);
