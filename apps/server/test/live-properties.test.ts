@@ -98,7 +98,7 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
         await harness.expectSound();
       }
     }),
-    { numRuns: 40, seed: 20260602 },
+    { numRuns: 60, seed: 20260602 },
   );
   const sequencer = createSequencer({
     db: harness.db,

@@ -289,7 +289,7 @@ ${MADE}
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ${code.includes(" Literal[") ? "Literal, " : ""}cast
 
 ${bracketed("from .routes import (", routes.toSorted(), ")", "")}
 
