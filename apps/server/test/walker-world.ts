@@ -51,6 +51,7 @@ const insertDeliveries = statement(
   `with endpoint as (
      insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, created_at, updated_at)
      values ($1, $2, $3, 'sample', 'https://partner.example/hooks', '{ride.corrected}', 'active', $4, $4)),
+   lane as (insert into webhook_lanes (system_id, endpoint_id) values ($1, $2)),
    body as (
      insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
      select $1, ($4::timestamptz)::date, id, 'ride.corrected', $4, '{}' from unnest($5::text[]) as id)

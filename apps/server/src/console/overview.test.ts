@@ -211,7 +211,7 @@ it("a partner without an address is told so, and sees nothing of others", async 
   const other = await signIn(app, { partnerId: otherPartner });
   const overview = await partnerSees(other, otherPartner);
   expect(overview.checks.map(({ name }) => name)).toEqual(["webhook address"]);
-  expect(overview).toMatchObject({ endpoint: null, deliveries: null, keys: [] });
+  expect(overview).toMatchObject({ endpoints: [], keys: [] });
   expect(JSON.stringify(overview)).not.toContain(busy);
   expect((await other.call("GET", `${partner()}/overview`)).status).toBe(404);
   expect((await viewer.call("GET", `${system()}/overview`)).status).toBe(404);

@@ -5,7 +5,7 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../../storage/lists/page.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
-import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
+import { type EndpointRow, findEndpoint, listEndpointsOf } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
@@ -115,6 +115,13 @@ export async function listDeliveries(context: ReadContext, input: DeliveryListIn
     next: isFull ? positionOf(page.at(-1)) : stoppedAt,
     searchedTo: isFull ? null : (stoppedAt?.created_at ?? null),
   };
+}
+
+/** Like `listDeliveries`; a partner without an endpoint, none of which is named, has none. */
+export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
+  const { systemId, partnerId, endpointRef } = input;
+  const hasNone = endpointRef === undefined && (await listEndpointsOf(context.db, systemId, partnerId)).length === 0;
+  return hasNone ? { deliveries: [], next: undefined, searchedTo: null } : listDeliveries(context, input);
 }
 
 /**

@@ -20,7 +20,7 @@ import {
   type DeliveryDetail,
   deliveryPosition,
   type DeliveryView,
-  listDeliveries,
+  listPartnersDeliveries,
   type ReadContext,
   showDelivery,
 } from "./deliveries.ts";
@@ -50,7 +50,7 @@ export function partnerDeliveryRoutes(
       const selected = { ...filters, partner_id: partnerId, endpoint_id: endpointRef };
       const position = cursorPosition(cursors, cursorScope(systemId, "deliveries", selected), deliveryPosition);
       const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
-      const { deliveries, next, searchedTo } = await listDeliveries(searching(request), {
+      const { deliveries, next, searchedTo } = await listPartnersDeliveries(searching(request), {
         ...{ systemId, partnerId, endpointRef, ...filterOf(filters) },
         ...{ limit: page.limit, after: page.kind === "cursor" ? page.after : undefined },
       });
