@@ -2,6 +2,7 @@ import { type BatchResults, batchResults, type ErrorCode, MAX_TOTAL_HOLD_MINUTES
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import type { BatchResultWriter } from "../src/city/fleet/batch.ts";
 import { createPartner } from "../src/partners/service.ts";
+import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";
 import { type Endpoint, endpoints, sampleId } from "./endpoints.ts";
@@ -51,6 +52,16 @@ function call(method: string, path: string, body?: object, key = partnerKey): Pr
     ...(body && { body: JSON.stringify(body) }),
   });
 }
+
+const insertPaused = statement(
+  "test.insertPaused",
+  `with endpoint as (
+     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, pause_reason, paused_at, created_at, updated_at)
+     values ($1, 'paused', $2, 'paused', 'https://partner.example/', '{ride.corrected}', 'paused', 'partner', $3, $3, $3)),
+   lane as (insert into webhook_lanes (system_id, endpoint_id) values ($1, 'paused'))
+   insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)
+   values ($1, ($3::timestamptz)::date, 'of-a-paused', 'paused', 'event', 'ride.corrected', $3, 'failed')`,
+);
 
 /** By batch endpoint and declared code: an item that fails with it. */
 const failingItems: Readonly<Record<string, { readonly [Code in ErrorCode]?: object }>> = {
@@ -134,6 +145,12 @@ async function reservedAndCancelled(): Promise<string> {
 
 /** By endpoint and declared code of status 409: a request that is answered with it. */
 const conflicts: Readonly<Record<string, { readonly [Code in ErrorCode]?: () => Promise<Response> }>> = {
+  [`POST /v1/deliveries/${sampleId}/resend`]: {
+    conflict: async () => {
+      await app.db.query(insertPaused, [app.systemId, app.partnerId, new Date(app.clock())]);
+      return call("POST", "/v1/deliveries/of-a-paused/resend");
+    },
+  },
   "POST /v1/reservations": {
     no_bike_available: () => call("POST", "/v1/reservations", { station_id: "empty" }),
     bike_not_available: () => call("POST", "/v1/reservations", { bike_id: "broken" }),
@@ -221,7 +238,7 @@ describe("an endpoint", () => {
   async function whileRunning({ method, path, scope, body }: Endpoint): Promise<string> {
     const headers = {
       authorization: `Bearer ${scope === "operator" ? operatorKey : partnerKey}`,
-      "content-type": "application/json",
+      ...(body !== undefined && { "content-type": "application/json" }),
       "idempotency-key": `${method} ${path}`.replaceAll(" ", "-"),
     };
     const response = await fetch(app.url + path, { method, headers, body: JSON.stringify(body) });

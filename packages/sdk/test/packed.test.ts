@@ -191,14 +191,14 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(errors).toBe("");
   });
 
-  it("is bundled for browsers, within 6.2 kB, and works with nothing but what they have", async () => {
+  it("is bundled for browsers, within 6.3 kB, and works with nothing but what they have", async () => {
     const bundle = async (format: "esm" | "iife") => {
       const stdin = { contents: `export * from "@bikeshare/sdk";`, resolveDir: directory };
       const shape = { bundle: true, minify: true, platform: "browser", target: "es2022", write: false } as const;
       const { outputFiles } = await build({ stdin, format, globalName: "sdk", ...shape });
       return outputFiles[0]!.text;
     };
-    expect(gzipSync(await bundle("esm"), { level: 9 }).length).toBeLessThanOrEqual(6_200);
+    expect(gzipSync(await bundle("esm"), { level: 9 }).length).toBeLessThanOrEqual(6_300);
     const code = await bundle("iife");
     expect(code).not.toMatch(/node:|require\(|\bprocess\b|\bBuffer\b/);
     const fake = createFakeBikeShare({ stations: [{ id: "market" }] });
