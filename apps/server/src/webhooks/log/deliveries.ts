@@ -121,7 +121,7 @@ export async function listDeliveries(context: ReadContext, input: DeliveryListIn
 export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
   const { systemId, partnerId, endpointRef } = input;
   const hasNone = endpointRef === undefined && (await listEndpointsOf(context.db, systemId, partnerId)).length === 0;
-  return hasNone ? { deliveries: [], next: undefined, searchedTo: null } : listDeliveries(context, input);
+  return hasNone ? { deliveries: [], next: null, searchedTo: null } : listDeliveries(context, input);
 }
 
 /**
