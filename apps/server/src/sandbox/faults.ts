@@ -37,7 +37,8 @@ export function takeFault(context: CommandContext, systemId: string, route: stri
   return context.db.transaction(async (tx) => {
     const faults = await lockFaults(tx, systemId);
     const { met, left } = meetFault(faults, route, { now: context.clock(), chance: context.ids.random() });
-    if (met?.count !== null || left.length < faults.length) await writeFaults(tx, systemId, left);
+    const isCounted = met !== undefined && met.count !== null;
+    if (isCounted || left.length < faults.length) await writeFaults(tx, systemId, left);
     return met;
   });
 }
