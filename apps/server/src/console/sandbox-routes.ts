@@ -1,8 +1,8 @@
 import { serviceError } from "@bikeshare/rules";
+import { isSandbox } from "../partners/keys/service.ts";
 import { playScenario } from "../sandbox/scenarios.ts";
 import {
   createSandbox,
-  hasSandboxIn,
   noteSandboxUse,
   requireRoom,
   resetSandbox,
@@ -18,7 +18,7 @@ export function partnerSandboxRoutes(context: ConsoleContext): ConsoleRoutes["pa
   /** @throws ServiceError `not_found` on the pages of live data */
   const sandboxIn = async (request: ConsoleRequest) => {
     const caller = partnerCaller(request);
-    if (!(await hasSandboxIn(context, caller.systemId))) throw serviceError("not_found", "page");
+    if (!(await isSandbox(context.db, caller.systemId))) throw serviceError("not_found", "page");
     await noteSandboxUse(context, caller.systemId);
     return caller;
   };

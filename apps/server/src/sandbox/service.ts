@@ -85,11 +85,6 @@ export function createSandbox(
   });
 }
 
-/** Tells whether a system is a sandbox. */
-export async function hasSandboxIn({ db }: Pick<CommandContext, "db">, systemId: string): Promise<boolean> {
-  return (await findSandbox(db, systemId)) !== undefined;
-}
-
 /** Returns the system of a partner's sandbox: asked in that, or in the partner's own. */
 export async function systemOfSandbox(
   { db }: Pick<CommandContext, "db">,

@@ -158,7 +158,7 @@ export function createLastUses(write: (uses: readonly KeyUse[]) => Promise<void>
   };
 }
 
-export { isAgencyPartner, type KeyRow, type KeyUse } from "./queries.ts";
+export { isAgencyPartner, isSandbox, type KeyRow, type KeyUse } from "./queries.ts";
 
 /** A scope of partners, or the one that agencies alone have. */
 type KeyScope = Scope | typeof MDS_SCOPE;
