@@ -4,7 +4,7 @@ import { timeOfId } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../../storage/lists/page.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
-import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import { chooseEndpoint, type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import { type EndpointRow, findEndpoint, listEndpointsOf } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
@@ -100,11 +100,27 @@ export interface ReadContext {
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
+  return listDeliveriesOf(context, input, await requireEndpointOrRemoved(context.db, input));
+}
+
+/** Like `listDeliveries`; where none is named, a partner that never had an endpoint has no deliveries. */
+export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
+  const endpoint = chooseEndpoint(await listEndpointsOf(context.db, input.systemId, input.partnerId), input);
+  if (endpoint !== undefined) return listDeliveriesOf(context, input, endpoint);
+  return input.endpointRef === undefined
+    ? { deliveries: [], next: null, searchedTo: null }
+    : listDeliveries(context, input);
+}
+
+async function listDeliveriesOf(
+  context: ReadContext,
+  input: DeliveryListInput,
+  endpoint: EndpointRow,
+): Promise<DeliveryPage> {
   const { systemId, after, limit = DEFAULT_DELIVERIES, ...filter } = input;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
-  const endpoint = await requireEndpointOrRemoved(context.db, input);
   const position = typeof after === "string" ? await requireDelivery(context, input, after) : after;
   const search = searchOf(context, { systemId, endpointId: endpoint.id, filter, after: position });
   const { rows, stoppedAt } = await listFoundDeliveries(context.db, search, limit + 1);
@@ -115,13 +131,6 @@ export async function listDeliveries(context: ReadContext, input: DeliveryListIn
     next: isFull ? positionOf(page.at(-1)) : stoppedAt,
     searchedTo: isFull ? null : (stoppedAt?.created_at ?? null),
   };
-}
-
-/** Like `listDeliveries`; a partner without an endpoint, none of which is named, has none. */
-export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
-  const { systemId, partnerId, endpointRef } = input;
-  const hasNone = endpointRef === undefined && (await listEndpointsOf(context.db, systemId, partnerId)).length === 0;
-  return hasNone ? { deliveries: [], next: null, searchedTo: null } : listDeliveries(context, input);
 }
 
 /**
