@@ -27,12 +27,12 @@ const K_ANONYMITY = 10;
 /** What stands for a smaller count, and for riders, who are not known. */
 const HIDDEN = -1;
 
-const reportGroups = ["all_riders", ...mdsSpecialGroups] as const;
-
 /** Returns a month's report: a row for every group of riders and shape of vehicle. */
 export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
   const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
-  const groups = reportGroups.filter((group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true);
+  const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(
+    (group) => leftOut.reports?.includes(`special_group_type.${group}`) !== true,
+  );
   const rows = [...new Set(forms)].sort().flatMap((form) => {
     const told = toldCounts(counts, form);
     return groups.map((group) => ({
@@ -42,7 +42,7 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
       special_group_type: group,
       geography_id: null,
       vehicle_type: form,
-      trip_count: told[group],
+      trip_count: told.get(group) ?? HIDDEN,
       rider_count: HIDDEN,
     }));
   });
@@ -56,27 +56,19 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
 }
 
 /**
- * Returns the counts that are told of a shape. The riders in none of the told groups are the rest of all, so that the
- * smallest group is hidden with them while the rest is small.
+ * Returns the counts that are told of a shape, by group; a group without one is hidden. The riders in none of the told
+ * groups are the rest of all, so that the smallest group is hidden with them while the rest is small.
  */
-function toldCounts(
-  counts: readonly TripCount[],
-  form: MdsVehicle["vehicle_type"],
-): Readonly<Record<(typeof reportGroups)[number], number>> {
+function toldCounts(counts: readonly TripCount[], form: MdsVehicle["vehicle_type"]): ReadonlyMap<string, number> {
   const its = counts.filter((each) => formFactorOf(each.form_factor) === form);
-  const sum = (group: string) =>
-    its.reduce((total, each) => total + (group === "all_riders" || each.special_group === group ? each.n : 0), 0);
+  const sum = (of: readonly TripCount[]) => of.reduce((total, { n }) => total + n, 0);
+  const all = sum(its);
   const told = mdsSpecialGroups
-    .map((group) => ({ group, n: sum(group) }))
+    .map((group) => ({ group, n: sum(its.filter((each) => each.special_group === group)) }))
     .filter(({ n }) => n >= K_ANONYMITY)
     .sort((a, b) => b.n - a.n);
-  const all = sum("all_riders");
   const rest = () => told.reduce((left, { n }) => left - n, all);
   while (told.length > 0 && rest() > 0 && rest() < K_ANONYMITY) told.pop();
-  const shown = Object.fromEntries(told.map(({ group, n }) => [group, n]));
-  const of = (group: string) => shown[group] ?? HIDDEN;
-  return {
-    ...{ all_riders: all < K_ANONYMITY ? HIDDEN : all, low_income: of("low_income") },
-    adaptive_scooter: of("adaptive_scooter"),
-  };
+  const ofAll = all < K_ANONYMITY ? [] : [["all_riders", all] as const];
+  return new Map([...ofAll, ...told.map(({ group, n }) => [group, n] as const)]);
 }

@@ -54,7 +54,7 @@ export interface Agency extends RecordContext {
 
 /** Returns the agency whose key it is. @throws Error when the partner is none: no other partner gets such a key */
 export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
-  const known: KnownJurisdictions = new Map(jurisdictions);
+  const known = new Map(jurisdictions);
   const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId, [...known.keys()]));
   if (row === undefined) throw new Error(`partner ${whose.partnerId} has an agency's key and is no agency`);
   return {
@@ -75,16 +75,17 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
 const jurisdictions = new Map<string, Jurisdiction>();
 const MAX_JURISDICTIONS = 20;
 
-type KnownJurisdictions = ReadonlyMap<string, Jurisdiction>;
-
+/** @param known those whose boundaries were not read once more */
 function jurisdictionIn(
   { boundary_hash: hash, new_boundary: boundary }: AgencyRow,
-  known: KnownJurisdictions,
+  known: ReadonlyMap<string, Jurisdiction>,
 ): Jurisdiction {
   if (hash === null) return everywhere;
-  const made = boundary === null ? known.get(hash) : jurisdictionOf(boundary);
-  if (made === undefined) throw new Error(`a boundary is missing: ${hash}`);
+  const held = known.get(hash);
+  if (held !== undefined) return held;
+  if (boundary === null) throw new Error(`a boundary is missing: ${hash}`);
   if (jurisdictions.size >= MAX_JURISDICTIONS) jurisdictions.clear();
+  const made = jurisdictionOf(boundary);
   jurisdictions.set(hash, made);
   return made;
 }
