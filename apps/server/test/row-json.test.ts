@@ -1,7 +1,7 @@
 import { type Bike, bike, type Ride, ride, type Station, station } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { z } from "zod";
+import { z } from "zod";
 import { statement } from "../src/storage/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type RowWriter, rowWriter } from "./rows.ts";
@@ -95,71 +95,40 @@ const degrees = (most: number) =>
       fc.double({ min: -most, max: most, noNaN: true }),
     )
     .map((value) => value + 0);
-const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
 
-const anyStation: fc.Arbitrary<Station> = fc
-  .record({
-    id,
-    name: text,
-    short_name: orNull(text),
-    lat: degrees(90),
-    lon: degrees(180),
-    address: orNull(text),
-    region_id: orNull(id),
-    capacity: orNull(integer),
-    is_virtual_station: fc.boolean(),
-    is_installed: fc.boolean(),
-    is_renting: fc.boolean(),
-    is_returning: fc.boolean(),
-    num_bikes_available: integer,
-    num_bikes_reserved: integer,
-    num_bikes_disabled: orNull(integer),
-    num_docks_available: orNull(integer),
-    num_docks_disabled: orNull(integer),
-    vehicle_types_available: fc.array(fc.record({ vehicle_type_id: text, count: integer }), { maxLength: 3 }),
-    status: fc.constantFrom("planned", "online", "offline", "removed"),
-    offline_reason: orNull(fc.constantFrom("flags", "operator", "removed_from_source", "stale")),
-    last_reported: orNull(instant),
-    updated_at: instant,
-  })
-  .map((row) => (row.status === "offline" || row.status === "removed" ? row : { ...row, offline_reason: null }));
+/** Random values that a schema accepts. A new field of a resource is covered as soon as its schema has it. */
+function valuesOf(schema: z.ZodTypeAny): fc.Arbitrary<unknown> {
+  if (schema instanceof z.ZodNullable) return fc.option(valuesOf(schema.unwrap() as z.ZodTypeAny), { nil: null });
+  if (schema instanceof z.ZodObject) {
+    const fields = Object.entries(schema.shape as z.ZodRawShape);
+    return fc.record(Object.fromEntries(fields.map(([name, field]) => [name, valuesOf(field)])));
+  }
+  if (schema instanceof z.ZodArray) return fc.array(valuesOf(schema.element as z.ZodTypeAny), { maxLength: 3 });
+  if (schema instanceof z.ZodEnum) return fc.constantFrom(...(schema.options as string[]));
+  if (schema instanceof z.ZodBoolean) return fc.boolean();
+  if (schema instanceof z.ZodNumber) return schema.isInt ? integer : degrees(schema.maxValue!);
+  if (schema instanceof z.ZodString) {
+    if (schema.isDatetime) return instant;
+    return schema.minLength === null ? text : id;
+  }
+  throw new Error(`valuesOf knows no values of ${schema.constructor.name}`);
+}
 
-const anyBike: fc.Arbitrary<Bike> = fc
-  .record({
-    id,
-    number: orNull(text),
-    vehicle_type_id: orNull(text),
-    vehicle_state: fc.constantFrom(...bike.shape.vehicle_state.options),
-    station_id: orNull(id),
-    lat: orNull(degrees(90)),
-    lon: orNull(degrees(180)),
-    current_range_meters: orNull(integer),
-    last_reported: orNull(instant),
-    updated_at: instant,
-  })
-  .map((row) => (row.vehicle_state === "on_trip" ? { ...row, station_id: null, lat: null, lon: null } : row));
+const rowsOf = <Row>(schema: z.ZodType<Row>) => valuesOf(schema) as fc.Arbitrary<Row>;
 
-const anyRide: fc.Arbitrary<Ride> = fc
-  .record({
-    id,
-    bike_id: id,
-    status: fc.constantFrom("started", "completed", "cancelled"),
-    start_station_id: orNull(id),
-    end_station_id: orNull(id),
-    started_at: instant,
-    ended_at: instant,
-    duration_seconds: orNull(integer),
-    distance_meters: orNull(integer),
-    vehicle_type_id: orNull(text),
-    rider_category: orNull(fc.constantFrom("member", "casual")),
-    end_reason: orNull(fc.constantFrom("returned", "free_floating", "operator", "timeout", "cancelled")),
-    is_countable: orNull(fc.boolean()),
-    updated_at: instant,
-  })
-  .map((row) => {
-    const [first, last] = [row.started_at, row.ended_at].sort() as [string, string];
-    return { ...row, started_at: first, ended_at: row.status === "started" ? null : last };
-  });
+// What a schema does not say and the tables check.
+const anyStation = rowsOf<Station>(station).map((row) =>
+  row.status === "offline" || row.status === "removed" ? row : { ...row, offline_reason: null },
+);
+
+const anyBike = rowsOf<Bike>(bike).map((row) =>
+  row.vehicle_state === "on_trip" ? { ...row, station_id: null, lat: null, lon: null } : row,
+);
+
+const anyRide = fc.tuple(rowsOf<Ride>(ride), instant).map(([row, other]) => {
+  const [first, last] = [row.started_at, other].sort() as [string, string];
+  return { ...row, started_at: first, ended_at: row.status === "started" ? null : last };
+});
 
 const lists = [
   { list: "stations", any: anyStation, schema: station },

@@ -1,4 +1,4 @@
-import type { Bike, Me, Ride, Station } from "@bikeshare/contract";
+import { type Bike, bike, type Me, type Ride, ride, type Station, station, withNulls } from "@bikeshare/contract";
 import { countRides, countRows } from "../src/city/counts/service.ts";
 import type { Transaction } from "../src/storage/db/database.ts";
 import { statement } from "../src/storage/db/statement.ts";
@@ -9,13 +9,10 @@ const SOME_TIME = "2026-05-01T08:00:00.000Z";
 
 /** A station as it stands in the database, which is what goes over the wire. */
 export function stationRow(fields: Partial<Station> & { readonly id: string }): Station {
-  return {
+  return withNulls(station, {
     name: `Station ${fields.id}`,
-    short_name: null,
     lat: 47.37,
     lon: 8.54,
-    address: null,
-    region_id: null,
     capacity: 20,
     is_virtual_station: false,
     is_installed: true,
@@ -23,50 +20,36 @@ export function stationRow(fields: Partial<Station> & { readonly id: string }): 
     is_returning: true,
     num_bikes_available: 3,
     num_bikes_reserved: 0,
-    num_bikes_disabled: null,
     num_docks_available: 17,
-    num_docks_disabled: null,
     vehicle_types_available: [{ vehicle_type_id: "classic", count: 3 }],
     status: "online",
-    offline_reason: null,
-    last_reported: null,
     updated_at: SOME_TIME,
     ...fields,
-  };
+  });
 }
 
 export function bikeRow(fields: Partial<Bike> & { readonly id: string }): Bike {
-  return {
-    number: null,
+  return withNulls(bike, {
     vehicle_type_id: "classic",
     vehicle_state: "available",
-    station_id: null,
     lat: 47.37,
     lon: 8.54,
-    current_range_meters: null,
-    last_reported: null,
     updated_at: SOME_TIME,
     ...fields,
-  };
+  });
 }
 
 /** A ride that ended after ten minutes, unless the fields say otherwise. */
 export function rideRow(fields: Partial<Ride> & { readonly id: string; readonly started_at: string }): Ride {
-  return {
+  return withNulls(ride, {
     bike_id: `bike of ${fields.id}`,
     status: "completed",
-    start_station_id: null,
-    end_station_id: null,
     ended_at: new Date(Date.parse(fields.started_at) + 600_000).toISOString(),
     duration_seconds: 600,
-    distance_meters: null,
-    vehicle_type_id: null,
-    rider_category: null,
-    end_reason: null,
     is_countable: true,
     updated_at: SOME_TIME,
     ...fields,
-  };
+  });
 }
 
 type List = "stations" | "bikes" | "rides";

@@ -43,6 +43,7 @@ export * from "./mcp.ts";
 export * from "./mds/words.ts";
 export * from "./me.ts";
 export * from "./messages.ts";
+export { withNulls } from "./named-object.ts";
 export * from "./operator-items.ts";
 export * from "./operator.ts";
 export * from "./paging.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Alert, OperatorAlert } from "../alerts.ts";
-import type { Bike } from "../bikes.ts";
+import { bike } from "../bikes.ts";
 import type { DeliveryDetail, DeliveryRecord } from "../deliveries.ts";
 import type { DeliveryName, EventName } from "../event-names.ts";
 import type { Delivery } from "../events.ts";
@@ -9,13 +9,14 @@ import type { health } from "../health.ts";
 import type { StationHistory } from "../history.ts";
 import { DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
+import { withNulls } from "../named-object.ts";
 import type { Region } from "../regions.ts";
 import type { Reservation } from "../reservations.ts";
-import type { Ride } from "../rides.ts";
-import type { Station } from "../stations.ts";
+import { type Ride, ride } from "../rides.ts";
+import { station } from "../stations.ts";
 import type { VehicleType } from "../vehicle-types.ts";
 
-export const exampleStation: Station = {
+export const exampleStation = withNulls(station, {
   id: "JC105",
   name: "City Hall",
   short_name: "JC105",
@@ -41,7 +42,7 @@ export const exampleStation: Station = {
   offline_reason: null,
   last_reported: "2026-03-14T08:21:40.000Z",
   updated_at: "2026-03-14T08:21:43.512Z",
-};
+});
 
 export const exampleStationHistory: StationHistory = {
   station_id: exampleStation.id,
@@ -123,7 +124,7 @@ export const exampleExport: ExportFile = {
   download_expires_at: "2026-03-14T08:35:00.000Z",
 };
 
-export const exampleRide: Ride = {
+export const exampleRide = withNulls(ride, {
   id: "ride_01JP9V6QK8N3",
   bike_id: "bike_4711",
   status: "completed",
@@ -138,7 +139,7 @@ export const exampleRide: Ride = {
   end_reason: "returned",
   is_countable: true,
   updated_at: "2026-03-14T08:20:26.804Z",
-};
+});
 
 export const startedRide: Ride = {
   ...exampleRide,
@@ -170,7 +171,7 @@ export const correctedRide: Ride = {
   updated_at: "2026-03-14T09:05:12.031Z",
 };
 
-export const exampleBike: Bike = {
+export const exampleBike = withNulls(bike, {
   id: exampleRide.bike_id,
   number: "4711",
   vehicle_type_id: "electric",
@@ -181,7 +182,7 @@ export const exampleBike: Bike = {
   current_range_meters: 21400,
   last_reported: "2026-03-14T08:20:26.000Z",
   updated_at: "2026-03-14T08:20:26.804Z",
-};
+});
 
 export const exampleMe: Me = {
   key_id: "key_01JP2M0ZD4YT",
