@@ -1,3 +1,4 @@
+import { busySandbox } from "./bursts/busy-sandbox.ts";
 import { heavyPartner } from "./bursts/heavy-partner.ts";
 import { heavyViewer } from "./bursts/heavy-viewer.ts";
 import { hostileCallers } from "./bursts/hostile.ts";
@@ -11,6 +12,7 @@ const kinds: Readonly<Record<string, () => Promise<void>>> = {
   hostile: hostileCallers,
   partner: heavyPartner,
   viewer: heavyViewer,
+  sandbox: busySandbox,
 };
 
 const wanted = process.argv.slice(2);

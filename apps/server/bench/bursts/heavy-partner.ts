@@ -4,7 +4,7 @@ import { type Answer, createHttpClient, memoryMiB, percentilesOf } from "@bikesh
 import { say, serve } from "../processes.ts";
 import { makePartner, openContext } from "../provision.ts";
 import { openDataSets } from "../reading/data-sets.ts";
-import { createOthers, reading } from "./others.ts";
+import { createOthers, PAUSE_MS, reading } from "./others.ts";
 
 /*
  * A partner within its rate of 60 a minute, walking filtered lists of every ride at depths that cost most, and what that
@@ -18,7 +18,6 @@ const MAX_P99_MS = 100;
 /** Concurrent requests, sixty a minute in all. */
 const BURST = 10;
 const BURST_INTERVAL_MS = 10_000;
-const PAUSE_MS = 20;
 /** Filters that every ride passes, which only the index can tell. */
 const FILTERS =
   "status=completed&started_after=2000-01-01T00:00:00Z&started_before=2100-01-01T00:00:00Z&updated_since=2000-01-01T00:00:00Z";

@@ -1,12 +1,10 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
-import { upsertStations } from "../../src/city/fleet/station-commands.ts";
 import { type DeliveryLog, openDeliveryLog } from "../delivery-log/data-set.ts";
 import { say, serve } from "../processes.ts";
 import { makePartner, makePerson, openContext, signIn, SYSTEM_ID } from "../provision.ts";
-import { createOthers, type OtherKind, reading } from "./others.ts";
+import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "./others.ts";
 import type { ViewerData } from "./viewer.worker.ts";
 
 /*
@@ -22,19 +20,6 @@ const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
 const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
-const PAUSE_MS = 20;
-const STATION_ID = "bench-station";
-
-/** Reserves a bike and cancels the reservation. */
-const reserving: OtherKind = {
-  pauseMs: PAUSE_MS,
-  async run(ask) {
-    const body = JSON.stringify({ station_id: STATION_ID });
-    const made = await ask("POST /v1/reservations", 201, { method: "POST", path: "/v1/reservations", body });
-    const { id } = JSON.parse(made.body) as { id?: string };
-    await ask("DELETE /v1/reservations/{id}", 200, { method: "DELETE", path: `/v1/reservations/${id}` });
-  },
-};
 
 export async function heavyViewer(): Promise<void> {
   const log = await openDeliveryLog(DELIVERIES);
@@ -75,11 +60,7 @@ async function askForAll(viewer: Worker, answers: Record<string, number>): Promi
 async function prepare({ connectionString, partnerId }: DeliveryLog) {
   const context = openContext(connectionString);
   const light = await makePartner(context, "Light");
-  await upsertStations(context, SYSTEM_ID, [{ item: { id: STATION_ID, name: STATION_ID, lat: 1, lon: 2 } }]);
-  const bikes = Array.from({ length: 20 }, (_, n) => ({
-    item: { id: `bench-bike-${n}`, station_id: STATION_ID, vehicle_state: "available" as const },
-  }));
-  await upsertBikes(context, SYSTEM_ID, bikes);
+  await addReservableBikes(context);
   const cookie = await signIn(context, await makePerson(context, [null, partnerId]));
   await context.db.close();
   return { lightKey: light.key, cookie };

@@ -1,6 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, createHttpClient, type HttpRequest, percentilesOf } from "@bikeshare/load";
+import { upsertBikes } from "../../src/city/fleet/bike-commands.ts";
+import { upsertStations } from "../../src/city/fleet/station-commands.ts";
+import type { CommandContext } from "../../src/command-context.ts";
 import { say } from "../processes.ts";
+import { SYSTEM_ID } from "../provision.ts";
+
+/** Between the answer to a request of another partner and its next. */
+export const PAUSE_MS = 20;
 
 /** Sends a request, and records its latency under a name. */
 type Ask = (name: string, status: number, request: HttpRequest) => Promise<Answer>;
@@ -15,6 +22,28 @@ export interface OtherKind {
 /** Returns requests that read a list or a page repeatedly. */
 export function reading(path: string, pauseMs: number): OtherKind {
   return { pauseMs, run: (ask) => ask(`GET ${path}`, 200, { path }) };
+}
+
+const STATION_ID = "bench-station";
+
+/** Reserves a bike and cancels the reservation. */
+export const reserving: OtherKind = {
+  pauseMs: PAUSE_MS,
+  async run(ask) {
+    const body = JSON.stringify({ station_id: STATION_ID });
+    const made = await ask("POST /v1/reservations", 201, { method: "POST", path: "/v1/reservations", body });
+    const { id } = JSON.parse(made.body) as { id?: string };
+    await ask("DELETE /v1/reservations/{id}", 200, { method: "DELETE", path: `/v1/reservations/${id}` });
+  },
+};
+
+/** Makes the bikes that `reserving` reserves. */
+export async function addReservableBikes(context: CommandContext): Promise<void> {
+  await upsertStations(context, SYSTEM_ID, [{ item: { id: STATION_ID, name: STATION_ID, lat: 1, lon: 2 } }]);
+  const bikes = Array.from({ length: 20 }, (_, n) => ({
+    item: { id: `bench-bike-${n}`, station_id: STATION_ID, vehicle_state: "available" as const },
+  }));
+  await upsertBikes(context, SYSTEM_ID, bikes);
 }
 
 /** Measures the latency of other callers, alone and during a burst. */

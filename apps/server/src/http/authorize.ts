@@ -140,8 +140,8 @@ interface Asked {
 }
 
 /**
- * Requests to /sandbox/v1 in any 60 s, which count by themselves: a test that asks until it may go on must not use up what it
- * tests. Too high: a faulty test keeps its city busy.
+ * Requests to a sandbox's /sandbox/v1 in any 60 s, with all its keys. They count by themselves: a test that asks until it may go
+ * on must not use up what it tests. Too high: a faulty test keeps its city busy.
  */
 const SANDBOX_RATE_LIMIT = 600;
 
@@ -149,7 +149,7 @@ const SANDBOX_RATE_LIMIT = 600;
 function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promise<void> | undefined {
   const isToSandbox = asked.scope === "sandbox";
   const limit = isToSandbox ? SANDBOX_RATE_LIMIT : effectiveRateLimit(key, options.rateLimit);
-  const counter = isToSandbox ? `${key.id}:sandbox` : key.id;
+  const counter = isToSandbox ? `${key.system_id}:sandbox` : key.id;
   const forbidden = scopeError(key, asked.scope) ?? parameterScopeError(key, asked);
   const decision =
     forbidden === undefined ? options.limiter.take(counter, limit) : options.limiter.peek(counter, limit);

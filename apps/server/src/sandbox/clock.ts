@@ -7,6 +7,7 @@ import { CityActs } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
+import { inTurn } from "./turns.ts";
 
 /** Reservations written as expired in one transaction. */
 const BATCH = 200;
@@ -15,7 +16,11 @@ const BATCH = 200;
  * Lets time pass in a sandbox, without anybody waiting. The service's clock stays as it is: signatures and times of events must
  * agree with the clocks of receivers. What would fall due within the seconds falls due now, and all else so much sooner.
  */
-export async function advanceClock(context: CommandContext, systemId: string, seconds: number): Promise<void> {
+export function advanceClock(context: CommandContext, systemId: string, seconds: number): Promise<void> {
+  return inTurn(context.db, systemId, () => letTimePass(context, systemId, seconds));
+}
+
+async function letTimePass(context: CommandContext, systemId: string, seconds: number): Promise<void> {
   const now = context.clock();
   await context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);

@@ -3,6 +3,7 @@ import type { ActorContext } from "../command-context.ts";
 import { issueKey } from "../partners/keys/service.ts";
 import { CityActs } from "./acts.ts";
 import { setWebhookFaults } from "./faults.ts";
+import { inTurn } from "./turns.ts";
 
 /** Rides of a rush hour: so many are over, and half as many more are under way. */
 const RUSH = 10;
@@ -71,12 +72,14 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
 const KEY_RATE_LIMIT = 10;
 
 /** Plays a scenario. @throws ServiceError where the city lacks what it needs */
-export async function playScenario(
+export function playScenario(
   context: ActorContext,
   sandbox: Sandbox,
   scenario: SandboxScenarioName,
 ): Promise<SandboxScenario> {
-  const acts = new CityActs(context, sandbox);
-  const key = await plays[scenario](acts, context, sandbox);
-  return { scenario, steps: acts.steps, key: key ?? null };
+  return inTurn(context.db, sandbox.systemId, async () => {
+    const acts = new CityActs(context, sandbox);
+    const key = await plays[scenario](acts, context, sandbox);
+    return { scenario, steps: acts.steps, key: key ?? null };
+  });
 }

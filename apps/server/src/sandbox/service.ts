@@ -11,6 +11,7 @@ import { commandError } from "../command-errors.ts";
 import { insertActOf } from "../partners/audit/queries.ts";
 import { isAgencyPartner, notifyKeysChanged } from "../partners/keys/service.ts";
 import { createPartnerOfSandbox, mustLock } from "../partners/service.ts";
+import type { Transaction } from "../storage/db/database.ts";
 import { CityActs, causeEvent } from "./acts.ts";
 import { replaceCity, sandboxCity } from "./city.ts";
 import {
@@ -22,6 +23,7 @@ import {
   updateSandboxCity,
   updateSandboxUse,
 } from "./queries.ts";
+import { inTurn } from "./turns.ts";
 
 export type { SandboxRow } from "./queries.ts";
 
@@ -112,7 +114,7 @@ export async function statusOf(context: Pick<CommandContext, "db">, systemId: st
 
 /** Makes a sandbox's city anew. @param seed the last one, when left out */
 export function resetSandbox(context: CommandContext, systemId: string, seed?: number): Promise<void> {
-  return context.db.transaction(async (tx) => {
+  const reset = async (tx: Transaction) => {
     await lockSandboxCity(tx, systemId);
     const sandbox = await findSandbox(tx, systemId);
     if (sandbox === undefined) throw new Error(`system ${systemId} is no sandbox`);
@@ -124,7 +126,8 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     // Faults have ended.
     await notifyKeysChanged(tx, systemId);
     tx.notify("webhook_endpoints", systemId);
-  });
+  };
+  return inTurn(context.db, systemId, () => context.db.transaction(reset));
 }
 
 /** Deletes a sandbox's city. It is made anew when somebody uses the sandbox again. */
@@ -139,14 +142,16 @@ export function emptySandbox(context: CommandContext, systemId: string): Promise
 }
 
 /** Causes an event in a sandbox. @throws ServiceError where its city lacks what that needs */
-export async function triggerEvent(
+export function triggerEvent(
   context: CommandContext,
   sandbox: LivePartner,
   name: DeliveryName,
   stationId?: string,
 ): Promise<SandboxEvent> {
-  await requireRoom(context, sandbox.systemId);
-  return causeEvent(new CityActs(context, sandbox), name, stationId);
+  return inTurn(context.db, sandbox.systemId, async () => {
+    await requireRoom(context, sandbox.systemId);
+    return causeEvent(new CityActs(context, sandbox), name, stationId);
+  });
 }
 
 /** @throws ServiceError `sandbox_full` */
