@@ -25,7 +25,7 @@ export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promi
     acts.push(() => act().then(resolve, reject));
     if (lane === undefined) {
       lanes.set(db, waiting);
-      void workThrough(db, waiting);
+      workThrough(db, waiting).catch(reject);
     }
   });
 }
