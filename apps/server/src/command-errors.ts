@@ -36,6 +36,11 @@ const commandErrors = {
     noPlaces: "Name a station, a region or a box, or choose everywhere.",
     placesBox: "The box {issue}.",
     tooManyPlaces: "An endpoint names at most {limit} stations and {limit} regions.",
+    tooManyThresholds: "An endpoint has at most {limit} thresholds.",
+    tooManyWatched:
+      "These thresholds watch {watched} stations in all; at most {limit} are possible. Name fewer stations or regions.",
+    thresholdEvents: "Choose the events {events}, or one of them: a threshold sends nothing else.",
+    maxPerHour: "An endpoint takes from 1 to {limit} messages an hour; leave the limit out for all.",
     unknownPlace: "There is no {kind} {id}.",
     noEvents: "Name at least one event. There are: {events}.",
     partnerNameMismatch: "This is not the name of partner {id}. Nothing was changed.",

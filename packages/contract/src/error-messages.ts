@@ -175,6 +175,8 @@ export const errorMessages = {
     feedLanguage: "This system has no texts in this language. There are: {languages}.",
     namedAlert: "There is no alert {id}.",
     namedBike: "There is no bike {id}.",
+    threshold:
+      "No webhook of yours has the event {event} and a threshold for such a station that is not below it. Set one first.",
     namedStation: "There is no station {id}.",
     goneStation: "Station {id} was removed for good, and cannot be brought back. Nothing was changed.",
     removedStation: "Station {id} was removed for good. Name another one, or give lat and lon instead.",

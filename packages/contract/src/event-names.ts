@@ -12,6 +12,8 @@ export const eventNames = [
   "reservation.fulfilled",
   "alert.opened",
   "alert.ended",
+  "station.below_threshold",
+  "station.back_to_normal",
 ] as const;
 
 export type EventName = (typeof eventNames)[number];

@@ -8,6 +8,7 @@ import { checkpointField, listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
 import { station } from "./stations.ts";
+import { thresholdStation } from "./thresholds.ts";
 import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
 
 /** The `data` of each event of the list: the resource as a GET would have shown it at that moment. */
@@ -24,6 +25,8 @@ export const eventData = {
   "reservation.fulfilled": reservation,
   "alert.opened": alert,
   "alert.ended": alert,
+  "station.below_threshold": thresholdStation,
+  "station.back_to_normal": thresholdStation,
 } as const satisfies Readonly<Record<EventName, z.ZodTypeAny>>;
 
 /**
@@ -126,6 +129,8 @@ function eventRecords() {
     recordOf("reservation.fulfilled"),
     recordOf("alert.opened"),
     recordOf("alert.ended"),
+    recordOf("station.below_threshold"),
+    recordOf("station.back_to_normal"),
   ] as const;
 }
 

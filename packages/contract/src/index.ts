@@ -56,5 +56,6 @@ export * from "./stations.ts";
 export * from "./sum-words.ts";
 export * from "./sums.ts";
 export { type BoundingBox, isPathStep } from "./text-rules.ts";
+export * from "./thresholds.ts";
 export * from "./values.ts";
 export * from "./vehicle-types.ts";

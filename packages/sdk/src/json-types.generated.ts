@@ -6,7 +6,7 @@ import type { Alert, AlertType, Bike, CancelReason, EndReason, OfflineReason, Op
 export type { Alert, AlertType, Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState };
 
 /** The names of events known today. More are added over time: accept unknown ones. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.below_threshold" | "station.back_to_normal";
 
 export interface RideStartedEvent {
   /** The same for good, so that you can drop what you have seen */
@@ -128,6 +128,128 @@ export interface AlertEndedEvent {
   data: Alert;
 }
 
+export interface StationBelowThresholdEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "station.below_threshold";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A station, and the threshold that it crossed. */
+  data: {
+    /** The operator's own station id: stable, never reused */
+    id: string;
+    name: string;
+    short_name: string | null;
+    /** WGS 84 degrees */
+    lat: number;
+    /** WGS 84 degrees */
+    lon: number;
+    address: string | null;
+    /** One of `/v1/regions` */
+    region_id: string | null;
+    /** Docks in all, as published; not the sum of the counts */
+    capacity: number | null;
+    /** A marked area without docks */
+    is_virtual_station: boolean;
+    is_installed: boolean;
+    is_renting: boolean;
+    is_returning: boolean;
+    /** Bikes that can be rented or reserved now */
+    num_bikes_available: number;
+    /** Bikes held by reservations */
+    num_bikes_reserved: number;
+    num_bikes_disabled: number | null;
+    /** As published; never derived from capacity */
+    num_docks_available: number | null;
+    num_docks_disabled: number | null;
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    vehicle_types_available: Array<{
+      vehicle_type_id: string;
+      count: number;
+    }>;
+    /** `planned` → `online` ⇄ `offline` → `removed` */
+    status: Open<StationStatus>;
+    /** Why the station is offline */
+    offline_reason: Open<OfflineReason> | null;
+    /** When the station itself last reported */
+    last_reported: string | null;
+    /** When this object last changed */
+    updated_at: string;
+    /** The threshold of your endpoint that the station crossed. */
+    threshold: {
+      /** `num_bikes_available` or `num_docks_available` */
+      count: Open<"bikes" | "docks">;
+      /** Below it the station has too few */
+      fewer_than: number;
+      /** For so long without interruption */
+      for_minutes: number;
+      /** Since when the station had fewer; the same in both events */
+      below_since: string;
+    };
+  };
+}
+
+export interface StationBackToNormalEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "station.back_to_normal";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A station, and the threshold that it crossed. */
+  data: {
+    /** The operator's own station id: stable, never reused */
+    id: string;
+    name: string;
+    short_name: string | null;
+    /** WGS 84 degrees */
+    lat: number;
+    /** WGS 84 degrees */
+    lon: number;
+    address: string | null;
+    /** One of `/v1/regions` */
+    region_id: string | null;
+    /** Docks in all, as published; not the sum of the counts */
+    capacity: number | null;
+    /** A marked area without docks */
+    is_virtual_station: boolean;
+    is_installed: boolean;
+    is_renting: boolean;
+    is_returning: boolean;
+    /** Bikes that can be rented or reserved now */
+    num_bikes_available: number;
+    /** Bikes held by reservations */
+    num_bikes_reserved: number;
+    num_bikes_disabled: number | null;
+    /** As published; never derived from capacity */
+    num_docks_available: number | null;
+    num_docks_disabled: number | null;
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    vehicle_types_available: Array<{
+      vehicle_type_id: string;
+      count: number;
+    }>;
+    /** `planned` → `online` ⇄ `offline` → `removed` */
+    status: Open<StationStatus>;
+    /** Why the station is offline */
+    offline_reason: Open<OfflineReason> | null;
+    /** When the station itself last reported */
+    last_reported: string | null;
+    /** When this object last changed */
+    updated_at: string;
+    /** The threshold of your endpoint that the station crossed. */
+    threshold: {
+      /** `num_bikes_available` or `num_docks_available` */
+      count: Open<"bikes" | "docks">;
+      /** Below it the station has too few */
+      fewer_than: number;
+      /** For so long without interruption */
+      for_minutes: number;
+      /** Since when the station had fewer; the same in both events */
+      below_since: string;
+    };
+  };
+}
+
 /** What UnknownEvent is called. At run time any text: the type is a text that no known name equals, because comparing `event` with a known name could otherwise not tell what `data` holds. */
 export type UnknownEventName = `(unknown) ${string}`;
 
@@ -154,7 +276,9 @@ export type KnownEventRecord =
   | ReservationExpiredEvent
   | ReservationFulfilledEvent
   | AlertOpenedEvent
-  | AlertEndedEvent;
+  | AlertEndedEvent
+  | StationBelowThresholdEvent
+  | StationBackToNormalEvent;
 
 /** Something that happened. Compare `event` with a name to know what `data` holds. */
 export type EventRecord = KnownEventRecord | UnknownEvent;

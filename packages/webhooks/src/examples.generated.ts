@@ -306,6 +306,87 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "updated_at": "2026-03-20T18:00:00.000Z"
     }
   },
+  "station.below_threshold": {
+    "event": "station.below_threshold",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "JC105",
+      "name": "City Hall",
+      "short_name": "JC105",
+      "lat": 40.7177325,
+      "lon": -74.043845,
+      "address": null,
+      "region_id": "70",
+      "capacity": 26,
+      "is_virtual_station": false,
+      "is_installed": true,
+      "is_renting": true,
+      "is_returning": true,
+      "num_bikes_available": 0,
+      "num_bikes_reserved": 1,
+      "num_bikes_disabled": 2,
+      "num_docks_available": 12,
+      "num_docks_disabled": 0,
+      "vehicle_types_available": [],
+      "status": "online",
+      "offline_reason": null,
+      "last_reported": "2026-03-14T08:21:40.000Z",
+      "updated_at": "2026-03-14T08:21:43.512Z",
+      "threshold": {
+        "count": "bikes",
+        "fewer_than": 1,
+        "for_minutes": 10,
+        "below_since": "2026-03-14T08:10:26.804Z"
+      }
+    }
+  },
+  "station.back_to_normal": {
+    "event": "station.back_to_normal",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "JC105",
+      "name": "City Hall",
+      "short_name": "JC105",
+      "lat": 40.7177325,
+      "lon": -74.043845,
+      "address": null,
+      "region_id": "70",
+      "capacity": 26,
+      "is_virtual_station": false,
+      "is_installed": true,
+      "is_renting": true,
+      "is_returning": true,
+      "num_bikes_available": 11,
+      "num_bikes_reserved": 1,
+      "num_bikes_disabled": 2,
+      "num_docks_available": 12,
+      "num_docks_disabled": 0,
+      "vehicle_types_available": [
+        {
+          "vehicle_type_id": "classic",
+          "count": 8
+        },
+        {
+          "vehicle_type_id": "electric",
+          "count": 3
+        }
+      ],
+      "status": "online",
+      "offline_reason": null,
+      "last_reported": "2026-03-14T08:21:40.000Z",
+      "updated_at": "2026-03-14T08:21:43.512Z",
+      "threshold": {
+        "count": "bikes",
+        "fewer_than": 1,
+        "for_minutes": 10,
+        "below_since": "2026-03-14T08:10:26.804Z"
+      }
+    }
+  },
   "station.updated": {
     "event": "station.updated",
     "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",

@@ -178,7 +178,7 @@ export interface Alert {
 }
 
 /** What can be delivered today. More are added over time: accept unknown ones. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.updated" | "bike.state_changed";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.below_threshold" | "station.back_to_normal" | "station.updated" | "bike.state_changed";
 
 export interface RideStartedDelivery {
   event: "ride.started";
@@ -324,6 +324,132 @@ export interface AlertEndedDelivery {
   data: Alert;
 }
 
+export interface StationBelowThresholdDelivery {
+  event: "station.below_threshold";
+  /** The same over all attempts, so that a receiver can drop repeats */
+  delivery_id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  /** When this attempt was sent */
+  sent_at: string;
+  /** A station, and the threshold that it crossed. */
+  data: {
+    /** The operator's own station id: stable, never reused */
+    id: string;
+    name: string;
+    short_name: string | null;
+    /** WGS 84 degrees */
+    lat: number;
+    /** WGS 84 degrees */
+    lon: number;
+    address: string | null;
+    /** One of `/v1/regions` */
+    region_id: string | null;
+    /** Docks in all, as published; not the sum of the counts */
+    capacity: number | null;
+    /** A marked area without docks */
+    is_virtual_station: boolean;
+    is_installed: boolean;
+    is_renting: boolean;
+    is_returning: boolean;
+    /** Bikes that can be rented or reserved now */
+    num_bikes_available: number;
+    /** Bikes held by reservations */
+    num_bikes_reserved: number;
+    num_bikes_disabled: number | null;
+    /** As published; never derived from capacity */
+    num_docks_available: number | null;
+    num_docks_disabled: number | null;
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    vehicle_types_available: Array<{
+      vehicle_type_id: string;
+      count: number;
+    }>;
+    /** `planned` → `online` ⇄ `offline` → `removed` */
+    status: Open<StationStatus>;
+    /** Why the station is offline */
+    offline_reason: Open<OfflineReason> | null;
+    /** When the station itself last reported */
+    last_reported: string | null;
+    /** When this object last changed */
+    updated_at: string;
+    /** The threshold of your endpoint that the station crossed. */
+    threshold: {
+      /** `num_bikes_available` or `num_docks_available` */
+      count: Open<"bikes" | "docks">;
+      /** Below it the station has too few */
+      fewer_than: number;
+      /** For so long without interruption */
+      for_minutes: number;
+      /** Since when the station had fewer; the same in both events */
+      below_since: string;
+    };
+  };
+}
+
+export interface StationBackToNormalDelivery {
+  event: "station.back_to_normal";
+  /** The same over all attempts, so that a receiver can drop repeats */
+  delivery_id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  /** When this attempt was sent */
+  sent_at: string;
+  /** A station, and the threshold that it crossed. */
+  data: {
+    /** The operator's own station id: stable, never reused */
+    id: string;
+    name: string;
+    short_name: string | null;
+    /** WGS 84 degrees */
+    lat: number;
+    /** WGS 84 degrees */
+    lon: number;
+    address: string | null;
+    /** One of `/v1/regions` */
+    region_id: string | null;
+    /** Docks in all, as published; not the sum of the counts */
+    capacity: number | null;
+    /** A marked area without docks */
+    is_virtual_station: boolean;
+    is_installed: boolean;
+    is_renting: boolean;
+    is_returning: boolean;
+    /** Bikes that can be rented or reserved now */
+    num_bikes_available: number;
+    /** Bikes held by reservations */
+    num_bikes_reserved: number;
+    num_bikes_disabled: number | null;
+    /** As published; never derived from capacity */
+    num_docks_available: number | null;
+    num_docks_disabled: number | null;
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    vehicle_types_available: Array<{
+      vehicle_type_id: string;
+      count: number;
+    }>;
+    /** `planned` → `online` ⇄ `offline` → `removed` */
+    status: Open<StationStatus>;
+    /** Why the station is offline */
+    offline_reason: Open<OfflineReason> | null;
+    /** When the station itself last reported */
+    last_reported: string | null;
+    /** When this object last changed */
+    updated_at: string;
+    /** The threshold of your endpoint that the station crossed. */
+    threshold: {
+      /** `num_bikes_available` or `num_docks_available` */
+      count: Open<"bikes" | "docks">;
+      /** Below it the station has too few */
+      fewer_than: number;
+      /** For so long without interruption */
+      for_minutes: number;
+      /** Since when the station had fewer; the same in both events */
+      below_since: string;
+    };
+  };
+}
+
 export interface StationUpdatedDelivery {
   event: "station.updated";
   /** The same over all attempts, so that a receiver can drop repeats */
@@ -377,6 +503,8 @@ export type KnownDelivery =
   | ReservationFulfilledDelivery
   | AlertOpenedDelivery
   | AlertEndedDelivery
+  | StationBelowThresholdDelivery
+  | StationBackToNormalDelivery
   | StationUpdatedDelivery
   | BikeStateChangedDelivery;
 

@@ -1,16 +1,68 @@
+import { MAX_MESSAGES_PER_HOUR, type Threshold, threshold } from "@bikeshare/contract";
+import { integer } from "../runtime/startup/values.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint-context.ts";
-import { type Places, previewEndpoint } from "../webhooks/endpoints/endpoint-places.ts";
-import { showEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
+import type { Places } from "../webhooks/endpoints/endpoint-places.ts";
+import { previewEndpoint } from "../webhooks/endpoints/endpoint-preview.ts";
+import { findShownEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { endpointOption, listOf, option, partnerOption, UsageError } from "./options.ts";
 import { table } from "./output.ts";
 
-/* What an endpoint is told of: the options for events and places, and `webhooks preview`. */
+/* What an endpoint is told of: the options for events, places, thresholds and the limit, and `webhooks preview`. */
 
 export const EVENTS = `events to send, or patterns such as ride.*: ${offeredEvents.join(", ")}`;
 export const stationsOption = () => option("--stations <a,b>", "only events at these stations", listOf(String));
 export const regionsOption = () => option("--regions <a,b>", "only events in these regions", listOf(String));
 export const BBOX = ["--bbox <box>", "only events within min_lon,min_lat,max_lon,max_lat"] as const;
+
+export const thresholdsOption = () =>
+  option(
+    "--thresholds <a;b>",
+    'when to send station.below_threshold, such as "bikes<1 for 10m at HARBOUR; docks<2 for 1h in CENTRE"',
+    (text) => text.split(";").map(thresholdFrom),
+  );
+export const NO_THRESHOLDS = ["--no-thresholds", "watch no stations"] as const;
+export const maxPerHourOption = () =>
+  option("--max-per-hour <n>", "send so many new events an hour, and skip the rest", integer(1, MAX_MESSAGES_PER_HOUR));
+export const NO_MAX_PER_HOUR = ["--no-max-per-hour", "send all events of an hour"] as const;
+
+const THRESHOLD = /^(bikes|docks)\s*<\s*(\d{1,6})\s+for\s+(\d{1,6})\s*(m|h)(?:\s+at\s+(\S+))?(?:\s+in\s+(\S+))?$/;
+
+/** Reads `bikes<1 for 10m at A,B in C`: stations after `at`, regions after `in`. @throws Error */
+function thresholdFrom(text: string): Threshold {
+  const [, count, fewerThan, time, unit, stations, regions] = THRESHOLD.exec(text.trim()) ?? [];
+  const read = threshold.safeParse({
+    count,
+    fewer_than: Number(fewerThan),
+    for_minutes: Number(time) * (unit === "h" ? 60 : 1),
+    station_ids: stations?.split(",") ?? [],
+    region_ids: regions?.split(",") ?? [],
+  });
+  if (!read.success) throw new Error('must be like "bikes<1 for 10m at A,B" or "docks<3 for 1h in CENTRE"');
+  return read.data;
+}
+
+/** Returns thresholds as `--threshold` takes them. */
+export function thresholdTexts(thresholds: readonly Threshold[]): string[] {
+  return thresholds.map(({ count, fewer_than: fewerThan, for_minutes: minutes, station_ids, region_ids }) => {
+    const at = station_ids.length === 0 ? "" : ` at ${station_ids.join(",")}`;
+    return `${count}<${fewerThan} for ${minutes}m${at}${region_ids.length === 0 ? "" : ` in ${region_ids.join(",")}`}`;
+  });
+}
+
+/** Options of which `--no-…` removes what is set. */
+interface GivenConditions {
+  readonly thresholds?: readonly Threshold[] | false | undefined;
+  readonly maxPerHour?: number | false | undefined;
+}
+
+/** Returns the thresholds and the limit that options give; undefined: they stay. */
+export function conditionsFrom({ thresholds, maxPerHour }: GivenConditions) {
+  return {
+    thresholds: thresholds === false ? [] : thresholds,
+    max_per_hour: maxPerHour === false ? null : maxPerHour,
+  };
+}
 
 interface GivenPlaces {
   readonly stations?: readonly string[] | undefined;
@@ -39,18 +91,35 @@ export function registerPreview(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(regionsOption())
     .option(...BBOX)
     .option("--everywhere", "events of any place")
-    .action(({ partner: partnerId, endpoint: endpointRef, events, ...given }) => {
-      const places = placesFrom(given);
+    .addOption(thresholdsOption())
+    .option(...NO_THRESHOLDS)
+    .addOption(maxPerHourOption())
+    .option(...NO_MAX_PER_HOUR)
+    .action(({ partner: partnerId, endpoint: endpointRef, events, maxPerHour, ...others }) => {
+      const places = placesFrom(others);
+      const { thresholds, max_per_hour } = conditionsFrom({ ...others, maxPerHour });
       return runOnSystem(cli(), async (context) => {
         const scope = { systemId: context.systemId, partnerId, endpointRef };
-        const now = events === undefined || places === undefined ? await showEndpoint(context, scope) : undefined;
-        const settings = { events: events ?? now?.events ?? [], places: places ?? now?.places ?? null };
+        const isWhole = [events, places, thresholds, max_per_hour].every((value) => value !== undefined);
+        const now = isWhole ? undefined : await findShownEndpoint(context, scope);
+        const settings = {
+          events: events ?? now?.events ?? [],
+          places: places === undefined ? (now?.places ?? null) : places,
+          thresholds: thresholds ?? now?.thresholds ?? [],
+          max_per_hour: max_per_hour === undefined ? (now?.max_per_hour ?? null) : max_per_hour,
+        };
         const preview = await previewEndpoint(context, scope, settings);
         const empty = "In the last 24 hours nothing would have been sent.";
         return {
           object: preview,
           table: table(preview.by_event, { event: "event", deliveries: "deliveries" }, empty),
-          notes: [NOT_COUNTED, ...(preview.is_complete ? [] : ["There were more events: the latest were counted."])],
+          notes: [
+            ...(preview.skipped === 0
+              ? []
+              : [`${preview.skipped} of them would have been skipped: too many in an hour.`]),
+            NOT_COUNTED,
+            ...(preview.is_complete ? [] : ["There were more events: the latest were counted."]),
+          ],
         };
       });
     });

@@ -48,12 +48,18 @@ import { addressOfStart, rulesForTrying } from "./start.ts";
 import { registerDeliveries } from "./webhook-deliveries.ts";
 import {
   BBOX,
+  conditionsFrom,
   EVENTS,
+  maxPerHourOption,
+  NO_MAX_PER_HOUR,
+  NO_THRESHOLDS,
   placesFrom,
   placesText,
   regionsOption,
   registerPreview,
   stationsOption,
+  thresholdsOption,
+  thresholdTexts,
 } from "./webhook-places.ts";
 
 /** `webhooks`: partners' endpoints; their deliveries are in webhook-deliveries.ts. */
@@ -113,12 +119,15 @@ function registerAdd(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(stationsOption())
     .addOption(regionsOption())
     .option(...BBOX)
+    .addOption(thresholdsOption())
+    .addOption(maxPerHourOption())
     .option(...EMAIL)
     .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
-    .action(({ partner: partnerId, stations, regions, bbox, ...given }) =>
+    .action(({ partner: partnerId, stations, regions, bbox, thresholds, maxPerHour, ...given }) =>
       runWithSecrets(cli(), { mayBeNew: false }, async (context) => {
         const rules = await addressRules(context.config);
-        const settings = { ...given, places: placesFrom({ stations, regions, bbox }) };
+        const conditions = conditionsFrom({ thresholds, maxPerHour });
+        const settings = { ...given, ...conditions, places: placesFrom({ stations, regions, bbox }) };
         const made = await addEndpoint({ ...context, rules }, { systemId: context.systemId, partnerId, ...settings });
         return setResult(context, made, ` --endpoint ${made.endpoint.id}`);
       }),
@@ -138,12 +147,18 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(regionsOption())
     .option(...BBOX)
     .option("--everywhere", "send events of any place again")
+    .addOption(thresholdsOption())
+    .option(...NO_THRESHOLDS)
+    .addOption(maxPerHourOption())
+    .option(...NO_MAX_PER_HOUR)
     .option(...EMAIL)
     .option("--no-email", "notify nobody")
     .addOption(option("--signature <scheme>", SCHEMES, signatureFrom))
-    .action(({ partner: partnerId, endpoint: endpointRef, stations, regions, bbox, everywhere, ...given }) => {
+    .action(({ partner: partnerId, endpoint: endpointRef, thresholds, maxPerHour, ...others }) => {
+      const { stations, regions, bbox, everywhere, ...given } = others;
       const email = given.email === false ? null : given.email;
-      const settings = { ...given, email, places: placesFrom({ stations, regions, bbox, everywhere }) };
+      const conditions = conditionsFrom({ thresholds, maxPerHour });
+      const settings = { ...given, ...conditions, email, places: placesFrom({ stations, regions, bbox, everywhere }) };
       if (Object.values(settings).every((value) => value === undefined)) {
         throw new UsageError("Give at least one setting, such as --name, --url, --events, --stations or --email.");
       }
@@ -157,13 +172,14 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
 }
 
 async function setResult(context: SystemContext, made: SetEndpoint, which: string): Promise<Result> {
-  const { id, partner_id: partnerId, name, url, events, email, signature, status } = made.endpoint;
+  const { id, partner_id: partnerId, name, url, events, max_per_hour, email, signature, status } = made.endpoint;
   const places = placesOf(made.endpoint);
-  const { outcome, secret, old_secrets_end_at } = made;
+  const { outcome, thresholds, secret, old_secrets_end_at } = made;
   const unreadable = await unreadableEvents(context, { systemId: context.systemId, partnerId }, events);
   return {
     object: {
-      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places, email, signature },
+      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places },
+      ...{ thresholds, max_per_hour, email, signature },
       ...{ secret, old_secrets_end_at, status, outcome },
     },
     notes: setNotes(context, made, unreadable, which),
@@ -382,6 +398,8 @@ function showView(context: SystemContext, view: EndpointView, endpointRef: strin
       url: view.url,
       events: view.events,
       places: placesText(view.places),
+      thresholds: thresholdTexts(view.thresholds),
+      "most in an hour": perHourText(view),
       email: view.email,
       signature: view.signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature",
       status: view.status_text,
@@ -410,6 +428,11 @@ const replayColumns: Columns<EndpointView["replays"][number]> = {
   queued: "queued",
   finished: "finished_at",
 };
+
+function perHourText({ max_per_hour: most, this_hour: hour }: EndpointView): string | null {
+  if (most === null) return null;
+  return hour === null ? `${most}` : `${most}; in this hour ${hour.sent} sent, ${hour.skipped} skipped`;
+}
 
 function workersText(workers: number): string {
   if (workers === 0) return "no process; start one with `serve`";

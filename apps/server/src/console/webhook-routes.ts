@@ -4,7 +4,7 @@ import { z } from "zod";
 import { dateOf } from "../iso-instant.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { EndpointScope } from "../webhooks/endpoints/endpoint-context.ts";
-import { type Places, previewEndpoint } from "../webhooks/endpoints/endpoint-places.ts";
+import { type PreviewedSettings, previewEndpoint } from "../webhooks/endpoints/endpoint-preview.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import {
   addEndpoint,
@@ -167,13 +167,12 @@ const HOUR_MS = 3_600_000;
 function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
   return {
     ...statusChanges(context, callerOf),
-    preview: async (call: WithBody<Call, { readonly events: readonly string[]; readonly places: Places | null }>) => {
+    preview: async (call: WithBody<Call, PreviewedSettings>) => {
       const { scope, by } = callerOf(call);
-      const { events, places } = call.body;
       // What a partner may not read is not counted for it either.
       const chosenFor = scope.endpointRef === undefined ? { ...scope, isNew: true as const } : scope;
-      if (by === "partner") await requireReadableEvents(context, chosenFor, events);
-      return { status: 200 as const, body: await previewEndpoint(context, scope, { events, places }) };
+      if (by === "partner") await requireReadableEvents(context, chosenFor, call.body.events);
+      return { status: 200 as const, body: await previewEndpoint(context, scope, call.body) };
     },
     probe: async (call: WithBody<Call, { readonly url: string; readonly event?: DeliveryName | undefined }>) => {
       const { personId, actor, scope } = callerOf(call);

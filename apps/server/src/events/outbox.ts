@@ -11,6 +11,8 @@ export interface NewEvent {
   readonly occurredAt: Date;
   /** The owner of the event; null: every partner that may read the resource. */
   readonly partnerId: string | null;
+  /** The endpoint that asked for it; left out: every endpoint that subscribes to it is told. */
+  readonly endpointId?: string;
   /** The resource's JSON at that time. */
   readonly data: string;
 }
@@ -39,6 +41,7 @@ export function recordEvents(
     partner_id: "partnerId" in event ? event.partnerId : null,
     data: event.data,
     is_listed: "partnerId" in event,
+    endpoint_id: ("endpointId" in event ? event.endpointId : undefined) ?? null,
     ...placeOf(event.name, event.data),
   }));
   insertEvents(tx, systemId, now, rows);

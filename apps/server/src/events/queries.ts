@@ -432,6 +432,7 @@ const columns = columnsOfTable("event_outbox")
   .without("system_id")
   .and({
     is_listed: arrayOf<boolean>("boolean"),
+    endpoint_id: arrayOf<string>("text"),
     station_ids: arrayOf<string>("text"),
     region_ids: arrayOf<string>("text"),
     lon: arrayOf<number>("float8"),

@@ -26,6 +26,7 @@ import { startTableCare } from "../storage/table-care/service.ts";
 import { readVersion } from "../version.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { startStationNotices } from "../webhooks/notices.ts";
+import { startThresholds } from "../webhooks/thresholds.ts";
 import { startWebhookWorker, type WebhookSettings } from "../webhooks/worker.ts";
 
 /** Background work of a process. Any number of processes may do it. */
@@ -71,6 +72,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       ...options,
       systems: () => idsAtWork(db, clock),
       ...reporting("notifying of changed stations"),
+    }),
+    startThresholds({
+      ...options,
+      systems: () => idsAtWork(db, clock),
+      ...reporting("comparing stations with thresholds"),
     }),
     startPartitionKeeper({
       db,

@@ -1,5 +1,4 @@
-import type { BatchResults, DeliveryName, RideEnd, RideStart } from "@bikeshare/contract";
-import type { SandboxEvent } from "@bikeshare/contract/sandbox";
+import type { BatchResults, RideEnd, RideStart, Threshold } from "@bikeshare/contract";
 import { serviceError, ServiceError } from "@bikeshare/rules";
 import { endAlerts, upsertAlerts } from "../city/alerts/service.ts";
 import { reportBikes } from "../city/fleet/bike-commands.ts";
@@ -17,6 +16,8 @@ import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } f
 const RIDE_MS = 8 * 60_000;
 /** Bikes from which one is chosen. Too low: two tests at once take the same one. */
 const CANDIDATES = 20;
+/** Bikes that are taken from a station at most. */
+const MAX_TAKEN = 100;
 /** Maximum bikes that are tried when others take the chosen ones first. */
 const MAX_TRIES = 5;
 
@@ -172,6 +173,34 @@ export class CityActs {
     return { id, bikeId: bike.id, stationId: bike.station_id };
   }
 
+  /** Has a station run low. @returns the rides that took its bikes */
+  async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<string[]> {
+    if (count === "docks") {
+      await this.#reportDocksOf(id, limit - 1);
+      return [];
+    }
+    const rides: string[] = [];
+    const { db } = this.#context;
+    const free = await listFreeBikes(db, this.systemId, id, MAX_TAKEN + limit);
+    for (const bike of free.slice(limit - 1)) rides.push((await this.startRideOn(bike)).id);
+    return rides;
+  }
+
+  /** Has a station that ran low recover. @param rides those that took its bikes */
+  async recover(
+    id: string,
+    { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
+    rides: readonly string[],
+  ): Promise<void> {
+    if (count === "docks") await this.#reportDocksOf(id, limit);
+    for (const ride of rides) await this.endRide(ride, undefined, { end_station_id: id });
+  }
+
+  async #reportDocksOf(id: string, docks: number): Promise<void> {
+    const item = { id, num_docks_available: docks };
+    await this.#do(`station ${id} has ${docks} free docks`, upsertStations(this.#context, this.systemId, [{ item }]));
+  }
+
   async cancelReservation(id: string): Promise<void> {
     await cancelReservation(this.#context, { systemId: this.systemId, partnerId: this.#partnerId }, id);
     this.steps.push(`reservation ${id} is cancelled`);
@@ -239,95 +268,4 @@ export class CityActs {
 
 function isoTime(at: number): string {
   return new Date(at).toISOString();
-}
-
-/** The resource that an event is about, and its station. */
-interface Caused {
-  readonly resource_id: string;
-  readonly station_id: string | null;
-}
-
-/** How each event is caused. */
-const causes: Readonly<Record<DeliveryName, (acts: CityActs, stationId: string | undefined) => Promise<Caused>>> = {
-  "ride.started": async (acts, stationId) => ofRide(await acts.startRide(stationId)),
-  "ride.completed": async (acts, stationId) => ofRide(await acts.ride(stationId)),
-  "ride.cancelled": async (acts, stationId) => {
-    const ride = await acts.startRide(stationId);
-    await acts.cancelRide(ride.id);
-    return ofRide(ride);
-  },
-  "ride.corrected": async (acts, stationId) => {
-    const ride = await acts.ride(stationId);
-    await acts.correctRide(ride.id, ride.endStationId);
-    return ofRide(ride);
-  },
-  "station.offline": async (acts, stationId) => {
-    const id = stationId ?? (await acts.otherStation());
-    await acts.takeOffline(id);
-    return ofStation(id);
-  },
-  "station.online": async (acts, stationId) => {
-    const id = await acts.offlineStation(stationId);
-    await acts.bringOnline(id);
-    return ofStation(id);
-  },
-  "reservation.created": async (acts, stationId) => ofReservation(await acts.reserve(stationId)),
-  "reservation.cancelled": async (acts, stationId) => {
-    const reservation = await acts.reserve(stationId);
-    await acts.cancelReservation(reservation.id);
-    return ofReservation(reservation);
-  },
-  "reservation.expired": async (acts, stationId) => {
-    // A minute's hold, made 61 s ago, has ended.
-    const reservation = await acts.reserve(stationId, { ago: 61_000, minutes: 1 });
-    await acts.expireReservation(reservation.id);
-    return ofReservation(reservation);
-  },
-  "reservation.fulfilled": async (acts, stationId) => {
-    const reservation = await acts.reserve(stationId);
-    await acts.takeReservedBike(reservation.id, reservation.stationId);
-    return ofReservation(reservation);
-  },
-  "alert.opened": async (acts, stationId) => ofAlert(await acts.openAlert(stationId), stationId),
-  "alert.ended": async (acts, stationId) => {
-    const id = await acts.openAlert(stationId);
-    await acts.endAlert(id);
-    return ofAlert(id, stationId);
-  },
-  "station.updated": async (acts, stationId) => {
-    const id = stationId ?? (await acts.otherStation());
-    await acts.reportDocks(id);
-    return ofStation(id);
-  },
-  "bike.state_changed": async (acts, stationId) => {
-    const bike = await acts.freeBike(stationId);
-    await acts.reportBike(bike.id, "non_operational");
-    return { resource_id: bike.id, station_id: bike.station_id };
-  },
-};
-
-function ofRide({ id, stationId }: StartedRide): Caused {
-  return { resource_id: id, station_id: stationId };
-}
-
-function ofStation(id: string): Caused {
-  return { resource_id: id, station_id: id };
-}
-
-function ofReservation({ id, stationId }: { readonly id: string; readonly stationId: string }): Caused {
-  return { resource_id: id, station_id: stationId };
-}
-
-function ofAlert(id: string, stationId: string | undefined): Caused {
-  return { resource_id: id, station_id: stationId ?? null };
-}
-
-/** Causes an event by doing what causes it. @throws ServiceError where the city lacks what that needs */
-export async function causeEvent(
-  acts: CityActs,
-  name: DeliveryName,
-  stationId: string | undefined,
-): Promise<SandboxEvent> {
-  const caused = await causes[name](acts, stationId);
-  return { event: name, ...caused, steps: acts.steps };
 }

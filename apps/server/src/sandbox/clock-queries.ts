@@ -16,6 +16,11 @@ const passTime = {
   webhook_secrets: `update webhook_secrets set expires_at = ${nearer("expires_at")} where system_id = $1 and expires_at > $2`,
   webhook_station_notices: `update webhook_station_notices set notified_at = notified_at - $3::int * interval '1 s'
     where system_id = $1 and notified_at <= $2::timestamptz + interval '1 day'`,
+  webhook_threshold_states: `update webhook_threshold_states
+    set below_since = below_since - (due_at - ${nearer("due_at")}), due_at = ${nearer("due_at")}
+    where system_id = $1 and due_at > $2`,
+  webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $3::int * interval '1 s'
+    where system_id = $1 and hour_ends_at > $2`,
   rider_alerts: `update rider_alerts set ends_at = ${nearer("ends_at")} where system_id = $1 and ended_at is null and ends_at > $2`,
   idempotency_keys: `update idempotency_keys set created_at = created_at - $3::int * interval '1 s'
     where system_id = $1 and created_at <= $2::timestamptz + interval '1 day'`,

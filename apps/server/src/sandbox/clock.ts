@@ -3,6 +3,7 @@ import { expireReservations, overdueReservations } from "../city/fleet/reservati
 import type { CommandContext } from "../command-context.ts";
 import { notifyKeysChanged } from "../partners/keys/service.ts";
 import { oldestDueAt } from "../webhooks/backlog.ts";
+import { compareAllStations, hasUncompared } from "../webhooks/thresholds.ts";
 import { CityActs } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
@@ -20,7 +21,10 @@ export function advanceClock(context: CommandContext, systemId: string, seconds:
   return inTurn(context.db, systemId, () => letTimePass(context, systemId, seconds));
 }
 
-async function letTimePass(context: CommandContext, systemId: string, seconds: number): Promise<void> {
+/** Lets time pass for a caller whose turn it is. */
+export async function letTimePass(context: CommandContext, systemId: string, seconds: number): Promise<void> {
+  // Stations that are below a threshold by now wait for a time, too.
+  await compareAllStations(context, systemId);
   const now = context.clock();
   await context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
@@ -31,6 +35,7 @@ async function letTimePass(context: CommandContext, systemId: string, seconds: n
   const acts = new CityActs(context, { systemId, partnerId: "" });
   for (const ride of await listRidesUnderWay(context.db, systemId))
     if (endOfRide(ride) <= now + seconds * 1000) await acts.endRide(ride.id);
+  await compareAllStations(context, systemId);
   for (;;) {
     const overdue = await overdueReservations(context, systemId, BATCH, []);
     const expired = await expireReservations(context, systemId, overdue);
@@ -41,14 +46,15 @@ async function letTimePass(context: CommandContext, systemId: string, seconds: n
 /** Returns how far a sandbox's time is, and whether everything that fell due is done. */
 export async function clockOf(context: CommandContext, systemId: string): Promise<SandboxClock> {
   const now = context.clock();
-  const [sandbox, overdue, dueAt] = await Promise.all([
+  const [sandbox, overdue, dueAt, isComparing] = await Promise.all([
     findSandbox(context.db, systemId),
     overdueReservations(context, systemId, 1, []),
     oldestDueAt(context.db, systemId, new Date(now)),
+    hasUncompared(context, systemId),
   ]);
   return {
     now: new Date(now).toISOString(),
     advanced_seconds: sandbox?.advanced_seconds ?? 0,
-    ready: overdue.length === 0 && dueAt === null,
+    ready: overdue.length === 0 && dueAt === null && !isComparing,
   };
 }

@@ -2,6 +2,8 @@ import { columnsOfTable, type RowOf } from "../storage/db/columns.ts";
 import type { Queryable, QueryRunner, Transaction } from "../storage/db/database.ts";
 import { oneRow } from "../storage/db/rows.ts";
 import { statement } from "../storage/db/statement.ts";
+import type { Tables } from "../storage/db/tables.generated.ts";
+import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
 const kept = columnsOfTable("sandboxes");
 
@@ -183,4 +185,35 @@ export async function updateFaults(tx: Transaction, systemId: string, faults: re
 /** Sets what a sandbox's deliveries suffer. @param faults null: nothing */
 export async function updateWebhookFaults(tx: Transaction, systemId: string, faults: object | null): Promise<void> {
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
+}
+
+const watchedOf = statement(
+  "sandboxes.watched",
+  `select station.id as station_id, threshold.counted, threshold.fewer_than, threshold.for_minutes
+   from webhook_thresholds threshold
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
+     and endpoint.events && array[$2, 'station.*']
+   join stations station on station.system_id = $1 and station.status = 'online' and ${MATCHES_STATION}
+     and station.id = coalesce($3, station.id)
+   left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
+     and state.station_id = station.id and state.due_at is null
+   where threshold.system_id = $1 and threshold.since is not null and state.station_id is null
+   order by case threshold.counted when 'docks' then station.num_docks_available else station.num_bikes_available end,
+     station.id
+   limit 1`,
+);
+
+/** A threshold of an endpoint, and a station of those that it watches. */
+interface WatchedRow extends Pick<Tables["webhook_thresholds"], "counted" | "fewer_than" | "for_minutes"> {
+  readonly station_id: string;
+}
+
+/** Returns a threshold whose endpoint subscribes to an event, with an online station of which it was not told. */
+export function listWatchedOf(
+  db: Queryable,
+  systemId: string,
+  event: string,
+  stationId: string | null,
+): Promise<WatchedRow[]> {
+  return db.query<WatchedRow>(watchedOf, [systemId, event, stationId]);
 }

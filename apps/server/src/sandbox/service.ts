@@ -12,7 +12,8 @@ import { insertActOf } from "../partners/audit/queries.ts";
 import { isAgencyPartner, notifyKeysChanged } from "../partners/keys/service.ts";
 import { createPartnerOfSandbox, mustLock } from "../partners/service.ts";
 import type { Transaction } from "../storage/db/database.ts";
-import { CityActs, causeEvent } from "./acts.ts";
+import { CityActs } from "./acts.ts";
+import { causeEvent } from "./causes.ts";
 import { replaceCity, sandboxCity } from "./city.ts";
 import {
   findSandbox,
@@ -150,7 +151,7 @@ export function triggerEvent(
 ): Promise<SandboxEvent> {
   return inTurn(context.db, sandbox.systemId, async () => {
     await requireRoom(context, sandbox.systemId);
-    return causeEvent(new CityActs(context, sandbox), name, stationId);
+    return causeEvent(context, new CityActs(context, sandbox), name, stationId);
   });
 }
 

@@ -72,7 +72,7 @@ const deliveryStep = z
         failing: count.describe("To be tried again after a failed attempt"),
         failed: count.describe("Given up"),
         held: count,
-        dropped: count.describe("Given up on request"),
+        dropped: count.describe("Given up on request, or skipped by `max_per_hour`"),
       })
       .strict()
       .nullable()

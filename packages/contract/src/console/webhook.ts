@@ -2,6 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { deliveryNames } from "../event-names.ts";
 import { MAX_COUNTED_DELIVERIES } from "../limits.ts";
+import { MAX_MESSAGES_PER_HOUR, thresholds } from "../thresholds.ts";
 import { identifier, timestamp } from "../values.ts";
 import { changes, deliveryAttempt, ofWebhook, partner } from "./deliveries.ts";
 import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
@@ -36,6 +37,22 @@ const places = z
   .describe("Where events are to happen, any of these; null: anywhere");
 export type WebhookPlaces = z.infer<typeof places>;
 
+/** Deliveries of new events that a webhook is sent in an hour at most. */
+const maxPerHour = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_MESSAGES_PER_HOUR)
+  .nullable()
+  .describe("New events sent in an hour (UTC) at most, the first ones; null: all");
+
+/** What is sent, beside the names of events. */
+const conditions = {
+  places,
+  thresholds: thresholds.describe("When `station.below_threshold` and `station.back_to_normal` are sent"),
+  max_per_hour: maxPerHour,
+};
+
 const replay = z
   .object({
     id: identifier,
@@ -56,7 +73,12 @@ const webhook = z
     url: z.string().nullable().describe("Null: it was removed"),
     events: z.array(z.string()),
     unreadable_events: z.array(z.string()).describe("Those whose resource no key of the partner may read"),
-    places,
+    ...conditions,
+    this_hour: z
+      .object({ sent: z.number().int(), skipped: z.number().int(), until: timestamp })
+      .strict()
+      .nullable()
+      .describe("How `max_per_hour` counts; null: there is none, or nothing happened in this hour"),
     email: z.string().nullable().describe("Who is mailed when deliveries fail; null: nobody"),
     signature: signatureScheme.describe("`both`: the headers of Standard Webhooks beside Service-Signature"),
     status: endpointStatus,
@@ -100,12 +122,15 @@ const settings = z
     events: z.array(z.string().max(100)).max(100).optional(),
     email: z.string().max(254).nullable().optional(),
     places: places.optional(),
+    thresholds: conditions.thresholds.optional(),
+    max_per_hour: maxPerHour.optional(),
     signature: signatureScheme
       .optional()
       .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
     seen: webhook
-      .pick({ name: true, url: true, events: true, email: true, signature: true, places: true })
-      .partial({ name: true, places: true })
+      .pick({ name: true, url: true, events: true, email: true, signature: true })
+      .extend(conditions)
+      .partial({ name: true, places: true, thresholds: true, max_per_hour: true })
       .optional()
       .describe("The settings that are changed: 409 if somebody else has changed them since"),
   })
@@ -128,9 +153,12 @@ const preview = z
   .object({
     since: timestamp,
     until: timestamp,
-    deliveries: z.number().int(),
+    deliveries: z.number().int().describe("Without those skipped"),
+    skipped: z.number().int().describe("Above `max_per_hour`"),
     by_event: z.array(z.object({ event: z.string(), deliveries: z.number().int() }).strict()),
-    is_complete: z.boolean().describe("False: only the latest events were looked at, because there are too many"),
+    is_complete: z
+      .boolean()
+      .describe("False: only the latest events and changes were looked at, because there are too many"),
   })
   .strict();
 export type WebhookPreview = z.infer<typeof preview>;
@@ -315,7 +343,14 @@ export const webhookEndpoints = {
     summary: "How many deliveries such settings would have made in the last 24 hours",
     metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST }),
     ...shown,
-    body: z.object({ events: z.array(z.string().max(100)).max(100), places }).strict(),
+    body: z
+      .object({
+        events: z.array(z.string().max(100)).max(100),
+        places,
+        thresholds: conditions.thresholds.optional(),
+        max_per_hour: maxPerHour.optional(),
+      })
+      .strict(),
     responses: { 200: preview, ...changeErrors },
   },
   showSecret: {

@@ -276,6 +276,13 @@ export const fulfilledReservation: Reservation = {
   updated_at: "2026-03-14T08:29:51.640Z",
 };
 
+const crossedThreshold = {
+  count: "bikes",
+  fewer_than: 1,
+  for_minutes: 10,
+  below_since: "2026-03-14T08:10:26.804Z",
+} as const;
+
 type Data = { readonly [Name in DeliveryName]: Delivery<Name>["data"] };
 
 const data: Data = {
@@ -297,6 +304,13 @@ const data: Data = {
   "reservation.fulfilled": fulfilledReservation,
   "alert.opened": exampleAlert,
   "alert.ended": endedAlert,
+  "station.below_threshold": {
+    ...exampleStation,
+    num_bikes_available: 0,
+    vehicle_types_available: [],
+    threshold: crossedThreshold,
+  },
+  "station.back_to_normal": { ...exampleStation, threshold: crossedThreshold },
   "station.updated": exampleStation,
   "bike.state_changed": exampleBike,
 };

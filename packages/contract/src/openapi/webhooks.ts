@@ -84,6 +84,10 @@ const occasions: { readonly [Name in DeliveryName]: string } = {
   "alert.opened": "Riders should know of something, now or from a later time on; its `times` say when it applies.",
   "alert.ended":
     "An alert is over: its times are, its station is back, the operator ended it, or a feed has it no more.",
+  "station.below_threshold":
+    "A station has had fewer bikes or docks than a threshold of your endpoint asks for, for as long as it says.",
+  "station.back_to_normal":
+    "A station that you were told of by `station.below_threshold` has enough again, and is online.",
   "station.updated": `A station has changed: its counters, its flags, anything. One in ${STATION_NOTICE_SECONDS} seconds at most for each station; the last change is always told. ${unlisted}`,
   "bike.state_changed": `A bike has another \`vehicle_state\` than before, or is new. ${unlisted}`,
 };

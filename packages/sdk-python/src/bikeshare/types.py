@@ -44,6 +44,8 @@ EventName = Literal[
     "reservation.fulfilled",
     "alert.opened",
     "alert.ended",
+    "station.below_threshold",
+    "station.back_to_normal",
 ]
 """The names of events known today. More are added over time: accept unknown ones."""
 Scope = Literal[
@@ -608,6 +610,80 @@ class AlertEndedEvent(TypedDict):
     data: Alert
 
 
+class CrossedThreshold(TypedDict):
+    """The threshold of your endpoint that the station crossed."""
+
+    count: Literal["bikes", "docks"] | str
+    """`num_bikes_available` or `num_docks_available`"""
+    fewer_than: int
+    """Below it the station has too few."""
+    for_minutes: int
+    """For so long without interruption."""
+    below_since: str
+    """Since when the station had fewer; the same in both events."""
+
+
+class ThresholdStation(TypedDict):
+    """A station, and the threshold that it crossed."""
+
+    id: str
+    """The operator's own station id: stable, never reused."""
+    name: str
+    short_name: str | None
+    lat: float
+    """WGS 84 degrees."""
+    lon: float
+    """WGS 84 degrees."""
+    address: str | None
+    region_id: str | None
+    """One of `/v1/regions`"""
+    capacity: int | None
+    """Docks in all, as published; not the sum of the counts."""
+    is_virtual_station: bool
+    """A marked area without docks."""
+    is_installed: bool
+    is_renting: bool
+    is_returning: bool
+    num_bikes_available: int
+    """Bikes that can be rented or reserved now."""
+    num_bikes_reserved: int
+    """Bikes held by reservations."""
+    num_bikes_disabled: int | None
+    num_docks_available: int | None
+    """As published; never derived from capacity."""
+    num_docks_disabled: int | None
+    vehicle_types_available: list[StationAtVehicleTypesAvailable]
+    """Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not
+    known.
+    """
+    status: StationStatus | str
+    """`planned` → `online` ⇄ `offline` → `removed`"""
+    offline_reason: OfflineReason | str | None
+    last_reported: str | None
+    """When the station itself last reported."""
+    updated_at: str
+    """When this object last changed."""
+    threshold: CrossedThreshold
+
+
+class StationBelowThresholdEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["station.below_threshold"]
+    occurred_at: str
+    """When the thing happened."""
+    data: ThresholdStation
+
+
+class StationBackToNormalEvent(TypedDict):
+    id: str
+    """The same for good, so that you can drop what you have seen."""
+    event: Literal["station.back_to_normal"]
+    occurred_at: str
+    """When the thing happened."""
+    data: ThresholdStation
+
+
 class DeliveryRecord(TypedDict):
     """An event for one of your webhooks, and what became of it."""
 
@@ -1038,6 +1114,28 @@ class AlertEndedDelivery(TypedDict):
     data: Alert
 
 
+class StationBelowThresholdDelivery(TypedDict):
+    event: Literal["station.below_threshold"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: ThresholdStation
+
+
+class StationBackToNormalDelivery(TypedDict):
+    event: Literal["station.back_to_normal"]
+    delivery_id: str
+    """The same over all attempts, so that a receiver can drop repeats."""
+    occurred_at: str
+    """When the thing happened."""
+    sent_at: str
+    """When this attempt was sent."""
+    data: ThresholdStation
+
+
 class StationUpdatedDelivery(TypedDict):
     event: Literal["station.updated"]
     delivery_id: str
@@ -1072,6 +1170,8 @@ EventRecord = Union[
     ReservationFulfilledEvent,
     AlertOpenedEvent,
     AlertEndedEvent,
+    StationBelowThresholdEvent,
+    StationBackToNormalEvent,
 ]
 """Something that happened. `data` is the resource as a GET showed it at that moment."""
 Delivery = Union[
@@ -1087,6 +1187,8 @@ Delivery = Union[
     ReservationFulfilledDelivery,
     AlertOpenedDelivery,
     AlertEndedDelivery,
+    StationBelowThresholdDelivery,
+    StationBackToNormalDelivery,
     StationUpdatedDelivery,
     BikeStateChangedDelivery,
 ]

@@ -16,6 +16,7 @@ export function stateOf({ status, is_failing: isFailing, attempts, failure }: De
       return { tone: "success", word: "arrived" };
     case "failed":
       if (failure === "dropped") return { tone: "neutral", word: "dropped" };
+      if (failure === "skipped") return { tone: "neutral", word: "skipped" };
       return { tone: "danger", word: "given up" };
     case "held":
       return { tone: "warning", word: "held" };

@@ -28,6 +28,8 @@ const DERIVED = [
   "sum_marks",
   "sum_progress",
   "webhook_station_notices",
+  "webhook_threshold_states",
+  "webhook_threshold_stations",
   "idempotency_keys",
 ] as const;
 

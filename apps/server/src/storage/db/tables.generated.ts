@@ -837,6 +837,7 @@ export interface Tables {
     readonly station_ids: readonly string[] | null;
     readonly region_ids: readonly string[] | null;
     readonly bbox: readonly number[] | null;
+    readonly max_per_hour: number | null;
   };
   readonly webhook_lanes: {
     readonly system_id: string;
@@ -851,6 +852,9 @@ export interface Tables {
     readonly gone_answers: number;
     readonly gone_since: Date | null;
     readonly warned: number;
+    readonly hour_ends_at: Date | null;
+    readonly hour_sent: number;
+    readonly hour_skipped: number;
   };
   readonly webhook_log_sizes: {
     readonly system_id: string;
@@ -882,6 +886,7 @@ export interface Tables {
     readonly claim: number | null;
     readonly claimed_at: Date | null;
     readonly crashes: number;
+    readonly is_uncounted: boolean;
   };
   readonly webhook_replay_items: {
     readonly system_id: string;
@@ -917,6 +922,31 @@ export interface Tables {
     readonly station_id: string;
     readonly notified_at: Date;
     readonly json_hash: number;
+  };
+  readonly webhook_threshold_states: {
+    readonly system_id: string;
+    readonly threshold_id: string;
+    readonly station_id: string;
+    readonly below_since: Date;
+    readonly due_at: Date | null;
+  };
+  readonly webhook_threshold_stations: {
+    readonly system_id: string;
+    readonly station_id: string;
+    readonly seen_at: Date;
+    readonly seen: string;
+  };
+  readonly webhook_thresholds: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly endpoint_id: string;
+    readonly position: number;
+    readonly counted: "bikes" | "docks";
+    readonly fewer_than: number;
+    readonly for_minutes: number;
+    readonly station_ids: readonly string[] | null;
+    readonly region_ids: readonly string[] | null;
+    readonly since: Date | null;
   };
   readonly webhook_workers: {
     readonly system_id: string;
@@ -1019,15 +1049,18 @@ export const columnTypes = {
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },
   webhook_deliveries: { system_id: "text", created_on: "date", id: "text", endpoint_id: "text", event_id: "text", event: "text", resource_id: "text", created_at: "timestamptz", status: "text", attempts: "smallint", latest_code: "smallint", latest_failure: "text", finished_at: "timestamptz" },
   webhook_encryption_keys: { system_id: "text", fingerprint: "text", recorded_at: "timestamptz" },
-  webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz", name: "text", slot: "smallint", station_ids: "text[]", region_ids: "text[]", bbox: "double precision[]" },
-  webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint" },
+  webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz", name: "text", slot: "smallint", station_ids: "text[]", region_ids: "text[]", bbox: "double precision[]", max_per_hour: "integer" },
+  webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint", hour_ends_at: "timestamptz", hour_sent: "integer", hour_skipped: "integer" },
   webhook_log_sizes: { system_id: "text", endpoint_id: "text", day: "date", bytes: "bigint", answer_bytes: "bigint" },
   webhook_mails: { system_id: "text", id: "text", endpoint_id: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
-  webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz", crashes: "smallint" },
+  webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz", crashes: "smallint", is_uncounted: "boolean" },
   webhook_replay_items: { system_id: "text", replay_id: "text", created_on: "date", delivery_id: "text" },
   webhook_replays: { system_id: "text", id: "text", endpoint_id: "text", since: "timestamptz", until: "timestamptz", total: "bigint", queued: "bigint", is_choice: "boolean", skipped: "bigint", is_stopped: "boolean", created_at: "timestamptz", finished_at: "timestamptz", next_held_at: "timestamptz" },
   webhook_secrets: { system_id: "text", id: "text", endpoint_id: "text", encrypted: "text", created_at: "timestamptz", expires_at: "timestamptz" },
   webhook_station_notices: { system_id: "text", station_id: "text", notified_at: "timestamptz", json_hash: "bigint" },
+  webhook_threshold_states: { system_id: "text", threshold_id: "text", station_id: "text", below_since: "timestamptz", due_at: "timestamptz" },
+  webhook_threshold_stations: { system_id: "text", station_id: "text", seen_at: "timestamptz", seen: "text" },
+  webhook_thresholds: { system_id: "text", id: "text", endpoint_id: "text", position: "smallint", counted: "text", fewer_than: "integer", for_minutes: "integer", station_ids: "text[]", region_ids: "text[]", since: "timestamptz" },
   webhook_workers: { system_id: "text", worker: "text", alive_until: "timestamptz" },
   work_failures: { system_id: "text", work: "text", unit: "text", failures: "smallint", crashes: "smallint", message: "text", began_at: "timestamptz", due_at: "timestamptz" },
   work_runs: { system_id: "text", work: "text", run: "text", units: "text[]", ends_by: "timestamptz" },

@@ -4,6 +4,7 @@ export type WorkName =
   | "end-alert"
   | "number-event"
   | "notify-of-station"
+  | "compare-station"
   | "follow-feed"
   | "send-mail";
 

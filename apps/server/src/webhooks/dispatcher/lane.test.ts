@@ -24,6 +24,7 @@ const endpoint: DispatchEndpoint = {
   status: "active",
   email: null,
   signature: "service",
+  maxPerHour: null,
   secrets: [],
 };
 const NOW = Date.parse("2026-06-01T12:00:00.000Z");

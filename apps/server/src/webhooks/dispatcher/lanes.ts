@@ -200,7 +200,8 @@ export function claimRequestFor(
   const pauseMs = Math.max(FULL_SCAN_INTERVAL_MS, FULL_SCAN_PAUSE_FACTOR * cursor.fullScanMs);
   const isFullScan = monotonic - cursor.fullScanAt >= pauseMs;
   const dueFrom = new Date(isFullScan ? 0 : cursor.claimFrom);
-  return { endpointId: lane.endpointId, token: lane.token, limit: Math.floor(capacity), dueFrom };
+  const { endpointId, token, endpoint } = lane;
+  return { endpointId, token, limit: Math.floor(capacity), dueFrom, hasHour: endpoint.maxPerHour !== null };
 }
 
 /**

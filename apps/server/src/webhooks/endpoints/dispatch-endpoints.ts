@@ -32,6 +32,8 @@ export interface DispatchEndpoint {
   /** Who is mailed when deliveries fail. */
   readonly email: string | null;
   readonly signature: SignatureSchemes;
+  /** New events in an hour, at most; null: all. */
+  readonly maxPerHour: number | null;
   /** The newest first. Some may have expired already. */
   readonly secrets: readonly SigningSecret[];
 }
@@ -60,8 +62,8 @@ export async function loadEndpoints(
     expiresAt: expiresAt?.getTime() ?? null,
   });
   return rows.map((row) => {
-    const { id, partner_id: partnerId, name, url, status, email, signature } = row;
-    const endpoint = { id, partnerId, name, url, status, email, signature };
+    const { id, partner_id: partnerId, name, url, status, email, signature, max_per_hour: maxPerHour } = row;
+    const endpoint = { id, partnerId, name, url, status, email, signature, maxPerHour };
     try {
       return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(decryptRow) };
     } catch (error) {

@@ -4,8 +4,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createSequencer } from "../../events/sequencer.ts";
-import { type Places, previewEndpoint } from "./endpoint-places.ts";
+import type { Places } from "./endpoint-places.ts";
+import { previewEndpoint } from "./endpoint-preview.ts";
 import { addEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { THRESHOLD_EVENTS } from "./endpoint-thresholds.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 
 let harness: EndpointsHarness;
@@ -52,7 +54,7 @@ interface Happened {
 /** Any event, about what it can be about. */
 const happened: fc.Arbitrary<Happened> = fc
   .record({
-    name: fc.constantFrom(...deliveryNames),
+    name: fc.constantFrom(...deliveryNames.filter((name) => !THRESHOLD_EVENTS.includes(name))),
     isOwn: fc.boolean(),
     at: fc.option(stationId, { nil: null }),
     to: fc.option(stationId, { nil: null }),

@@ -1,8 +1,7 @@
 import { readBoundingBox } from "@bikeshare/contract/pure";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable } from "../../storage/db/database.ts";
-import { type EndpointScope, expandEvents, requirePartner } from "./endpoint-context.ts";
-import { countPastEvents, type EndpointRow, listUnknownPlaces } from "./endpoint-queries.ts";
+import { type EndpointRow, listUnknownPlaces } from "./endpoint-queries.ts";
 
 /** The places whose events an endpoint is sent: any of these. */
 export interface Places {
@@ -52,42 +51,4 @@ export async function requireKnownPlaces(db: Queryable, systemId: string, places
   const [unknown] = await listUnknownPlaces(db, systemId, places);
   if (unknown !== undefined)
     throw commandError("invalid_parameter", "unknownPlace", { kind: unknown.kind, id: JSON.stringify(unknown.id) });
-}
-
-/** What an endpoint would have been sent. */
-export interface Preview {
-  readonly since: Date;
-  readonly until: Date;
-  readonly deliveries: number;
-  readonly by_event: readonly { readonly event: string; readonly deliveries: number }[];
-  /** False: there are more events than are looked at, of which these are the latest. */
-  readonly is_complete: boolean;
-}
-
-const DAY_MS = 86_400_000;
-/** Events that one preview looks at: all of a day of a large city. Too high: one request reads for seconds. */
-const MAX_PREVIEWED = 100_000;
-
-/**
- * Counts the events of the last 24 hours that an endpoint with these settings would have been sent. Notices
- * (`station.updated`, `bike.state_changed`) are not kept, and so not counted. Stations are looked up as they are now.
- * @throws ServiceError when there is no such partner, or a place is unknown
- */
-export async function previewEndpoint(
-  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
-  scope: EndpointScope,
-  { events, places }: { readonly events: readonly string[]; readonly places: Places | null },
-): Promise<Preview> {
-  await requirePartner({ db }, scope);
-  if (places !== null) await requireKnownPlaces(db, scope.systemId, places);
-  const until = new Date(clock());
-  const since = new Date(until.getTime() - DAY_MS);
-  const wanted = { ...placeColumns(places), events: expandEvents(events) };
-  const { looked, counts } = await countPastEvents(db, scope, wanted, { since, limit: MAX_PREVIEWED });
-  return {
-    ...{ since, until },
-    deliveries: counts.reduce((sum, each) => sum + each.deliveries, 0),
-    by_event: counts,
-    is_complete: looked < MAX_PREVIEWED,
-  };
 }

@@ -13,7 +13,7 @@ export type EndpointRow = RowOf<typeof endpointFields>;
 /** The settings of an endpoint. */
 export type EndpointColumns = Pick<
   EndpointRow,
-  "name" | "url" | "events" | "email" | "signature" | "station_ids" | "region_ids" | "bbox"
+  "name" | "url" | "events" | "email" | "signature" | "station_ids" | "region_ids" | "bbox" | "max_per_hour"
 >;
 type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
@@ -82,7 +82,7 @@ const update = statement(
   "endpoints.update",
   `update webhook_endpoints
    set url = $3, events = $4, email = $5, signature = $6, updated_at = $7, name = $8,
-     station_ids = $9, region_ids = $10, bbox = $11,
+     station_ids = $9, region_ids = $10, bbox = $11, max_per_hour = $12,
      status = case when pause_reason = 'removed' then 'active' else status end,
      paused_at = case when pause_reason is distinct from 'removed' then paused_at end,
      pause_reason = nullif(pause_reason, 'removed')
@@ -94,10 +94,11 @@ export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  { name, url, events, email, signature, station_ids, region_ids, bbox }: EndpointColumns,
+  { name, url, events, email, signature, station_ids, region_ids, bbox, max_per_hour }: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  const values = [systemId, id, url, events, email, signature, now, name, station_ids, region_ids, bbox];
+  const places = [station_ids, region_ids, bbox];
+  const values = [systemId, id, url, events, email, signature, now, name, ...places, max_per_hour];
   return oneRow(await tx.query<EndpointRow>(update, values));
 }
 
@@ -105,7 +106,7 @@ const remove = statement(
   "endpoints.remove",
   `update webhook_endpoints
    set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null,
-     station_ids = null, region_ids = null, bbox = null
+     station_ids = null, region_ids = null, bbox = null, max_per_hour = null
    where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
 /** Deletes the data of a removed endpoint that its log does not need. @param url an address that leads nowhere */
@@ -177,45 +178,50 @@ export function listUnknownPlaces(
 
 /** SQL for past events with the columns of `EventPlace`. */
 const WITH_PLACES = `(
-     select name, partner_id, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
+     select name, partner_id, null::text as endpoint_id, occurred_at, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
        case when kind = 'bike' then (json ->> 'lon')::float8 end as lon,
        case when kind = 'bike' then (json ->> 'lat')::float8 end as lat
      from (
-       select name, partner_id, kind, json,
+       select name, partner_id, occurred_at, kind, json,
          array(select json_array_elements_text(json -> 'region_ids')) as region_ids,
          array_remove(case when kind = 'station' then array[json ->> 'id']
            else array[json ->> 'start_station_id', json ->> 'end_station_id', json ->> 'station_id'] end, null)
            || array(select json_array_elements_text(json -> 'station_ids')) as station_ids
-       from (select name, partner_id, split_part(name, '.', 1) as kind, data::json as json from looked) as read) as about
+       from (select name, partner_id, occurred_at, split_part(name, '.', 1) as kind, data::json as json from looked) as read) as about
      offset 0)`;
 
 const pastEvents = statement(
   "endpoints.pastEvents",
   `with looked as materialized (
-     select name, partner_id, data from events
+     select name, partner_id, occurred_at, data from events
      where system_id = $1 and recorded_on >= $2::timestamptz::date and occurred_at >= $2
      order by recorded_on desc, position desc limit $3)
-   select event.name as event, count(*) as deliveries, (select count(*) from looked) as looked
+   select event.name as event, date_trunc('hour', event.occurred_at, 'UTC') as hour, count(*) as deliveries,
+     (select count(*) from looked) as looked
    from ${WITH_PLACES} as event
-   cross join (select $4::text as partner_id, $5::text[] as events, $6::text[] as station_ids, $7::text[] as region_ids,
+   cross join (select null::text as id, $4::text as partner_id, $5::text[] as events, $6::text[] as station_ids, $7::text[] as region_ids,
      $8::float8[] as bbox) as endpoint
    where ${IS_FOR_ENDPOINT}
-   group by event.name order by deliveries desc, event.name`,
+   group by 1, 2`,
 );
 
-/** Counts the latest events since an instant that an endpoint of a partner would be sent, by name. */
+/** Events of one name in one hour (UTC). */
+export interface HourCount {
+  readonly event: string;
+  readonly hour: Date;
+  readonly deliveries: number;
+}
+
+/** Counts the latest events since an instant that an endpoint of a partner would be sent, by name and hour. */
 export async function countPastEvents(
   db: Queryable,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
   { events, station_ids, region_ids, bbox }: Pick<EndpointRow, "events" | "station_ids" | "region_ids" | "bbox">,
   { since, limit }: { readonly since: Date; readonly limit: number },
-): Promise<{ readonly looked: number; readonly counts: { readonly event: string; readonly deliveries: number }[] }> {
+): Promise<{ readonly looked: number; readonly counts: readonly HourCount[] }> {
   const values = [systemId, since, limit, partnerId, events, station_ids, region_ids, bbox];
-  const rows = await db.query<{ event: string; deliveries: number; looked: number }>(pastEvents, values);
-  return {
-    looked: rows[0]?.looked ?? 0,
-    counts: rows.map(({ event, deliveries }) => ({ event, deliveries })),
-  };
+  const rows = await db.query<HourCount & { readonly looked: number }>(pastEvents, values);
+  return { looked: rows[0]?.looked ?? 0, counts: rows };
 }
 
 const resetHealth = statement(
@@ -250,7 +256,11 @@ export interface EndpointCounts {
   readonly held_since: Date | null;
   /** Whether a replay is running, which may be about to send the held deliveries. */
   readonly is_replaying: boolean;
+  /** Deliveries that `max_per_hour` let through in the present hour, and those that it did not; null: none of either. */
+  readonly this_hour: { readonly sent: number; readonly skipped: number; readonly until: Date } | null;
 }
+
+type CountedHour = Pick<Tables["webhook_lanes"], "hour_sent" | "hour_skipped" | "hour_ends_at">;
 
 /**
  * Joins an endpoint's counts, taken now.
@@ -278,7 +288,8 @@ const counts = statement(
   "endpoints.counts",
   `select lane.failing_since, lane.failures, queued.pending, oldest.oldest_due, unsent.held, replaying.is_replaying,
      (select created_at from webhook_deliveries
-      where system_id = $1 and endpoint_id = $2 and problem = 'held' order by created_at limit 1) as held_since
+      where system_id = $1 and endpoint_id = $2 and problem = 'held' order by created_at limit 1) as held_since,
+     lane.hour_sent, lane.hour_skipped, case when lane.hour_ends_at > now() then lane.hour_ends_at end as hour_ends_at
    from webhook_lanes lane ${joinCounts("lane.endpoint_id", "$3")}
    where lane.system_id = $1 and lane.endpoint_id = $2`,
 );
@@ -290,7 +301,14 @@ export async function countEndpoint(
   id: string,
   most?: number,
 ): Promise<EndpointCounts> {
-  return oneRow(await db.query<EndpointCounts>(counts, [systemId, id, most ?? null]));
+  type Row = Omit<EndpointCounts, "this_hour"> & CountedHour;
+  const {
+    hour_sent: sent,
+    hour_skipped: skipped,
+    hour_ends_at: until,
+    ...row
+  } = oneRow(await db.query<Row>(counts, [systemId, id, most ?? null]));
+  return { ...row, this_hour: until === null ? null : { sent, skipped, until } };
 }
 
 /** An endpoint in a list, with its counts. */

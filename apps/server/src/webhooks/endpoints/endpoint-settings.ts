@@ -1,3 +1,4 @@
+import { MAX_MESSAGES_PER_HOUR, type Threshold } from "@bikeshare/contract";
 import { isPlainName } from "@bikeshare/contract/pure";
 import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
@@ -43,7 +44,15 @@ import {
   updateStatus,
 } from "./endpoint-queries.ts";
 import { addSecret, replaceSecret, requireSharedKey } from "./endpoint-secrets.ts";
+import {
+  isSameThresholds,
+  requireFewThresholds,
+  requireThresholdEvents,
+  thresholdRows,
+  thresholdsOf,
+} from "./endpoint-thresholds.ts";
 import { sendHeldLocked } from "./held.ts";
+import { replaceThresholds } from "./threshold-queries.ts";
 
 type SignatureSchemes = EndpointRow["signature"];
 
@@ -51,6 +60,8 @@ type SignatureSchemes = EndpointRow["signature"];
 type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & {
   readonly name?: string | undefined;
   readonly places?: Places | null | undefined;
+  readonly thresholds?: readonly Threshold[] | undefined;
+  readonly max_per_hour?: number | null | undefined;
   readonly url: string | null;
 };
 
@@ -66,6 +77,10 @@ interface EndpointSettings extends EndpointScope {
   readonly signature?: SignatureSchemes | undefined;
   /** Where events are to happen; null: anywhere. */
   readonly places?: Places | null | undefined;
+  /** When `station.below_threshold` and `station.back_to_normal` are sent. */
+  readonly thresholds?: readonly Threshold[] | undefined;
+  /** Deliveries of new events in an hour, at most; null: all. */
+  readonly max_per_hour?: number | null | undefined;
   /** The settings that whoever changes them has seen; left out: whatever they are. */
   readonly seen?: SeenSettings | undefined;
 }
@@ -73,6 +88,7 @@ interface EndpointSettings extends EndpointScope {
 /** The result of setting an endpoint. */
 export interface SetEndpoint {
   readonly endpoint: EndpointRow;
+  readonly thresholds: readonly Threshold[];
   readonly outcome: "created" | "changed" | "unchanged";
   /** Shown this once, when the endpoint was created or got a secret of another form; null otherwise. */
   readonly secret: string | null;
@@ -102,9 +118,11 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
     const chosen = chooseEndpoint(rows, input);
     if (chosen !== undefined) {
       const before = await lockEndpoint(tx, systemId, chosen.id);
-      if (input.seen !== undefined && !isAsSeen(before, input.seen)) throw commandError("conflict", "settingsChanged");
+      const thresholds = (await thresholdsOf(tx, systemId, [chosen.id])).get(chosen.id) ?? [];
+      if (input.seen !== undefined && !isAsSeen({ ...before, thresholds }, input.seen))
+        throw commandError("conflict", "settingsChanged");
       requireFreeName(rows, given.name, before);
-      if (!isRemoved(before)) return change(context, tx, systemId, before, given);
+      if (!isRemoved(before)) return change(context, tx, systemId, { ...before, thresholds }, given);
     }
     if (isSuspended) throw suspended(input.partnerId);
     return create(context, tx, input, given, chosen ?? 1);
@@ -138,13 +156,14 @@ export async function addEndpoint(
 /** Runs `work` on all of a partner's endpoints, to which nobody adds one meanwhile. */
 async function withEndpoints(
   context: SettingContext,
-  { places, ...scope }: Pick<EndpointSettings, "systemId" | "partnerId" | "places">,
+  { places, thresholds, ...scope }: Pick<EndpointSettings, "systemId" | "partnerId" | "places" | "thresholds">,
   work: (tx: Transaction, rows: readonly EndpointRow[], isSuspended: boolean) => Promise<SetEndpoint>,
 ): Promise<SetEndpoint> {
   const { systemId, partnerId } = scope;
   await requirePartner(context, scope);
   await requireNoAgency(context.db, systemId, partnerId);
   if (places) await requireKnownPlaces(context.db, systemId, places);
+  await requireFewThresholds(context.db, systemId, thresholds ?? []);
   return context.db.transaction(async (tx) => {
     // Locks the partner before an endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
@@ -170,10 +189,15 @@ interface GivenSettings {
   readonly email: string | null | undefined;
   readonly signature: SignatureSchemes | undefined;
   readonly places: Places | null | undefined;
+  readonly thresholds: readonly Threshold[] | undefined;
+  readonly max_per_hour: number | null | undefined;
 }
 
+/** An endpoint before a change. */
+type SetRow = EndpointRow & { readonly thresholds: readonly Threshold[] };
+
 function readSettings(
-  { name, url, events, email, signature, places }: Omit<EndpointSettings, "endpointRef" | "seen">,
+  { name, url, events, email, ...others }: Omit<EndpointSettings, "endpointRef" | "seen">,
   rules: AddressRules,
 ): GivenSettings {
   if (name !== undefined && (name === "" || name.length > MAX_ENDPOINT_NAME || !isPlainName(name)))
@@ -181,6 +205,9 @@ function readSettings(
   if (email !== undefined && email !== null && !isMailAddress(email)) {
     throw commandError("invalid_parameter", "email");
   }
+  const { signature, places, thresholds, max_per_hour } = others;
+  if (max_per_hour !== undefined && max_per_hour !== null && !isAllowedPerHour(max_per_hour))
+    throw commandError("invalid_parameter", "maxPerHour", { limit: MAX_MESSAGES_PER_HOUR });
   return {
     name,
     url: url === undefined ? undefined : readUrl(url, rules),
@@ -188,7 +215,13 @@ function readSettings(
     email,
     signature,
     places,
+    thresholds,
+    max_per_hour,
   };
+}
+
+function isAllowedPerHour(n: number): boolean {
+  return Number.isInteger(n) && n >= 1 && n <= MAX_MESSAGES_PER_HOUR;
 }
 
 function readUrl(text: string, rules: AddressRules): string {
@@ -212,27 +245,31 @@ async function create(
   context: SettingContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
-  { name: givenName, url, events, email = null, signature = "service", places = null }: GivenSettings,
+  { name: givenName, url, events, email = null, signature = "service", places = null, ...conditions }: GivenSettings,
   place: EndpointRow | number,
 ): Promise<SetEndpoint> {
+  const { thresholds = [], max_per_hour = null } = conditions;
   if (url === undefined || events === undefined) {
     throw commandError("invalid_parameter", "newEndpoint");
   }
+  requireThresholdEvents(events, thresholds);
   context.requireConfirmation?.();
   await requireSharedKey(context, tx);
   const now = new Date(context.clock());
   const isNew = typeof place === "number";
   const name = givenName ?? (isNew ? FIRST_NAME : place.name);
-  const settings = { name, url, events, email, signature, ...placeColumns(places) };
+  const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
   const id = isNew ? context.ids.next("endpoint") : place.id;
   const endpoint = await (isNew
     ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: place })
     : restoreEndpoint(tx, systemId, id, settings, now));
   // Only a program that does not lock the partner could have taken the slot.
   if (endpoint === undefined) throw commandError("conflict", "settingsChanged");
+  await replaceThresholds(tx, systemId, id, thresholdRows(id, thresholds));
   const secret = await addSecret(context, tx, systemId, endpoint);
-  await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
-  return { endpoint, outcome: "created", secret, old_secrets_end_at: null };
+  const detail = { partner_id: partnerId, ...settings, thresholds };
+  await recordEndpointAct(context, tx, systemId, "webhook.created", id, detail);
+  return { endpoint, thresholds, outcome: "created", secret, old_secrets_end_at: null };
 }
 
 function newEndpoint(id: string, now: Date) {
@@ -255,24 +292,30 @@ async function change(
   context: SettingContext,
   tx: Transaction,
   systemId: string,
-  before: EndpointRow,
+  before: SetRow,
   given: GivenSettings,
 ): Promise<SetEndpoint> {
   const { name = before.name, url = before.url, events = before.events } = given;
   const { email = before.email, signature = before.signature, places = placesOf(before) } = given;
-  const settings = { name, url, events, email, signature, ...placeColumns(places) };
+  const { thresholds = before.thresholds, max_per_hour = before.max_per_hour } = given;
+  const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
   const needsNewForm = signature === "both" && before.signature !== "both";
-  if (isAsBefore(before, { ...settings, places })) {
-    return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
+  if (isAsBefore(before, { ...settings, places, thresholds })) {
+    const { thresholds: _, ...endpoint } = before;
+    return { endpoint, thresholds, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
+  requireThresholdEvents(events, thresholds);
   if (originOf(url) !== originOf(before.url) || needsNewForm) context.requireConfirmation?.();
   const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
+  if (!isSameThresholds(thresholds, before.thresholds))
+    await replaceThresholds(tx, systemId, before.id, thresholdRows(before.id, thresholds));
   // The health of the old address says nothing about the new one.
   if (url !== before.url) await updateHealthReset(tx, systemId, before.id);
-  await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, settings);
-  if (!needsNewForm) return { endpoint, outcome: "changed", secret: null, old_secrets_end_at: null };
+  await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, { ...settings, thresholds });
+  const changed = { endpoint, thresholds, outcome: "changed" } as const;
+  if (!needsNewForm) return { ...changed, secret: null, old_secrets_end_at: null };
   await requireSharedKey(context, tx);
-  return { endpoint, outcome: "changed", ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
+  return { ...changed, ...(await replaceSecret(context, tx, systemId, endpoint, FORM_OVERLAP_MS)) };
 }
 
 /** Returns the origin of a stored address. */
@@ -283,12 +326,14 @@ function originOf(url: string | null): string | undefined {
 /** Milliseconds for which old secrets sign beside one of another form: the default of a rotation. */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
 
-function isAsSeen(before: EndpointRow, seen: SeenSettings): boolean {
+function isAsSeen(before: SetRow, seen: SeenSettings): boolean {
   return isRemoved(before) ? seen.url === null : isAsBefore(before, seen);
 }
 
-function isAsBefore(before: EndpointRow, seen: SeenSettings): boolean {
+function isAsBefore(before: SetRow, seen: SeenSettings): boolean {
   const { name = before.name, url, events, email, signature, places = placesOf(before) } = seen;
+  const { thresholds = before.thresholds, max_per_hour = before.max_per_hour } = seen;
+  if (max_per_hour !== before.max_per_hour || !isSameThresholds(thresholds, before.thresholds)) return false;
   const isSamePlace = JSON.stringify(placeColumns(places)) === JSON.stringify(placeColumns(placesOf(before)));
   const isSameEvents = isSamePlace && name === before.name && String(events) === String(before.events);
   return isSameEvents && url === before.url && email === before.email && signature === before.signature;
@@ -469,6 +514,7 @@ async function removeLocked(
   await updateReplaysStopped(tx, systemId, { endpointId: before.id }, now);
   await deleteSecrets(tx, systemId, before.id);
   await updateHealthReset(tx, systemId, before.id);
+  await replaceThresholds(tx, systemId, before.id, []);
   const endpoint = await updateRemoved(tx, systemId, before.id, REMOVED_URL, now);
   const detail = { partner_id: partnerId, url: before.url, unsent };
   await recordEndpointAct(context, tx, systemId, "webhook.removed", before.id, detail);

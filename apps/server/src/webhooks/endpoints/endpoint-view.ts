@@ -1,4 +1,4 @@
-import { EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent } from "@bikeshare/contract";
+import { EVENT_RETENTION_DAYS, MAX_COUNTED_DELIVERIES, scopeOfEvent, type Threshold } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
 import { commandError } from "../../command-errors.ts";
 import { keysOf } from "../../partners/keys/service.ts";
@@ -27,6 +27,7 @@ import {
   listEndpointSummaries,
   type SummaryRow,
 } from "./endpoint-queries.ts";
+import { thresholdsOf } from "./endpoint-thresholds.ts";
 
 type HiddenColumns = "tag" | "slot" | "url" | keyof PlaceColumns;
 
@@ -36,6 +37,7 @@ export interface EndpointView extends Omit<EndpointRow, HiddenColumns>, Endpoint
   readonly url: string | null;
   /** Where events are to happen; null: anywhere. */
   readonly places: Places | null;
+  readonly thresholds: readonly Threshold[];
   /** The status in words. */
   readonly status_text: string;
   /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
@@ -103,6 +105,7 @@ async function viewOf(
   const secrets = await listActiveSecrets(db, systemId, row.id, new Date(clock()));
   return {
     ...shownColumns(row),
+    thresholds: (await thresholdsOf(db, systemId, [row.id])).get(row.id) ?? [],
     ...(await countEndpoint(db, systemId, row.id, most)),
     status_text: describeStatus(row),
     secrets: secrets.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),

@@ -4,7 +4,7 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { IS_DISTRIBUTED } from "../../storage/db/sql-fragments.ts";
 import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { DROPPED, isTest } from "../queue/sql-fragments.ts";
+import { isTest, UNTRIED } from "../queue/sql-fragments.ts";
 import { type SearchIndex, searchIndexFor } from "./delivery-filter.rules.ts";
 import {
   deliveryColumns,
@@ -465,7 +465,7 @@ const summary = statement(
      (select count(*) from failing) as failing,
      (select count(*) from latest) < $4 and (select count(*) from failed) < $4 and (select count(*) from failing) < $4
        as is_complete
-   from failed where finished_at >= $3 and latest_failure is distinct from '${DROPPED}'`,
+   from failed where finished_at >= $3 and coalesce(latest_failure, '') not in ${UNTRIED}`,
 );
 
 /** Counts an endpoint's deliveries since an instant, up to `limit` of each kind. */

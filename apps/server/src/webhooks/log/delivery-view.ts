@@ -2,7 +2,7 @@ import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
-import { DROPPED, isTestDelivery } from "../queue/sql-fragments.ts";
+import { DROPPED, isTestDelivery, SKIPPED } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/after-attempt.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
@@ -76,6 +76,8 @@ export function explainDelivery(
       if (delivery.latest_failure === DROPPED) {
         return `dropped ${at(delivery.finished_at)} on request, while it was held, after ${count(delivery.attempts)}; ${waysOn(delivery, circumstances)}`;
       }
+      if (delivery.latest_failure === SKIPPED)
+        return `skipped ${at(delivery.finished_at)}: the webhook had been sent as many in this hour as it takes; ${waysOn(delivery, circumstances)}`;
       return `given up ${at(delivery.finished_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, circumstances)}`;
     case "held":
       return explainHeld(delivery, circumstances);

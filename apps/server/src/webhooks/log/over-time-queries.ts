@@ -1,6 +1,6 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
-import { DROPPED } from "../queue/sql-fragments.ts";
+import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
 
 /**
  * Deliveries that a chart counts at most, the newest. Too low: a busy day is cut off. Too high: one chart reads for longer
@@ -22,9 +22,9 @@ const counts = statement(
      (count(*) filter (where status = 'succeeded'))::int as succeeded,
      (count(*) filter (where status = 'pending' and problem is null))::int as waiting,
      (count(*) filter (where problem = 'failing'))::int as failing,
-     (count(*) filter (where status = 'failed' and latest_failure is distinct from '${DROPPED}'))::int as failed,
+     (count(*) filter (where status = 'failed' and coalesce(latest_failure, '') not in ${UNTRIED}))::int as failed,
      (count(*) filter (where status = 'held'))::int as held,
-     (count(*) filter (where status = 'failed' and latest_failure = '${DROPPED}'))::int as dropped,
+     (count(*) filter (where status = 'failed' and latest_failure in ${UNTRIED}))::int as dropped,
      count(*)::int as n, min(created_at) as oldest_at
    from (
      select created_at, status, problem, latest_failure from webhook_deliveries
@@ -73,7 +73,7 @@ const causes = statement(
      select id, created_at, coalesce(latest_failure, 'unknown') as failure, failed_code as code from webhook_deliveries
      where ${inRange} and problem in ('failing', 'failed')
      order by created_at desc, id desc limit ${MAX_CAUSE_ROWS + 1}) as newest
-   group by failure, code order by failure = '${DROPPED}' desc, deliveries desc, failure, code limit ${MAX_CAUSES + 1}`,
+   group by failure, code order by failure in ${UNTRIED} desc, deliveries desc, failure, code limit ${MAX_CAUSES + 2}`,
 );
 
 /** Deliveries that fail for the same reason. */
@@ -94,14 +94,14 @@ interface CountedCauses {
 }
 
 /**
- * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped ones are read with them, because
+ * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped ones are read with them, because
  * leaving them out would read more than MAX_CAUSE_ROWS, but are no cause.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
   const rows = await tx.query<CauseRow & { readonly n: number; readonly oldest_at: Date }>(causes, valuesOf(range));
   const [first] = rows;
   return {
-    causes: rows.filter(({ failure }) => failure !== DROPPED).slice(0, MAX_CAUSES),
+    causes: rows.filter(({ failure }) => failure !== DROPPED && failure !== SKIPPED).slice(0, MAX_CAUSES),
     countedFrom: first !== undefined && first.n > MAX_CAUSE_ROWS ? first.oldest_at : null,
   };
 }

@@ -178,6 +178,8 @@ export interface ClaimRequest {
   /** The holder's token. A lane with another holder returns nothing. */
   readonly token: number;
   readonly limit: number;
+  /** Takes only deliveries that `updateHour` has let through. */
+  readonly hasHour?: boolean;
   /** Skips rows that were due earlier: they are gone, and reading dead rows costs time. */
   readonly dueFrom: Date;
 }
@@ -187,12 +189,12 @@ type QueueRow = Tables["webhook_queue"];
 /** A delivery that this worker must send. `claim`: the holder's token at the claim. */
 export interface ClaimedRow
   extends
-    Omit<QueueRow, "event_id" | "claim" | "claimed_at" | "crashes">,
+    Omit<QueueRow, "event_id" | "claim" | "claimed_at" | "crashes" | "is_uncounted">,
     Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
   readonly claim: number;
 }
 
-const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes");
+const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes", "is_uncounted");
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
@@ -205,11 +207,13 @@ const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "clai
 const claimOf = (which: string) =>
   `with picked as materialized (
      select lane.token, next.row_address
-     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, due_from)
+     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $8::boolean[])
+       as wanted (endpoint_id, token, n, due_from, has_hour)
      cross join lateral (
        select queued.endpoint_id from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = wanted.endpoint_id and queued.replay = $6
          and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
+         and not (wanted.has_hour and queued.is_uncounted)
        order by queued.due_at, queued.delivery_id
        limit 1) as busy
      cross join lateral (
@@ -220,6 +224,7 @@ const claimOf = (which: string) =>
        select queued.ctid as row_address from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = lane.endpoint_id and queued.replay = $6
          and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
+         and not (wanted.has_hour and queued.is_uncounted)
        order by queued.due_at, queued.delivery_id
        limit wanted.n
        for update skip locked) as next),
@@ -294,6 +299,7 @@ function claimBy(
     timestamps.encode(requests.map(({ dueFrom }) => dueFrom)),
     replay,
     now,
+    booleans.encode(requests.map(({ hasHour }) => hasHour === true)),
   ]);
 }
 
@@ -319,12 +325,12 @@ export async function updateClaimsReleased(
 }
 
 /** A delivery that an earlier holder of its lane claimed without writing a result. */
-export interface OrphanRow extends Omit<QueueRow, "event_id" | "claim" | "claimed_at"> {
+export interface OrphanRow extends Omit<QueueRow, "event_id" | "claim" | "claimed_at" | "is_uncounted"> {
   readonly claim: number;
   readonly claimed_at: Date;
 }
 
-const orphanColumns = columnsOfTable("webhook_queue").without("event_id");
+const orphanColumns = columnsOfTable("webhook_queue").without("event_id", "is_uncounted");
 
 const orphans = statement(
   "claim.orphans",

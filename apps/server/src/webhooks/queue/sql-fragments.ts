@@ -40,8 +40,15 @@ export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delive
 /** Why a held delivery failed that somebody has dropped, as the log calls it: no attempt of it failed. */
 export const DROPPED = "dropped";
 
+/** Why a delivery failed that came after as many in its hour as its endpoint takes: no attempt of it was made. */
+export const SKIPPED = "skipped";
+
+/** SQL for the reasons of failed deliveries that nobody tried to send. */
+export const UNTRIED = `('${DROPPED}', '${SKIPPED}')`;
+
 /** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
-export const PENDING_AGAIN = `status = 'pending', finished_at = null, latest_failure = nullif(latest_failure, '${DROPPED}')`;
+export const PENDING_AGAIN = `status = 'pending', finished_at = null,
+     latest_failure = nullif(nullif(latest_failure, '${DROPPED}'), '${SKIPPED}')`;
 
 /**
  * SQL that is true for a replay of held deliveries that goes on. Not by `finished_at`: the program of the release before
@@ -75,12 +82,13 @@ export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
  * SQL that is true where an `endpoint` of the system `$1` is to be told of an `event`: by its name, its partner and its
- * place. Only endpoints that ask for places cost more. Stations are those of the system as they are now.
+ * place, or because the event is its own. Only endpoints that ask for places cost more. Stations are those of the system as they are now.
  */
 export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
            or split_part(event.name, '.', 1) || '.*' = any(endpoint.events))
          and (event.partner_id is null or event.partner_id = endpoint.partner_id)
-         and (num_nonnulls(endpoint.station_ids, endpoint.region_ids, endpoint.bbox) = 0 or event.is_everywhere
+         and (event.endpoint_id is null or event.endpoint_id = endpoint.id)
+         and (num_nonnulls(endpoint.station_ids, endpoint.region_ids, endpoint.bbox) = 0 or event.is_everywhere or event.endpoint_id is not null
            or endpoint.station_ids && event.station_ids::text[] or endpoint.region_ids && event.region_ids::text[]
            or ${isInBox("event.lon", "event.lat")}
            or (num_nonnulls(endpoint.region_ids, endpoint.bbox) > 0 and exists (
@@ -101,8 +109,8 @@ function isInBox(lon: string, lat: string): string {
  *
  * Each step finds the endpoints by itself. If one read what another found, a distributed database would send that to every
  * machine, and none could write while one is away. For the same reason the statement itself is to be a `select`.
- * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's)
- *   and `data`, JSON whose `id` is the resource's, and with the columns of `EventPlace`
+ * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's),
+ *   `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of `EventPlace`
  */
 export function insertDeliveries(events: string): string {
   const subscribes = `endpoint.system_id = $1 and ${IS_FOR_ENDPOINT}`;
@@ -118,8 +126,9 @@ export function insertDeliveries(events: string): string {
          event.data::json ->> 'id', $2, case when endpoint.status = 'paused' then 'held' else 'pending' end
        from ${rowsOfSystem(subscribed)}),
      queued as (
-       insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
-       select placed.system_id, ${deliveryId}, endpoint.id, $2::timestamptz::date, event.id, $2
+       insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, is_uncounted)
+       select placed.system_id, ${deliveryId}, endpoint.id, $2::timestamptz::date, event.id, $2,
+         endpoint.max_per_hour is not null
        from ${rowsOfSystem(subscribed, "endpoint.status <> 'paused'")})`;
 }
 

@@ -1,0 +1,128 @@
+import type { DeliveryName } from "@bikeshare/contract";
+import type { SandboxEvent } from "@bikeshare/contract/sandbox";
+import { serviceError } from "@bikeshare/rules";
+import type { CommandContext } from "../command-context.ts";
+import { compareAllStations } from "../webhooks/thresholds.ts";
+import type { CityActs, StartedRide } from "./acts.ts";
+import { letTimePass } from "./clock.ts";
+import { listWatchedOf } from "./queries.ts";
+
+/** The resource that an event is about, and its station. */
+interface Caused {
+  readonly resource_id: string;
+  readonly station_id: string | null;
+}
+
+/** How each event is caused. */
+const causes: Readonly<
+  Record<DeliveryName, (acts: CityActs, stationId: string | undefined, context: CommandContext) => Promise<Caused>>
+> = {
+  "ride.started": async (acts, stationId) => ofRide(await acts.startRide(stationId)),
+  "ride.completed": async (acts, stationId) => ofRide(await acts.ride(stationId)),
+  "ride.cancelled": async (acts, stationId) => {
+    const ride = await acts.startRide(stationId);
+    await acts.cancelRide(ride.id);
+    return ofRide(ride);
+  },
+  "ride.corrected": async (acts, stationId) => {
+    const ride = await acts.ride(stationId);
+    await acts.correctRide(ride.id, ride.endStationId);
+    return ofRide(ride);
+  },
+  "station.offline": async (acts, stationId) => {
+    const id = stationId ?? (await acts.otherStation());
+    await acts.takeOffline(id);
+    return ofStation(id);
+  },
+  "station.online": async (acts, stationId) => {
+    const id = await acts.offlineStation(stationId);
+    await acts.bringOnline(id);
+    return ofStation(id);
+  },
+  "reservation.created": async (acts, stationId) => ofReservation(await acts.reserve(stationId)),
+  "reservation.cancelled": async (acts, stationId) => {
+    const reservation = await acts.reserve(stationId);
+    await acts.cancelReservation(reservation.id);
+    return ofReservation(reservation);
+  },
+  "reservation.expired": async (acts, stationId) => {
+    // A minute's hold, made 61 s ago, has ended.
+    const reservation = await acts.reserve(stationId, { ago: 61_000, minutes: 1 });
+    await acts.expireReservation(reservation.id);
+    return ofReservation(reservation);
+  },
+  "reservation.fulfilled": async (acts, stationId) => {
+    const reservation = await acts.reserve(stationId);
+    await acts.takeReservedBike(reservation.id, reservation.stationId);
+    return ofReservation(reservation);
+  },
+  "alert.opened": async (acts, stationId) => ofAlert(await acts.openAlert(stationId), stationId),
+  "alert.ended": async (acts, stationId) => {
+    const id = await acts.openAlert(stationId);
+    await acts.endAlert(id);
+    return ofAlert(id, stationId);
+  },
+  "station.below_threshold": async (acts, stationId, context) =>
+    ofStation((await crossThreshold(acts, context, "station.below_threshold", stationId)).station_id),
+  "station.back_to_normal": async (acts, stationId, context) => {
+    const crossed = await crossThreshold(acts, context, "station.back_to_normal", stationId);
+    await acts.recover(crossed.station_id, crossed, crossed.rides);
+    await compareAllStations(context, acts.systemId);
+    return ofStation(crossed.station_id);
+  },
+  "station.updated": async (acts, stationId) => {
+    const id = stationId ?? (await acts.otherStation());
+    await acts.reportDocks(id);
+    return ofStation(id);
+  },
+  "bike.state_changed": async (acts, stationId) => {
+    const bike = await acts.freeBike(stationId);
+    await acts.reportBike(bike.id, "non_operational");
+    return { resource_id: bike.id, station_id: bike.station_id };
+  },
+};
+
+/**
+ * Has a station stay below a threshold that an endpoint of the sandbox has for it, until the endpoint is told.
+ * @throws ServiceError `not_found` where none has
+ */
+async function crossThreshold(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
+  const { systemId } = acts;
+  await compareAllStations(context, systemId);
+  const [watched] = await listWatchedOf(context.db, systemId, event, stationId ?? null);
+  if (watched === undefined) throw serviceError("not_found", "threshold", { event });
+  const count = watched.counted === "docks" ? ("docks" as const) : ("bikes" as const);
+  const threshold = { ...watched, count };
+  const rides = await acts.runLow(watched.station_id, threshold);
+  await compareAllStations(context, systemId);
+  await letTimePass(context, systemId, watched.for_minutes * 60 + 1);
+  acts.steps.push(`${watched.for_minutes} minutes pass`);
+  return { ...threshold, rides };
+}
+
+function ofRide({ id, stationId }: StartedRide): Caused {
+  return { resource_id: id, station_id: stationId };
+}
+
+function ofStation(id: string): Caused {
+  return { resource_id: id, station_id: id };
+}
+
+function ofReservation({ id, stationId }: { readonly id: string; readonly stationId: string }): Caused {
+  return { resource_id: id, station_id: stationId };
+}
+
+function ofAlert(id: string, stationId: string | undefined): Caused {
+  return { resource_id: id, station_id: stationId ?? null };
+}
+
+/** Causes an event by doing what causes it. @throws ServiceError where the city lacks what that needs */
+export async function causeEvent(
+  context: CommandContext,
+  acts: CityActs,
+  name: DeliveryName,
+  stationId: string | undefined,
+): Promise<SandboxEvent> {
+  const caused = await causes[name](acts, stationId, context);
+  return { event: name, ...caused, steps: acts.steps };
+}

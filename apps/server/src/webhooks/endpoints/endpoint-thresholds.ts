@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { MAX_THRESHOLDS, MAX_WATCHED_STATIONS, type Threshold } from "@bikeshare/contract";
+import { commandError } from "../../command-errors.ts";
+import type { Queryable } from "../../storage/db/database.ts";
+import { type CrossingEvent, followCrossing, readHistory } from "../rules/threshold.ts";
+import { expandEvents } from "./endpoint-context.ts";
+import { requireKnownPlaces } from "./endpoint-places.ts";
+import {
+  countWatchedStations,
+  listHistories,
+  listThresholds,
+  listWatchedStations,
+  type ThresholdRow,
+} from "./threshold-queries.ts";
+
+/** The events that thresholds cause. */
+export const THRESHOLD_EVENTS: readonly string[] = [
+  "station.below_threshold",
+  "station.back_to_normal",
+] satisfies readonly CrossingEvent["name"][];
+
+/** Returns the thresholds of endpoints, by their ids. */
+export async function thresholdsOf(
+  db: Queryable,
+  systemId: string,
+  endpointIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly Threshold[]>> {
+  const rows = await listThresholds(db, systemId, endpointIds);
+  return new Map([...Map.groupBy(rows, (row) => row.endpoint_id)].map(([id, mine]) => [id, mine.map(thresholdOf)]));
+}
+
+function thresholdOf({ counted, station_ids, region_ids, fewer_than, for_minutes }: ThresholdRow): Threshold {
+  const count = counted === "docks" ? "docks" : "bikes";
+  return { count, fewer_than, for_minutes, station_ids: [...(station_ids ?? [])], region_ids: [...(region_ids ?? [])] };
+}
+
+/**
+ * Returns the rows of thresholds, each once. Its id follows from what it says: an endpoint that is set again keeps those that
+ * it had, with what it was told of.
+ */
+export function thresholdRows(endpointId: string, thresholds: readonly Threshold[]): ThresholdRow[] {
+  const listed = (ids: readonly string[]) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
+  const rows = new Map<string, ThresholdRow>();
+  for (const { count, fewer_than, for_minutes, station_ids, region_ids } of thresholds) {
+    const columns = {
+      ...{ counted: count, fewer_than, for_minutes },
+      ...{ station_ids: listed(station_ids), region_ids: listed(region_ids) },
+    };
+    const digest = createHash("sha256").update(JSON.stringify(columns)).digest("hex").slice(0, 16);
+    const id = `${endpointId}_${digest}`;
+    if (!rows.has(id)) rows.set(id, { id, endpoint_id: endpointId, position: rows.size, ...columns });
+  }
+  return [...rows.values()];
+}
+
+/** Tells whether two lists of thresholds say the same, in whatever order. */
+export function isSameThresholds(some: readonly Threshold[], others: readonly Threshold[]): boolean {
+  const idsOf = (thresholds: readonly Threshold[]) => thresholdRows("", thresholds).map(({ id }) => id);
+  return String(idsOf(some).toSorted()) === String(idsOf(others).toSorted());
+}
+
+/**
+ * Checks that thresholds are few, and that what they watch is known and not too much.
+ * @throws ServiceError
+ */
+export async function requireFewThresholds(
+  db: Queryable,
+  systemId: string,
+  thresholds: readonly Threshold[],
+): Promise<void> {
+  if (thresholds.length === 0) return;
+  if (thresholds.length > MAX_THRESHOLDS)
+    throw commandError("invalid_parameter", "tooManyThresholds", { limit: MAX_THRESHOLDS });
+  for (const { station_ids, region_ids } of thresholds)
+    if (station_ids.length + region_ids.length > 0)
+      await requireKnownPlaces(db, systemId, { station_ids, region_ids, bbox: null });
+  const watched = await countWatchedStations(db, systemId, thresholdRows("", thresholds));
+  if (watched > MAX_WATCHED_STATIONS)
+    throw commandError("invalid_parameter", "tooManyWatched", { watched, limit: MAX_WATCHED_STATIONS });
+}
+
+/** @throws ServiceError when thresholds would tell nobody, because none of their events is chosen */
+export function requireThresholdEvents(events: readonly string[], thresholds: readonly Threshold[]): void {
+  if (thresholds.length === 0 || expandEvents(events).some((name) => THRESHOLD_EVENTS.includes(name))) return;
+  throw commandError("invalid_parameter", "thresholdEvents", { events: THRESHOLD_EVENTS.join(" and ") });
+}
+
+/** Stations whose history is read by one statement: some thousand changes. */
+const STATIONS_AT_ONCE = 100;
+
+/**
+ * Returns what thresholds would have told since an instant, had they been set then.
+ * @param limit changes that are looked at
+ */
+export async function pastCrossings(
+  db: Queryable,
+  systemId: string,
+  thresholds: readonly Threshold[],
+  { since, until, limit }: { readonly since: Date; readonly until: Date; readonly limit: number },
+): Promise<{ readonly events: readonly CrossingEvent[]; readonly isComplete: boolean }> {
+  const events: CrossingEvent[] = [];
+  if (thresholds.length === 0) return { events, isComplete: true };
+  const stations = await listWatchedStations(db, systemId, thresholdRows("", thresholds));
+  const regionOf = new Map(stations.map(({ id, region_id: region }) => [id, region]));
+  let looked = 0;
+  for (let first = 0; first < stations.length; first += STATIONS_AT_ONCE) {
+    if (looked >= limit) return { events, isComplete: false };
+    const ids = stations.slice(first, first + STATIONS_AT_ONCE).map(({ id }) => id);
+    for (const { id, numbers } of await listHistories(db, systemId, ids, since)) {
+      const history = readHistory(numbers);
+      looked += history.length;
+      for (const threshold of thresholds)
+        if (watches(threshold, id, regionOf.get(id) ?? null))
+          events.push(...followCrossing(threshold, undefined, history, until.getTime()).events);
+    }
+  }
+  return { events, isComplete: true };
+}
+
+function watches({ station_ids, region_ids }: Threshold, id: string, region: string | null): boolean {
+  if (station_ids.length + region_ids.length === 0) return true;
+  return station_ids.includes(id) || (region !== null && region_ids.includes(region));
+}

@@ -1,0 +1,26 @@
+import { changeUntil, statusOf } from "../../city/history/changes-sql-fragments.ts";
+
+/** SQL that is true where a `threshold` watches a `station`, as the station is now. */
+export const MATCHES_STATION = `(num_nonnulls(threshold.station_ids, threshold.region_ids) = 0
+     or station.id = any(threshold.station_ids) or station.region_id = any(threshold.region_ids))`;
+
+const numbersOf = (at: string, bikes: string, docks: string, isOnline: string) =>
+  `(extract(epoch from ${at}) * 1000)::bigint || ',' || ${bikes} || ',' || coalesce(${docks}::text, 'null') || ',' || (${isOnline})::int`;
+
+/**
+ * SQL: the history of a `station` since an instant, oldest first, in one text, which takes a fifth of the time of as many
+ * rows: milliseconds, bikes, docks and whether it is online, with commas between. The first says how it was at the instant,
+ * or when its history begins.
+ */
+export const historySince = (since: string) => `(
+     select string_agg(change.numbers, ',' order by change.at) from (
+       select ${since} as at, ${numbersOf(`greatest(${since}, station.known_since)`, "station.num_bikes_available", "station.num_docks_available", "station.status = 'online'")} as numbers
+       where station.state_since <= ${since} or station.state_since = '-infinity'
+       union all
+       select newest.at, ${numbersOf("newest.at", "newest.bikes", "newest.docks", `${statusOf("newest")} = 'online'`)}
+       from (${changeUntil("station.id", since)}) as newest where station.state_since > ${since}
+       union all
+       select later.at, ${numbersOf("later.at", "later.bikes", "later.docks", `${statusOf("later")} = 'online'`)}
+       from station_changes later
+       where later.system_id = $1 and later.station_id = station.id and later.at > ${since}
+         and later.changed_on >= (${since} at time zone 'UTC')::date) as change)`;

@@ -1,0 +1,98 @@
+import type { Threshold } from "@bikeshare/contract";
+
+/*
+ * When a station crosses a threshold. The watch and the preview of an endpoint both fold a station's history by these rules,
+ * so that what is sent is what the history says.
+ */
+
+/** How a station is, compared with a threshold: `unknown` while it is not online, or does not publish the count. */
+export type Level = "below" | "enough" | "unknown";
+
+/** A station that is, or was, below a threshold; undefined: it is not. Instants are milliseconds since 1970. */
+export interface Crossing {
+  readonly belowSince: number;
+  /** When the endpoint is told, if the station is below until then; null: it has been told. */
+  readonly dueAt: number | null;
+}
+
+/** What an endpoint is told of a crossing. */
+export interface CrossingEvent {
+  readonly name: "station.below_threshold" | "station.back_to_normal";
+  readonly at: number;
+  readonly belowSince: number;
+}
+
+/** A change of a station, as its history has it. */
+export interface StationState {
+  readonly at: number;
+  readonly bikes: number;
+  readonly docks: number | null;
+  readonly isOnline: boolean;
+}
+
+/** Reads a station's history from numbers: milliseconds, bikes, docks and 1 for online, of each change. */
+export function readHistory(numbers: string | null): StationState[] {
+  const values = numbers === null ? [] : numbers.split(",");
+  const states: StationState[] = [];
+  for (let index = 0; index + 3 < values.length; index += 4) {
+    const [at, bikes, docks, online] = values.slice(index, index + 4);
+    states.push({
+      at: Number(at),
+      bikes: Number(bikes),
+      docks: docks === "null" ? null : Number(docks),
+      isOnline: online === "1",
+    });
+  }
+  return states;
+}
+
+export function levelOf(
+  { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
+  state: StationState,
+): Level {
+  const counted = state[count];
+  if (!state.isOnline || counted === null) return "unknown";
+  return counted < limit ? "below" : "enough";
+}
+
+/**
+ * Follows a station through changes, oldest first, up to an instant.
+ *
+ * An interruption ends what was not told yet: enough bikes, or that the station is not online. What was told ends when there
+ * are enough again: a station that is offline meanwhile is not back to normal.
+ * @param until what is due by then is told, unless a change says otherwise
+ */
+export function followCrossing(
+  threshold: Pick<Threshold, "count" | "fewer_than" | "for_minutes">,
+  before: Crossing | undefined,
+  changes: readonly StationState[],
+  until: number,
+): { readonly crossing: Crossing | undefined; readonly events: readonly CrossingEvent[] } {
+  const events: CrossingEvent[] = [];
+  let crossing = before;
+  const tellUntil = (instant: number) => {
+    if (crossing?.dueAt == null || crossing.dueAt > instant) return;
+    events.push({ name: "station.below_threshold", at: crossing.dueAt, belowSince: crossing.belowSince });
+    crossing = { ...crossing, dueAt: null };
+  };
+  for (const change of changes) {
+    tellUntil(change.at);
+    const level = levelOf(threshold, change);
+    if (level === "below") {
+      crossing ??= { belowSince: change.at, dueAt: change.at + threshold.for_minutes * 60_000 };
+    } else if (crossing !== undefined && crossing.dueAt !== null) {
+      crossing = undefined;
+    } else if (crossing !== undefined && level === "enough") {
+      // A change that becomes known late may lie before the instant of which the endpoint was told.
+      const told = crossing.belowSince + threshold.for_minutes * 60_000;
+      events.push({
+        name: "station.back_to_normal",
+        at: Math.max(change.at, told),
+        belowSince: crossing.belowSince,
+      });
+      crossing = undefined;
+    }
+  }
+  tellUntil(until);
+  return { crossing, events };
+}

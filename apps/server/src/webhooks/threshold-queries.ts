@@ -1,0 +1,280 @@
+import { columnsOf, arrayOf } from "../storage/db/columns.ts";
+import type { Queryable, Transaction } from "../storage/db/database.ts";
+import { oneRow } from "../storage/db/rows.ts";
+import { statement } from "../storage/db/statement.ts";
+import type { Tables } from "../storage/db/tables.generated.ts";
+import { historySince, MATCHES_STATION } from "./queue/threshold-sql-fragments.ts";
+
+const now = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
+
+/** Returns the time by the database's clock. */
+export async function findDatabaseNow(db: Queryable): Promise<Date> {
+  return oneRow(await db.query<{ now: Date }>(now, [])).now;
+}
+
+/** SQL: the endpoints of thresholds. While a partner is suspended nothing is watched for it. */
+const WITH_ENDPOINT = `webhook_thresholds threshold
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
+   join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
+   where threshold.system_id = $1`;
+const IS_WATCHED = "partner.suspended_at is null";
+
+const whether = statement(
+  "thresholds.whether",
+  `select coalesce(bool_or(${IS_WATCHED}), false) as watched,
+     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as waiting
+   from ${WITH_ENDPOINT}`,
+);
+
+/** Tells whether a system has thresholds that are watched, and whether some wait to be watched, or to be no more. */
+export async function findWhetherWatched(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly watched: boolean; readonly waiting: boolean }> {
+  return oneRow(await db.query<{ watched: boolean; waiting: boolean }>(whether, [systemId]));
+}
+
+const lockAll = statement(
+  "thresholds.lockAll",
+  "select station_id from webhook_threshold_stations where system_id = $1 order by station_id for update",
+);
+const markAll = statement(
+  "thresholds.markAll",
+  "update webhook_threshold_stations set seen = '' where system_id = $1 and seen <> ''",
+);
+
+/** Lets all stations of a system be compared anew. Afterwards nobody compares one until the transaction ends. */
+export async function lockAllStations(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(lockAll, [systemId]);
+  await tx.query(markAll, [systemId]);
+}
+
+const watch = statement(
+  "thresholds.watch",
+  `update webhook_thresholds threshold set since = case when ${IS_WATCHED} then $2::timestamptz end
+   from webhook_endpoints endpoint
+   join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
+   where threshold.system_id = $1 and endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
+     and (threshold.since is null) = (${IS_WATCHED})`,
+);
+const forgetStates = statement(
+  "thresholds.forgetStates",
+  `delete from webhook_threshold_states where system_id = $1 and threshold_id not in (
+     select id from webhook_thresholds where system_id = $1 and since is not null and since < $2)`,
+);
+
+/** Begins to watch for thresholds that are not watched yet, and ends it for those of suspended partners. */
+export async function updateWatched(tx: Transaction, systemId: string, since: Date): Promise<void> {
+  await tx.query(watch, [systemId, since]);
+  await tx.query(forgetStates, [systemId, since]);
+}
+
+const forget = statement("thresholds.forgetStations", "delete from webhook_threshold_stations where system_id = $1");
+
+/** Forgets how far stations were compared, where nothing is watched. */
+export async function deleteComparedStations(db: Queryable, systemId: string): Promise<void> {
+  await db.query(forget, [systemId]);
+}
+
+/** SQL: all of a station that decides. */
+const SEEN = `concat_ws(' ', extract(epoch from station.state_since), station.num_bikes_available,
+  coalesce(station.num_docks_available, -1), station.status, station.region_id)`;
+
+/** Milliseconds for which a station of a feed waits for the feed's next report before a threshold is told. */
+const REPORT_TIMEOUT_MS = 5 * 60_000;
+/**
+ * SQL: up to when it is known how a station was. A feed reports late: the next report may say that the station had enough in
+ * time. One that does not report is not waited for.
+ */
+const knownUntil = (until: string) => `coalesce((
+       select least(status_at, ${until}) from gbfs_sources
+       where system_id = $1 and source = station.source and station.counters = 'mirrored'
+         and status_at > ${until} - interval '${REPORT_TIMEOUT_MS} ms'), ${until})`;
+
+const list = statement(
+  "thresholds.listStations",
+  `(select coalesce(station.id, seen.station_id) as id
+    from (select * from stations where system_id = $1) station
+    full join (select * from webhook_threshold_stations where system_id = $1) seen on seen.station_id = station.id
+    where seen.seen is distinct from ${SEEN} and coalesce(station.id, seen.station_id) <> all($4::text[])
+    order by 1 limit $3)
+   union
+   (select state.station_id from webhook_threshold_states state
+    left join stations station on station.system_id = $1 and station.id = state.station_id
+    where state.system_id = $1 and state.due_at <= $2 and state.due_at <= ${knownUntil("$2::timestamptz")}
+      and state.station_id <> all($4::text[])
+    order by 1 limit $3)
+   order by 1 limit $3`,
+);
+
+/** Lists stations that changed since they were compared, or are below a threshold for long enough. @param until what is due then */
+export async function listStationsToCompare(
+  db: Queryable,
+  systemId: string,
+  until: Date,
+  limit: number,
+  apart: readonly string[],
+): Promise<string[]> {
+  return (await db.query<{ id: string }>(list, [systemId, until, limit, apart])).map(({ id }) => id);
+}
+
+// A new one has been watched since the oldest threshold: nothing before that is asked for.
+const insert = statement(
+  "thresholds.insertStations",
+  `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
+   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), now()), '' from stations
+   where system_id = $1 and id = any($2::text[]) order by id
+   on conflict (system_id, station_id) do nothing`,
+);
+const lock = statement(
+  "thresholds.lockStations",
+  `select station_id as id from webhook_threshold_stations where system_id = $1 and station_id = any($2::text[])
+   order by station_id for update skip locked`,
+);
+// A statement of its own, which sees what was committed before the lock.
+const read = statement(
+  "thresholds.readStations",
+  `select seen.station_id as id, ${SEEN} as seen, greatest(seen.seen_at, station.state_since)::text as seen_at,
+     ${knownUntil("$3::timestamptz")} as known_until, ${historySince("seen.seen_at")} as numbers
+   from webhook_threshold_stations seen
+   left join stations station on station.system_id = $1 and station.id = seen.station_id
+   where seen.system_id = $1 and seen.station_id = any($2::text[])`,
+);
+
+/** A station that this transaction compares. */
+export interface WatchedStation {
+  readonly id: string;
+  /** What it is compared with later, to see whether it has changed. */
+  readonly seen: string;
+  /** Up to when its history is read, as PostgreSQL writes it; null: it is gone. */
+  readonly seen_at: string | null;
+  readonly known_until: Date;
+  /** Its history since it was compared last; null: it has none. */
+  readonly numbers: string | null;
+}
+
+/** Locks stations that nobody else compares now, and reads what has become of them. */
+export async function lockStations(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+  until: () => Promise<Date>,
+): Promise<WatchedStation[]> {
+  await tx.query(insert, [systemId, ids]);
+  const locked = await tx.query<{ id: string }>(lock, [systemId, ids]);
+  return tx.query<WatchedStation>(read, [systemId, locked.map(({ id }) => id), await until()]);
+}
+
+const watches = statement(
+  "thresholds.watches",
+  `select station.id as station_id, threshold.id, threshold.endpoint_id, endpoint.partner_id, threshold.counted,
+     threshold.fewer_than, threshold.for_minutes, threshold.since, state.below_since, state.due_at
+   from webhook_thresholds threshold
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
+   join stations station on station.system_id = $1 and station.id = any($2::text[]) and ${MATCHES_STATION}
+   left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
+     and state.station_id = station.id
+   where threshold.system_id = $1 and threshold.since is not null
+   order by threshold.id, station.id`,
+);
+
+/** A threshold that watches a station, and whether the station is below it. */
+export interface WatchRow
+  extends
+    Pick<Tables["webhook_thresholds"], "id" | "endpoint_id" | "counted" | "fewer_than" | "for_minutes">,
+    Pick<Tables["webhook_endpoints"], "partner_id"> {
+  readonly station_id: string;
+  readonly since: Date;
+  readonly below_since: Date | null;
+  readonly due_at: Date | null;
+}
+
+/** Lists the thresholds that watch stations. */
+export function listWatches(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<WatchRow[]> {
+  return tx.query<WatchRow>(watches, [systemId, stationIds]);
+}
+
+const forgetUnwatched = statement(
+  "thresholds.forgetUnwatched",
+  `delete from webhook_threshold_states state where state.system_id = $1 and state.station_id = any($2::text[])
+     and not exists (select from webhook_thresholds threshold
+       join stations station on station.system_id = $1 and station.id = state.station_id and ${MATCHES_STATION}
+       where threshold.system_id = $1 and threshold.id = state.threshold_id and threshold.since is not null)`,
+);
+
+/** Forgets that stations are below thresholds that do not watch them any more. */
+export async function deleteUnwatchedStates(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
+  await tx.query(forgetUnwatched, [systemId, ids]);
+}
+
+const states = columnsOf({
+  threshold_id: arrayOf<string>("text"),
+  station_id: arrayOf<string>("text"),
+  below_since: arrayOf<Date>("timestamptz"),
+  due_at: arrayOf<Date>("timestamptz"),
+});
+const write = statement(
+  "thresholds.writeStates",
+  `insert into webhook_threshold_states (system_id, ${states.list()})
+   select $1, ${states.list()} from ${states.unnest(2, "state")} where below_since is not null
+   on conflict (system_id, threshold_id, station_id) do update
+     set below_since = excluded.below_since, due_at = excluded.due_at`,
+);
+const remove = statement(
+  "thresholds.removeStates",
+  `delete from webhook_threshold_states state using ${states.unnest(2, "ended")}
+   where ended.below_since is null and state.system_id = $1 and state.threshold_id = ended.threshold_id
+     and state.station_id = ended.station_id`,
+);
+
+/** Whether a station is below a threshold; `below_since` null: it is not any more. */
+export interface StateRow {
+  readonly threshold_id: string;
+  readonly station_id: string;
+  readonly below_since: Date | null;
+  readonly due_at: Date | null;
+}
+
+export async function updateStates(tx: Transaction, systemId: string, rows: readonly StateRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(write, [systemId, ...states.arrays(rows)]);
+  await tx.query(remove, [systemId, ...states.arrays(rows)]);
+}
+
+const see = statement(
+  "thresholds.see",
+  `update webhook_threshold_stations compared set seen = now.seen, seen_at = now.seen_at::timestamptz(3)
+   from unnest($2::text[], $3::text[], $4::text[]) as now (id, seen, seen_at)
+   where compared.system_id = $1 and compared.station_id = now.id and now.seen_at is not null`,
+);
+const deleteGone = statement(
+  "thresholds.deleteGone",
+  "delete from webhook_threshold_stations where system_id = $1 and station_id = any($2::text[])",
+);
+
+/** Notes how far stations were compared, and forgets those that are gone. */
+export async function updateSeen(
+  tx: Transaction,
+  systemId: string,
+  stations: readonly WatchedStation[],
+): Promise<void> {
+  const of = <Name extends keyof WatchedStation>(name: Name) => stations.map((station) => station[name]);
+  await tx.query(see, [systemId, of("id"), of("seen"), of("seen_at")]);
+  const gone = stations.filter(({ seen_at: seenAt }) => seenAt === null).map(({ id }) => id);
+  if (gone.length > 0) await tx.query(deleteGone, [systemId, gone]);
+}
+
+const present = statement(
+  "thresholds.present",
+  `select json from stations where system_id = $1 and id = $2 and (state_since <= $3 or state_since = '-infinity')`,
+);
+
+/** Returns a station's JSON, if it is as it was at an instant. */
+export async function findUnchangedStation(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  at: Date,
+): Promise<string | undefined> {
+  return (await db.query<{ json: string }>(present, [systemId, id, at]))[0]?.json;
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { namedObject } from "./named-object.ts";
+import { station } from "./stations.ts";
+import { identifier, timestamp } from "./values.ts";
+
+/** What a threshold counts at a station: `num_bikes_available` or `num_docks_available`. */
+export const thresholdCount = z.enum(["bikes", "docks"]);
+
+/** Thresholds of an endpoint. Too high: each change of a station is compared with all of them. */
+export const MAX_THRESHOLDS = 20;
+/** Stations that the thresholds of an endpoint watch together. Too high: one endpoint takes the time of all. */
+export const MAX_WATCHED_STATIONS = 5_000;
+/** The highest `fewer_than`: more bikes stand at no station. */
+const MAX_FEWER_THAN = 1_000;
+/** The longest `for_minutes`: a day. */
+const MAX_FOR_MINUTES = 1_440;
+/** The highest `max_per_hour`: one in 36 ms. */
+export const MAX_MESSAGES_PER_HOUR = 100_000;
+
+const condition = {
+  count: thresholdCount.describe("`num_bikes_available` or `num_docks_available`"),
+  fewer_than: z.number().int().min(1).max(MAX_FEWER_THAN).describe("Below it the station has too few"),
+  for_minutes: z.number().int().min(1).max(MAX_FOR_MINUTES).describe("For so long without interruption"),
+};
+
+/** More ids than a threshold may name, so that the service rejects them with a reason. */
+const MAX_GIVEN_IDS = 1_000;
+const ids = z.array(identifier).max(MAX_GIVEN_IDS);
+
+/** Too few bikes or docks at some stations, for some time. */
+export const threshold = z
+  .object({ ...condition, station_ids: ids, region_ids: ids })
+  .strict()
+  .describe("Too few bikes or docks at these stations, or those of these regions; none named: at any station");
+export type Threshold = z.infer<typeof threshold>;
+
+/** The thresholds of an endpoint. More than are accepted are rejected by the service, with a reason. */
+export const thresholds = z.array(threshold).max(5 * MAX_THRESHOLDS);
+
+/** A station that crossed a threshold. */
+export const thresholdStation = namedObject("ThresholdStation", "A station, and the threshold that it crossed.", {
+  ...station.shape,
+  threshold: namedObject("CrossedThreshold", "The threshold of your endpoint that the station crossed.", {
+    ...condition,
+    below_since: timestamp.describe("Since when the station had fewer; the same in both events"),
+  }),
+});
+export type ThresholdStation = z.infer<typeof thresholdStation>;
