@@ -318,7 +318,7 @@ const upward = [
   },
   {
     from: ["partners/keys/routes.ts", "partners/suspend-or-remove.ts"],
-    to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-settings[.]ts",
+    to: "city/(reservations/service|fleet/reservation-commands)[.]ts|webhooks/endpoints/endpoint-(settings|removal)[.]ts",
     comment: "A partner that goes takes its reservations and its webhook along; /v1/me counts its reservations.",
   },
   {

@@ -1,8 +1,10 @@
+import { MAX_THRESHOLDS } from "@bikeshare/contract";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { MAX_ENDPOINTS } from "../../src/webhooks/endpoints/endpoint-context.ts";
 import { addEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { compareAllStations } from "../../src/webhooks/thresholds.ts";
 import { onPostgres, say } from "../processes.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 import { CIPHER, makeWorld, type World } from "./world.ts";
@@ -13,13 +15,18 @@ const RIDES = 5;
 
 /** What every endpoint asks for; each is met, so that as many deliveries are made. */
 const KINDS = {
-  anywhere: "null::text[], null::text[], null::float8[]",
-  "by stations": "array(select 'station-' || n from generate_series(1, 200) n), null::text[], null::float8[]",
-  "by regions": "null::text[], array['north', 'south'], null::float8[]",
-  "by a box": "null::text[], null::text[], array[8.0, 47.0, 9.0, 48.0]::float8[]",
+  anywhere: "null::text[], null::text[], null::float8[], null::int",
+  "by stations":
+    "array(select 'station-' || n from generate_series(1, 200) n), null::text[], null::float8[], null::int",
+  "by regions": "null::text[], array['north', 'south'], null::float8[], null::int",
+  "by a box": "null::text[], null::text[], array[8.0, 47.0, 9.0, 48.0]::float8[], null::int",
+  "with a limit": "null::text[], null::text[], null::float8[], 1000",
 } as const;
 
-/** How much dearer a ride's event is where 1,000 endpoints ask for places, beside 1,000 that ask for none. */
+/**
+ * How much dearer a ride's event is where 1,000 endpoints ask for places or a limit, beside 1,000 that ask for neither; then,
+ * with thresholds, what comparing stations costs.
+ */
 export function places(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
     const world = await makeWorld(connectionString, CIPHER, []);
@@ -31,7 +38,7 @@ export function places(): Promise<void> {
         await world.db.query(
           statement(
             "",
-            `update webhook_endpoints set (station_ids, region_ids, bbox) = (select ${columns}) where system_id = $1`,
+            `update webhook_endpoints set (station_ids, region_ids, bbox, max_per_hour) = (select ${columns}) where system_id = $1`,
           ),
           [world.systemId],
         );
@@ -45,8 +52,49 @@ export function places(): Promise<void> {
       say(
         `${kind}: ${median(all).toFixed(1)} ms an event for 1,000 endpoints, ${(median(all) / base).toFixed(2)} times`,
       );
+    await watch(world);
     await world.db.close();
   });
+}
+
+/** Stations that change between two comparisons. */
+const CHANGED = 10;
+
+/** Each endpoint has as many thresholds as it may, at a tenth of the stations. */
+async function watch(world: World): Promise<void> {
+  const { db, systemId, ids } = world;
+  const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
+  await run(
+    `insert into webhook_thresholds
+       (system_id, id, endpoint_id, position, counted, fewer_than, for_minutes, station_ids, since)
+     select $1, id || '_' || n, id, n, 'bikes', n, 10,
+       array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step), now()
+     from webhook_endpoints cross join generate_series(1, ${MAX_THRESHOLDS}) n where system_id = $1`,
+  );
+  const context = { db, ids, clock: () => Date.now() };
+  for (const [what, of] of [
+    ["all stations, the first time", 1_000] as const,
+    [`${CHANGED} stations`, CHANGED] as const,
+  ]) {
+    const times: number[] = [];
+    for (let round = 0; round < (of === CHANGED ? ROUNDS : 1); round++) {
+      await run(
+        `update stations set num_bikes_available = ${round % 2}, state_since = now() where system_id = $1 and id in (
+           select id from stations where system_id = $1 order by id limit ${of})`,
+      );
+      const from = performance.now();
+      await compareAllStations(context, systemId);
+      times.push(performance.now() - from);
+    }
+    say(`comparing ${what} with the ${MAX_THRESHOLDS} thresholds of 1,000 endpoints: ${median(times).toFixed(0)} ms`);
+  }
+  const times: number[] = [];
+  for (let ride = 0; ride < ROUNDS; ride++) {
+    const from = performance.now();
+    await record(world);
+    times.push(performance.now() - from);
+  }
+  say(`a ride's event beside them: ${median(times).toFixed(1)} ms`);
 }
 
 async function fill({ db, ids, systemId }: World): Promise<void> {

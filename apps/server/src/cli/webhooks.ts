@@ -13,11 +13,11 @@ import {
   type SecretContext,
 } from "../webhooks/endpoints/endpoint-context.ts";
 import { placesOf } from "../webhooks/endpoints/endpoint-places.ts";
+import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import {
   addEndpoint,
   pauseEndpoint,
-  removeEndpoint,
   resumeEndpoint,
   type SetEndpoint,
   setEndpoint,

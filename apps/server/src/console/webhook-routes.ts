@@ -5,11 +5,11 @@ import { dateOf } from "../iso-instant.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { EndpointScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { type PreviewedSettings, previewEndpoint } from "../webhooks/endpoints/endpoint-preview.ts";
+import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
 import { rotateSecret, showSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import {
   addEndpoint,
   pauseEndpoint,
-  removeEndpoint,
   resumeEndpoint,
   type SetEndpoint,
   setEndpoint,

@@ -1,8 +1,8 @@
 import { cancelAllReservations } from "../city/fleet/reservation-commands.ts";
 import type { ActorContext } from "../command-context.ts";
+import { removeEndpointsOf } from "../webhooks/endpoints/endpoint-removal.ts";
 import {
   pauseForSuspension,
-  removeEndpointsOf,
   resumeAfterSuspension,
   type ResumedEndpoint,
 } from "../webhooks/endpoints/endpoint-settings.ts";

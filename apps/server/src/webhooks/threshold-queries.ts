@@ -22,16 +22,23 @@ const IS_WATCHED = "partner.suspended_at is null";
 const whether = statement(
   "thresholds.whether",
   `select coalesce(bool_or(${IS_WATCHED}), false) as watched,
-     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as waiting
+     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as waiting,
+     exists (select from webhook_threshold_stations where system_id = $1) as has_stations
    from ${WITH_ENDPOINT}`,
 );
 
-/** Tells whether a system has thresholds that are watched, and whether some wait to be watched, or to be no more. */
-export async function findWhetherWatched(
-  db: Queryable,
-  systemId: string,
-): Promise<{ readonly watched: boolean; readonly waiting: boolean }> {
-  return oneRow(await db.query<{ watched: boolean; waiting: boolean }>(whether, [systemId]));
+interface WatchedSystem {
+  /** It has thresholds that are to be watched. */
+  readonly watched: boolean;
+  /** Some wait to be watched, or to be watched no more. */
+  readonly waiting: boolean;
+  /** Its stations have been compared. */
+  readonly has_stations: boolean;
+}
+
+/** Tells whether stations of a system are to be compared. */
+export async function findWhetherWatched(db: Queryable, systemId: string): Promise<WatchedSystem> {
+  return oneRow(await db.query<WatchedSystem>(whether, [systemId]));
 }
 
 const lockAll = statement(
@@ -134,7 +141,7 @@ const lock = statement(
 // A statement of its own, which sees what was committed before the lock.
 const read = statement(
   "thresholds.readStations",
-  `select seen.station_id as id, ${SEEN} as seen, greatest(seen.seen_at, station.state_since)::text as seen_at,
+  `select seen.station_id as id, ${SEEN} as seen, case when station.id is not null then greatest(seen.seen_at, station.state_since)::text end as seen_at,
      ${knownUntil("$3::timestamptz")} as known_until, ${historySince("seen.seen_at")} as numbers
    from webhook_threshold_stations seen
    left join stations station on station.system_id = $1 and station.id = seen.station_id

@@ -63,7 +63,7 @@ async function stationsToCompare(
   apart: readonly string[],
 ): Promise<string[]> {
   const { db, databaseNow = findDatabaseNow } = context;
-  const { watched, waiting } = await findWhetherWatched(db, systemId);
+  const { watched, waiting, has_stations: hasStations } = await findWhetherWatched(db, systemId);
   if (waiting) {
     await db.transaction(async (tx) => {
       await lockAllStations(tx, systemId);
@@ -72,7 +72,7 @@ async function stationsToCompare(
     });
   }
   if (watched) return listStationsToCompare(db, systemId, settled(await databaseNow(db)), limit, apart);
-  await deleteComparedStations(db, systemId);
+  if (hasStations) await deleteComparedStations(db, systemId);
   return [];
 }
 

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { issueKey, revokeKey } from "../../partners/keys/service.ts";
 import { updateHeartbeat } from "../queue/lane-queries.ts";
-import { pauseEndpoint, removeEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
+import { pauseEndpoint, setEndpoint } from "./endpoint-settings.ts";
 import { listEndpointsWithStatus, showEndpoint } from "./endpoint-view.ts";
 
 const DAY = 86_400_000;

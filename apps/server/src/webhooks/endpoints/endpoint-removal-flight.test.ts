@@ -6,7 +6,7 @@ import {
   openDispatchHarness,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { removeEndpoint } from "./endpoint-settings.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
 
 let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;

@@ -4,8 +4,9 @@ import { listDeliveries, showDelivery } from "../log/deliveries.ts";
 import { createReplay, queueReplays, redeliver } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
 import { rotateSecret } from "./endpoint-secrets.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { pauseEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 
 let harness: EndpointsHarness;

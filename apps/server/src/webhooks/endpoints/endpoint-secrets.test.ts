@@ -5,8 +5,9 @@ import { type EndpointsHarness, openEndpointsHarness, otherCipher } from "../../
 import { createConditions } from "../../health/conditions/conditions.ts";
 import { createMetrics } from "../../health/metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
 import { recordServiceKey, rotateSecret } from "./endpoint-secrets.ts";
-import { removeEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { setEndpoint } from "./endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "./secret.ts";
 
 let harness: EndpointsHarness;

@@ -7,7 +7,6 @@ import { requireNoAgency } from "../../partners/keys/service.ts";
 import { holdPartner } from "../../partners/service.ts";
 import type { Transaction } from "../../storage/db/database.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
-import { updateReplaysStopped } from "../queue/replay-queries.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import {
   chooseEndpoint,
@@ -16,7 +15,6 @@ import {
   hasName,
   isMailAddress,
   isRemoved,
-  lockEndpointOrRemoved,
   lockExistingEndpoint,
   MAX_ENDPOINT_NAME,
   MAX_ENDPOINTS,
@@ -24,14 +22,12 @@ import {
   type PartnerScope,
   readEvents,
   recordEndpointAct,
-  REMOVED_URL,
   requirePartner,
   type SecretContext,
 } from "./endpoint-context.ts";
 import { placeColumns, type Places, placesOf, requireKnownPlaces } from "./endpoint-places.ts";
 import {
   countEndpoint,
-  deleteSecrets,
   type EndpointColumns,
   type EndpointRow,
   insertEndpoint,
@@ -40,7 +36,6 @@ import {
   updateEndpoint,
   updateHealthReset,
   updatePaused,
-  updateRemoved,
   updateStatus,
 } from "./endpoint-queries.ts";
 import { addSecret, replaceSecret, requireSharedKey } from "./endpoint-secrets.ts";
@@ -347,7 +342,7 @@ export interface EndpointChange {
 }
 
 /** Who requests a change. Only the operator resumes or removes what the operator has paused. */
-type ChangedBy = "partner" | "operator";
+export type ChangedBy = "partner" | "operator";
 
 /**
  * Pauses an endpoint: holds new deliveries, and lets those in flight end. A paused endpoint keeps its reason.
@@ -406,7 +401,7 @@ export async function resumeEndpoint(
 }
 
 /** Rejects a partner's change of a pause by the operator. @throws ServiceError */
-function requireOwnPause({ pause_reason: reason }: EndpointRow, by: ChangedBy): void {
+export function requireOwnPause({ pause_reason: reason }: EndpointRow, by: ChangedBy): void {
   if (by === "partner" && reason === "operator") throw commandError("conflict", "endpointPausedByOperator");
 }
 
@@ -460,63 +455,9 @@ export async function resumeAfterSuspension(
 }
 
 /** Locks a partner's endpoints one after the other, removed ones too, in the order of their slots. */
-async function lockEndpointsOf(tx: Transaction, { systemId, partnerId }: PartnerScope): Promise<EndpointRow[]> {
+export async function lockEndpointsOf(tx: Transaction, { systemId, partnerId }: PartnerScope): Promise<EndpointRow[]> {
   const locked: EndpointRow[] = [];
   for (const { id } of await listEndpointsOf(tx, systemId, partnerId))
     locked.push(await lockEndpoint(tx, systemId, id));
   return locked;
-}
-
-/** A removed endpoint. */
-export interface RemovedEndpoint extends EndpointChange {
-  /** Deliveries that were not sent: held with the rest of the log for as long as that is kept. */
-  readonly unsent: number;
-}
-
-/**
- * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the audit
- * log keeps them), its replays are finished. What is in flight ends and is logged; nothing else is sent. What waits is
- * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
- * @throws ServiceError when there never was one
- */
-export async function removeEndpoint(
-  context: ActorContext,
-  scope: EndpointScope & { readonly by?: ChangedBy },
-): Promise<RemovedEndpoint> {
-  return context.db.transaction(async (tx) => {
-    const before = await lockEndpointOrRemoved(tx, scope);
-    requireOwnPause(before, scope.by ?? "operator");
-    return removeLocked(context, tx, scope, before);
-  });
-}
-
-/** Like `removeEndpoint`, for all of a partner's, also removed ones, whose deliveries may be held still. */
-export async function removeEndpointsOf(
-  context: ActorContext,
-  tx: Transaction,
-  scope: PartnerScope,
-): Promise<readonly RemovedEndpoint[]> {
-  const removed: RemovedEndpoint[] = [];
-  for (const before of await lockEndpointsOf(tx, scope)) removed.push(await removeLocked(context, tx, scope, before));
-  return removed;
-}
-
-async function removeLocked(
-  context: ActorContext,
-  tx: Transaction,
-  { systemId, partnerId }: PartnerScope,
-  before: EndpointRow,
-): Promise<RemovedEndpoint> {
-  const { pending, held } = await countEndpoint(tx, systemId, before.id);
-  const unsent = pending + held;
-  if (isRemoved(before)) return { endpoint: before, changed: false, unsent };
-  const now = new Date(context.clock());
-  await updateReplaysStopped(tx, systemId, { endpointId: before.id }, now);
-  await deleteSecrets(tx, systemId, before.id);
-  await updateHealthReset(tx, systemId, before.id);
-  await replaceThresholds(tx, systemId, before.id, []);
-  const endpoint = await updateRemoved(tx, systemId, before.id, REMOVED_URL, now);
-  const detail = { partner_id: partnerId, url: before.url, unsent };
-  await recordEndpointAct(context, tx, systemId, "webhook.removed", before.id, detail);
-  return { endpoint, changed: true, unsent };
 }

@@ -5,7 +5,8 @@ import { statement } from "../../storage/db/statement.ts";
 import { listDeliveries } from "../log/deliveries.ts";
 import { queueReplays, redeliver, stopReplay } from "../log/resend.ts";
 import { updateDueToHeld } from "../queue/lane-queries.ts";
-import { pauseEndpoint, removeEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
+import { pauseEndpoint, resumeEndpoint } from "./endpoint-settings.ts";
 import { showEndpoint } from "./endpoint-view.ts";
 import { sendHeld, showHeld } from "./held.ts";
 

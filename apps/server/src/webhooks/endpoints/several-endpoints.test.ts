@@ -6,8 +6,9 @@ import { listDeliveries, showDelivery } from "../log/deliveries.ts";
 import { createReplay, redeliver, startResend } from "../log/resend.ts";
 import { loadEndpoints } from "./dispatch-endpoints.ts";
 import { MAX_ENDPOINTS } from "./endpoint-context.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
 import { rotateSecret, showSecret } from "./endpoint-secrets.ts";
-import { addEndpoint, pauseEndpoint, removeEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { addEndpoint, pauseEndpoint, resumeEndpoint, setEndpoint } from "./endpoint-settings.ts";
 import { listEndpointsWithStatus, showEndpoint } from "./endpoint-view.ts";
 import { sendHeld, showHeld } from "./held.ts";
 

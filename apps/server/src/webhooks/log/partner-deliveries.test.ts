@@ -10,7 +10,8 @@ import {
   unanswered,
 } from "../../../test/webhooks/endpoints.harness.ts";
 import { issueKey } from "../../partners/keys/service.ts";
-import { addEndpoint, pauseEndpoint, removeEndpoint } from "../endpoints/endpoint-settings.ts";
+import { removeEndpoint } from "../endpoints/endpoint-removal.ts";
+import { addEndpoint, pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { updateHeartbeat } from "../queue/lane-queries.ts";
 import { sendTestDelivery } from "./resend.ts";
 

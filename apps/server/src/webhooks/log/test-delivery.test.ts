@@ -1,7 +1,8 @@
 import { deliveryNames } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
-import { pauseEndpoint, removeEndpoint } from "../endpoints/endpoint-settings.ts";
+import { removeEndpoint } from "../endpoints/endpoint-removal.ts";
+import { pauseEndpoint } from "../endpoints/endpoint-settings.ts";
 import { deleteWorker, updateHeartbeat } from "../queue/lane-queries.ts";
 import { listDeliveries, showDelivery } from "./deliveries.ts";
 import { createReplay, redeliver, sendTestDelivery } from "./resend.ts";

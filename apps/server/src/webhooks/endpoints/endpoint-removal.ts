@@ -1,0 +1,74 @@
+import type { ActorContext } from "../../command-context.ts";
+import type { Transaction } from "../../storage/db/database.ts";
+import { updateReplaysStopped } from "../queue/replay-queries.ts";
+import {
+  type EndpointScope,
+  isRemoved,
+  lockEndpointOrRemoved,
+  type PartnerScope,
+  recordEndpointAct,
+  REMOVED_URL,
+} from "./endpoint-context.ts";
+import {
+  countEndpoint,
+  deleteSecrets,
+  type EndpointRow,
+  updateHealthReset,
+  updateRemoved,
+} from "./endpoint-queries.ts";
+import { type ChangedBy, type EndpointChange, lockEndpointsOf, requireOwnPause } from "./endpoint-settings.ts";
+import { replaceThresholds } from "./threshold-queries.ts";
+
+/** A removed endpoint. */
+export interface RemovedEndpoint extends EndpointChange {
+  /** Deliveries that were not sent: held with the rest of the log for as long as that is kept. */
+  readonly unsent: number;
+}
+
+/**
+ * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the audit
+ * log keeps them), its replays are finished. What is in flight ends and is logged; nothing else is sent. What waits is
+ * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
+ * @throws ServiceError when there never was one
+ */
+export async function removeEndpoint(
+  context: ActorContext,
+  scope: EndpointScope & { readonly by?: ChangedBy },
+): Promise<RemovedEndpoint> {
+  return context.db.transaction(async (tx) => {
+    const before = await lockEndpointOrRemoved(tx, scope);
+    requireOwnPause(before, scope.by ?? "operator");
+    return removeLocked(context, tx, scope, before);
+  });
+}
+
+/** Like `removeEndpoint`, for all of a partner's, also removed ones, whose deliveries may be held still. */
+export async function removeEndpointsOf(
+  context: ActorContext,
+  tx: Transaction,
+  scope: PartnerScope,
+): Promise<readonly RemovedEndpoint[]> {
+  const removed: RemovedEndpoint[] = [];
+  for (const before of await lockEndpointsOf(tx, scope)) removed.push(await removeLocked(context, tx, scope, before));
+  return removed;
+}
+
+async function removeLocked(
+  context: ActorContext,
+  tx: Transaction,
+  { systemId, partnerId }: PartnerScope,
+  before: EndpointRow,
+): Promise<RemovedEndpoint> {
+  const { pending, held } = await countEndpoint(tx, systemId, before.id);
+  const unsent = pending + held;
+  if (isRemoved(before)) return { endpoint: before, changed: false, unsent };
+  const now = new Date(context.clock());
+  await updateReplaysStopped(tx, systemId, { endpointId: before.id }, now);
+  await deleteSecrets(tx, systemId, before.id);
+  await updateHealthReset(tx, systemId, before.id);
+  await replaceThresholds(tx, systemId, before.id, []);
+  const endpoint = await updateRemoved(tx, systemId, before.id, REMOVED_URL, now);
+  const detail = { partner_id: partnerId, url: before.url, unsent };
+  await recordEndpointAct(context, tx, systemId, "webhook.removed", before.id, detail);
+  return { endpoint, changed: true, unsent };
+}
