@@ -16,7 +16,7 @@ import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } f
 const RIDE_MS = 8 * 60_000;
 /** Bikes from which one is chosen. Too low: two tests at once take the same one. */
 const CANDIDATES = 20;
-/** Bikes that are taken from a station at most. */
+/** Bikes that are taken from a station, or brought there, at most. */
 const MAX_TAKEN = 100;
 /** Maximum bikes that are tried when others take the chosen ones first. */
 const MAX_TRIES = 5;
@@ -91,8 +91,8 @@ export class CityActs {
 
   /** Ends a ride at a station. @returns the station's id */
   async endRide(id: string, from?: string, details: Omit<RideEnd, "id"> = {}): Promise<string> {
-    const end_station_id = await this.otherStation(from);
-    const item: RideEnd = { id, end_station_id, ...details };
+    const end_station_id = details.end_station_id ?? (await this.otherStation(from));
+    const item: RideEnd = { ...details, id, end_station_id };
     const ended = endRides(this.#context, this.systemId, [{ item }]);
     await this.#do(`ride ${id} ends at station ${end_station_id}`, ended);
     return end_station_id;
@@ -173,27 +173,20 @@ export class CityActs {
     return { id, bikeId: bike.id, stationId: bike.station_id };
   }
 
-  /** Has a station run low. @returns the rides that took its bikes */
-  async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<string[]> {
-    if (count === "docks") {
-      await this.#reportDocksOf(id, limit - 1);
-      return [];
-    }
-    const rides: string[] = [];
-    const { db } = this.#context;
-    const free = await listFreeBikes(db, this.systemId, id, MAX_TAKEN + limit);
-    for (const bike of free.slice(limit - 1)) rides.push((await this.startRideOn(bike)).id);
-    return rides;
+  /** Has a station have fewer bikes or docks than a threshold asks for. */
+  async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
+    if (count === "docks") return this.#reportDocksOf(id, limit - 1);
+    const free = await listFreeBikes(this.#context.db, this.systemId, id, MAX_TAKEN + limit);
+    for (const bike of free.slice(limit - 1)) await this.startRideOn(bike);
   }
 
-  /** Has a station that ran low recover. @param rides those that took its bikes */
-  async recover(
-    id: string,
-    { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
-    rides: readonly string[],
-  ): Promise<void> {
-    if (count === "docks") await this.#reportDocksOf(id, limit);
-    for (const ride of rides) await this.endRide(ride, undefined, { end_station_id: id });
+  /** Has a station have enough again. */
+  async recover(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
+    if (count === "docks") return this.#reportDocksOf(id, limit);
+    for (let brought = 0; brought < Math.min(limit, MAX_TAKEN); brought++) {
+      const ride = await this.startRide(undefined, RIDE_MS);
+      await this.endRide(ride.id, ride.stationId, { end_station_id: id });
+    }
   }
 
   async #reportDocksOf(id: string, docks: number): Promise<void> {

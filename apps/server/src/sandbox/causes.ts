@@ -2,10 +2,10 @@ import type { DeliveryName } from "@bikeshare/contract";
 import type { SandboxEvent } from "@bikeshare/contract/sandbox";
 import { serviceError } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import { compareAllStations } from "../webhooks/thresholds.ts";
+import { compareAllStations, SETTLE_MS } from "../webhooks/thresholds.ts";
 import type { CityActs, StartedRide } from "./acts.ts";
 import { letTimePass } from "./clock.ts";
-import { listWatchedOf } from "./queries.ts";
+import { findWatched } from "./queries.ts";
 
 /** The resource that an event is about, and its station. */
 interface Caused {
@@ -62,13 +62,17 @@ const causes: Readonly<
     await acts.endAlert(id);
     return ofAlert(id, stationId);
   },
-  "station.below_threshold": async (acts, stationId, context) =>
-    ofStation((await crossThreshold(acts, context, "station.below_threshold", stationId)).station_id),
+  "station.below_threshold": async (acts, stationId, context) => {
+    const watched = await watchedStation(acts, context, "station.below_threshold", stationId);
+    await stayBelow(acts, context, watched);
+    return ofStation(watched.station_id);
+  },
   "station.back_to_normal": async (acts, stationId, context) => {
-    const crossed = await crossThreshold(acts, context, "station.back_to_normal", stationId);
-    await acts.recover(crossed.station_id, crossed, crossed.rides);
+    const watched = await watchedStation(acts, context, "station.back_to_normal", stationId);
+    if (!watched.is_told) await stayBelow(acts, context, watched);
+    await acts.recover(watched.station_id, watched);
     await compareAllStations(context, acts.systemId);
-    return ofStation(crossed.station_id);
+    return ofStation(watched.station_id);
   },
   "station.updated": async (acts, stationId) => {
     const id = stationId ?? (await acts.otherStation());
@@ -83,21 +87,26 @@ const causes: Readonly<
 };
 
 /**
- * Has a station stay below a threshold that an endpoint of the sandbox has for it, until the endpoint is told.
+ * Finds a station that an endpoint of the sandbox has a threshold for.
  * @throws ServiceError `not_found` where none has
  */
-async function crossThreshold(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
-  const { systemId } = acts;
-  await compareAllStations(context, systemId);
-  const [watched] = await listWatchedOf(context.db, systemId, event, stationId ?? null);
+async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
+  await compareAllStations(context, acts.systemId);
+  const mayBeTold = event === "station.back_to_normal";
+  const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeTold });
   if (watched === undefined) throw serviceError("not_found", "threshold", { event });
-  const count = watched.counted === "docks" ? ("docks" as const) : ("bikes" as const);
-  const threshold = { ...watched, count };
-  const rides = await acts.runLow(watched.station_id, threshold);
-  await compareAllStations(context, systemId);
-  await letTimePass(context, systemId, watched.for_minutes * 60 + 1);
+  return { ...watched, count: watched.counted === "docks" ? ("docks" as const) : ("bikes" as const) };
+}
+
+/** Has a station stay below a threshold until the endpoint is told. */
+async function stayBelow(
+  acts: CityActs,
+  context: CommandContext,
+  watched: Awaited<ReturnType<typeof watchedStation>>,
+): Promise<void> {
+  await acts.runLow(watched.station_id, watched);
+  await letTimePass(context, acts.systemId, watched.for_minutes * 60 + SETTLE_MS / 1000);
   acts.steps.push(`${watched.for_minutes} minutes pass`);
-  return { ...threshold, rides };
 }
 
 function ofRide({ id, stationId }: StartedRide): Caused {

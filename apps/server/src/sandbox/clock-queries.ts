@@ -1,8 +1,12 @@
 import type { Transaction } from "../storage/db/database.ts";
 import { CHANGED, updatedAt } from "../storage/db/sql-fragments.ts";
 import { statement } from "../storage/db/statement.ts";
+import { SETTLE_MS } from "../webhooks/thresholds.ts";
 
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
+
+/** A threshold is told when its minutes have been over for a moment. */
+const pastDue = `greatest(due_at - $3::int * interval '1 s', $2::timestamptz - interval '${SETTLE_MS} ms')`;
 
 /**
  * The statements that bring forward what waits for a time in a system, by `$3` seconds: what is due within them is due
@@ -17,7 +21,7 @@ const passTime = {
   webhook_station_notices: `update webhook_station_notices set notified_at = notified_at - $3::int * interval '1 s'
     where system_id = $1 and notified_at <= $2::timestamptz + interval '1 day'`,
   webhook_threshold_states: `update webhook_threshold_states
-    set below_since = below_since - (due_at - ${nearer("due_at")}), due_at = ${nearer("due_at")}
+    set below_since = below_since - (due_at - ${pastDue}), due_at = ${pastDue}
     where system_id = $1 and due_at > $2`,
   webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $3::int * interval '1 s'
     where system_id = $1 and hour_ends_at > $2`,

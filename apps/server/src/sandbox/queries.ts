@@ -189,7 +189,8 @@ export async function updateWebhookFaults(tx: Transaction, systemId: string, fau
 
 const watchedOf = statement(
   "sandboxes.watched",
-  `select station.id as station_id, threshold.counted, threshold.fewer_than, threshold.for_minutes
+  `select station.id as station_id, threshold.counted, threshold.fewer_than, threshold.for_minutes,
+     state.station_id is not null as is_told
    from webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
      and endpoint.events && array[$2, 'station.*']
@@ -197,8 +198,8 @@ const watchedOf = statement(
      and station.id = coalesce($3, station.id)
    left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
      and state.station_id = station.id and state.due_at is null
-   where threshold.system_id = $1 and threshold.since is not null and state.station_id is null
-   order by case threshold.counted when 'docks' then station.num_docks_available else station.num_bikes_available end,
+   where threshold.system_id = $1 and threshold.since is not null and (state.station_id is null or $4)
+   order by is_told desc, case threshold.counted when 'docks' then station.num_docks_available else station.num_bikes_available end,
      station.id
    limit 1`,
 );
@@ -206,14 +207,16 @@ const watchedOf = statement(
 /** A threshold of an endpoint, and a station of those that it watches. */
 interface WatchedRow extends Pick<Tables["webhook_thresholds"], "counted" | "fewer_than" | "for_minutes"> {
   readonly station_id: string;
+  /** The endpoint was told that the station is below it. */
+  readonly is_told: boolean;
 }
 
-/** Returns a threshold whose endpoint subscribes to an event, with an online station of which it was not told. */
-export function listWatchedOf(
+/** Returns a threshold whose endpoint subscribes to an event, with an online station: where it may be, one of which it was told. */
+export async function findWatched(
   db: Queryable,
   systemId: string,
-  event: string,
-  stationId: string | null,
-): Promise<WatchedRow[]> {
-  return db.query<WatchedRow>(watchedOf, [systemId, event, stationId]);
+  asked: { readonly event: string; readonly stationId: string | undefined; readonly mayBeTold: boolean },
+): Promise<WatchedRow | undefined> {
+  const { event, stationId, mayBeTold } = asked;
+  return (await db.query<WatchedRow>(watchedOf, [systemId, event, stationId ?? null, mayBeTold]))[0];
 }

@@ -27,7 +27,7 @@ import {
  * Milliseconds by which a threshold is told later than its minutes are over. Too low: a command that began before, and whose
  * transaction takes so long, is not seen. Too high: alarms are late.
  */
-const SETTLE_MS = 2_000;
+export const SETTLE_MS = 2_000;
 
 export interface WatchContext extends CommandContext {
   /** The time by the database's clock, which all processes share. Tests give their own. */
@@ -52,8 +52,13 @@ export async function compareAllStations(context: WatchContext, systemId: string
 }
 
 /** Tells whether something is due, or changed, that was not compared yet. */
-export async function hasUncompared(context: WatchContext, systemId: string): Promise<boolean> {
-  return (await stationsToCompare(context, systemId, 1, [])).length > 0;
+export async function hasUncompared(
+  { db, databaseNow = findDatabaseNow }: WatchContext,
+  systemId: string,
+): Promise<boolean> {
+  const { watched, waiting } = await findWhetherWatched(db, systemId);
+  if (waiting || !watched) return waiting;
+  return (await listStationsToCompare(db, systemId, await databaseNow(db), 1, [])).length > 0;
 }
 
 async function stationsToCompare(

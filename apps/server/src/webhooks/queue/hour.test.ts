@@ -89,6 +89,9 @@ it("tests, what somebody resends and what was held go beside the limit, and a li
   const [skipped] = await harness.rows<{ id: string }>(
     "select id from webhook_deliveries where system_id = $1 and latest_failure = 'skipped' order by id",
   );
+  await harness.rows(
+    "insert into webhook_workers (system_id, worker, alive_until) values ($1, 'w', now() + interval '1 hour')",
+  );
   await sendTestDelivery(harness, scope());
   await redeliver(harness, scope(), skipped?.id ?? "");
   expect(await outcomes()).toEqual(["pending", "pending", "pending", "pending", "skipped"]);
