@@ -5,9 +5,6 @@ import { SETTLE_MS } from "../webhooks/thresholds.ts";
 
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
-/** A threshold is told when its minutes have been over for a moment. */
-const pastDue = `greatest(due_at - $3::int * interval '1 s', $2::timestamptz - interval '${SETTLE_MS} ms')`;
-
 /**
  * The statements that bring forward what waits for a time in a system, by `$3` seconds: what is due within them is due
  * now, `$2`.
@@ -20,11 +17,6 @@ const passTime = {
   webhook_secrets: `update webhook_secrets set expires_at = ${nearer("expires_at")} where system_id = $1 and expires_at > $2`,
   webhook_station_notices: `update webhook_station_notices set notified_at = notified_at - $3::int * interval '1 s'
     where system_id = $1 and notified_at <= $2::timestamptz + interval '1 day'`,
-  webhook_threshold_states: `update webhook_threshold_states
-    set below_since = below_since - (due_at - ${pastDue}), due_at = ${pastDue}
-    where system_id = $1 and due_at > $2`,
-  webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $3::int * interval '1 s'
-    where system_id = $1 and hour_ends_at > $2`,
   rider_alerts: `update rider_alerts set ends_at = ${nearer("ends_at")} where system_id = $1 and ended_at is null and ends_at > $2`,
   idempotency_keys: `update idempotency_keys set created_at = created_at - $3::int * interval '1 s'
     where system_id = $1 and created_at <= $2::timestamptz + interval '1 day'`,
@@ -34,9 +26,22 @@ const passTime = {
   sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",
 };
 
+/** When a threshold is told: its minutes have been over for a moment. */
+const toldAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
+
+/** Those of what PostgreSQL's clock decides, by `$2` seconds. */
+const passDatabaseTime = {
+  webhook_threshold_states: `update webhook_threshold_states
+    set below_since = below_since - (due_at - ${toldAt}), due_at = ${toldAt} where system_id = $1 and due_at > now()`,
+  webhook_lanes: `update webhook_lanes set hour_ends_at = hour_ends_at - $2::int * interval '1 s'
+    where system_id = $1 and hour_ends_at > now()`,
+};
+
+const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 
 /** Brings all that waits for time in a sandbox nearer by some seconds. */
 export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
   for (const each of statements) await tx.query(each, [systemId, now, seconds]);
+  for (const each of ofDatabase) await tx.query(each, [systemId, seconds]);
 }

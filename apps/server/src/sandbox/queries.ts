@@ -199,7 +199,7 @@ const watchedOf = statement(
    left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
      and state.station_id = station.id and state.due_at is null
    where threshold.system_id = $1 and threshold.since is not null and (state.station_id is null or $4)
-   order by is_told desc, case threshold.counted when 'docks' then station.num_docks_available else station.num_bikes_available end,
+   order by is_told desc, case when threshold.counted = 'docks' then station.num_docks_available else station.num_bikes_available end,
      station.id
    limit 1`,
 );

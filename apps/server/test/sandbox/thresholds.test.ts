@@ -1,0 +1,133 @@
+import { type EventRecord, scopeNames, type Threshold } from "@bikeshare/contract";
+import { sandboxClock, sandboxEvent } from "@bikeshare/contract/sandbox";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { createSequencer } from "../../src/events/sequencer.ts";
+import { issueKey } from "../../src/partners/keys/service.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { createSandbox } from "../../src/sandbox/service.ts";
+import { statement } from "../../src/storage/db/statement.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { compareAllStations } from "../../src/webhooks/thresholds.ts";
+import { startTestApp, type TestApp } from "../app.ts";
+import { keyContext } from "../built-app.ts";
+import { loopback } from "../webhooks/dispatcher.harness.ts";
+import { otherCipher } from "../webhooks/endpoints.harness.ts";
+
+let app: TestApp;
+let systemId: string;
+let key: string;
+const cipher = otherCipher();
+
+beforeAll(async () => {
+  app = await startTestApp();
+  // Thresholds are told by PostgreSQL's clock.
+  app.clock.advance(Date.now() - app.clock());
+  const { sandbox } = await createSandbox(keyContext(app), { systemId: app.systemId, partnerId: app.partnerId });
+  systemId = sandbox.system_id;
+  const input = { systemId, partnerId: app.partnerId, scopes: scopeNames, rateLimit: 1_000_000 };
+  key = (await issueKey(keyContext(app), input)).key;
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  app.clock.advance(Math.max(0, Date.now() - app.clock()));
+  await post("/sandbox/v1/reset", { seed: 1 });
+});
+
+const post = (path: string, body: unknown) =>
+  fetch(app.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+async function watch(threshold: Partial<Threshold>): Promise<void> {
+  const whole = {
+    count: "bikes",
+    fewer_than: 1,
+    for_minutes: 10,
+    station_ids: [],
+    region_ids: [],
+    ...threshold,
+  } as const;
+  const context = { ...keyContext(app), cipher, rules: loopback };
+  const scope = { systemId, partnerId: app.partnerId, url: "http://127.0.0.1:4000/" };
+  await setEndpoint(context, { ...scope, events: ["station.*"], thresholds: [] });
+  await setEndpoint(context, { ...scope, thresholds: [whole] });
+}
+
+/** The events of thresholds that a partner's key reads. */
+async function eventsOf(name: string, as = key) {
+  await createSequencer({ db: app.db, clock: app.clock, onError: () => undefined, pollIntervalMs: 0 }).runOnce(
+    systemId,
+  );
+  const read = await app.get(`/v1/events?event=${name}&limit=200`, { key: as });
+  return ((await read.json()) as { data: EventRecord[] }).data;
+}
+
+it.each(["bikes", "docks"] as const)("events of a threshold of %s are caused by what causes them", async (count) => {
+  await watch({ count, fewer_than: 2, station_ids: ["station-003"] });
+  const cause = async (name: string, station_id?: string) => {
+    const response = await post(`/sandbox/v1/events/${name}`, { station_id });
+    const text = await response.text();
+    expect([response.status, text]).toEqual([200, expect.any(String)]);
+    return sandboxEvent.parse(JSON.parse(text));
+  };
+  const before = (await eventsOf("station.below_threshold")).length;
+  expect(await cause("station.below_threshold")).toMatchObject({ station_id: "station-003" });
+  expect(await cause("station.back_to_normal", "station-003")).toMatchObject({ resource_id: "station-003" });
+  // Without the first one before, too.
+  await cause("station.back_to_normal");
+  expect((await eventsOf("station.below_threshold")).slice(before)).toMatchObject(
+    [1, 2].map(() => ({ data: { id: "station-003", threshold: { count, fewer_than: 2, for_minutes: 10 } } })),
+  );
+  expect((await eventsOf("station.back_to_normal")).slice(before)).toHaveLength(2);
+});
+
+it("the minutes of a threshold pass by the sandbox's clock, and it is ready once everything is told", async () => {
+  await watch({ station_ids: ["station-001"] });
+  const context = keyContext(app);
+  await compareAllStations(context, systemId);
+  const free = await app.db.query<{ id: string }>(
+    statement("", "select id from bikes where system_id = $1 and station_id = 'station-001'"),
+    [systemId],
+  );
+  const before = (await eventsOf("station.below_threshold")).length;
+  for (const _ of free) await post("/sandbox/v1/events/ride.started", { station_id: "station-001" });
+  await compareAllStations(context, systemId);
+  await post("/sandbox/v1/clock/advance", { seconds: 9 * 60 });
+  expect(await eventsOf("station.below_threshold")).toHaveLength(before);
+  expect((await post("/sandbox/v1/clock/advance", { seconds: 63 })).status).toBe(202);
+  const told = (await eventsOf("station.below_threshold")).slice(before);
+  expect(told).toMatchObject([{ data: { id: "station-001", num_bikes_available: 0 } }]);
+  const clock = sandboxClock.parse(await (await app.get("/sandbox/v1/clock", { key })).json());
+  expect(clock.advanced_seconds).toBe(9 * 60 + 63);
+});
+
+it("a reset forgets which stations are below, and without a threshold there is nothing to cause", async () => {
+  await watch({ station_ids: ["station-001"] });
+  expect((await post("/sandbox/v1/events/station.below_threshold", {})).status).toBe(200);
+  await post("/sandbox/v1/reset", { seed: 1 });
+  const states = statement("", "select station_id from webhook_threshold_states where system_id = $1");
+  expect(await app.db.query(states, [systemId])).toEqual([]);
+  const elsewhere = await post("/sandbox/v1/events/station.below_threshold", { station_id: "station-002" });
+  expect([elsewhere.status, await elsewhere.json()]).toEqual([
+    404,
+    { error: "not_found", message: expect.stringContaining("Set one first.") },
+  ]);
+});
+
+it("nobody else reads them", async () => {
+  await watch({ station_ids: ["station-001"] });
+  await post("/sandbox/v1/events/station.below_threshold", {});
+  const other = await createPartner(keyContext(app), systemId, "Other");
+  const foreign = await issueKey(keyContext(app), {
+    systemId,
+    partnerId: other.id,
+    scopes: scopeNames,
+    rateLimit: 1_000,
+  });
+  const own = await eventsOf("station.below_threshold");
+  expect(own).not.toEqual([]);
+  expect(await eventsOf("station.below_threshold", foreign.key)).toEqual([]);
+  expect((await app.get(`/v1/events/${own[0]?.id}`, { key: foreign.key })).status).toBe(404);
+});
