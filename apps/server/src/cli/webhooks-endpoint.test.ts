@@ -62,9 +62,33 @@ it("remove says what became of the secrets, the log and pending deliveries; set 
   });
   const shown = await text("show", "--partner", partner);
   expect(shown).toMatch(
-    /^url +-\nevents +-\nplaces +anywhere\nemail +-\nsignature +Service-Signature\nstatus +removed, /m,
+    /^url +-\nevents +-\nplaces +anywhere\nthresholds +-\nmost in an hour +-\nemail +-\nsignature +Service-Signature\nstatus +removed, /m,
   );
   expect(await text(...set, partner)).toMatch(/^secret +whsec_\S+\n[^]*^outcome +created$/m);
+});
+
+it("thresholds and a limit are set by options, shown as they were written, and taken back", async () => {
+  await text(...set, partner);
+  const change = (...options: string[]) => json("set", "--partner", partner, ...options);
+  const wanted = ["--thresholds", "bikes<1 for 10m; docks < 3 for 2h", "--max-per-hour", "20"];
+  await expect(change(...wanted)).rejects.toThrow(
+    /Choose the events station.below_threshold and station.back_to_normal/,
+  );
+  expect(await change("--events", "station.*", ...wanted)).toMatchObject({
+    thresholds: [
+      { count: "bikes", fewer_than: 1, for_minutes: 10, station_ids: [], region_ids: [] },
+      { count: "docks", fewer_than: 3, for_minutes: 120, station_ids: [], region_ids: [] },
+    ],
+    max_per_hour: 20,
+  });
+  expect(await text("show", "--partner", partner)).toMatch(
+    /^thresholds +bikes<1 for 10m, docks<3 for 120m\nmost in an hour +20$/m,
+  );
+  for (const wrong of ["bikes<1", "cars<1 for 1m", "bikes<0 for 1m", "bikes<1 for 2000m"])
+    await expect(change("--thresholds", wrong)).rejects.toThrow(/must be like "bikes<1 for 10m at A,B"/);
+  await expect(change("--thresholds", "bikes<1 for 10m at nowhere")).rejects.toThrow('There is no station "nowhere".');
+  expect(await json("preview", "--partner", partner)).toMatchObject({ deliveries: 0, skipped: 0, is_complete: true });
+  expect(await change("--no-thresholds", "--no-max-per-hour")).toMatchObject({ thresholds: [], max_per_hour: null });
 });
 
 it("every command distinguishes an unknown partner from one without an endpoint", async () => {

@@ -96,6 +96,23 @@ describe("the settings", () => {
     expect((await set({ events: ["ride.started"] }))[1]).toMatchObject({ outcome: "unchanged" });
   });
 
+  it("name thresholds and a limit an hour, which a preview counts and a second editor is told of", async () => {
+    const threshold = { count: "bikes", fewer_than: 2, for_minutes: 10, station_ids: [], region_ids: [] };
+    const more = { events: ["station.below_threshold"], thresholds: [threshold], max_per_hour: 5 };
+    await set();
+    const seen = await show();
+    expect((await set(more))[1]).toMatchObject({ outcome: "changed" });
+    expect(await show()).toMatchObject({ ...more, this_hour: null });
+    expect((await set({ ...more, max_per_hour: 0 }))[0]).toBe(400);
+    const { name, url, events, email, signature, places } = seen ?? {};
+    const old = { name, url, events, email, signature, places, thresholds: [], max_per_hour: null };
+    expect((await set({ email: "a@partner.example", seen: old }))[0]).toBe(409);
+    expect(await answer(admin, "POST", pathOf("preview"), { ...more, places: null })).toMatchObject([
+      200,
+      { deliveries: 0, skipped: 0, by_event: [], is_complete: true },
+    ]);
+  });
+
   it("of two admins who have opened them, the second one to save is told, and undoes nothing", async () => {
     const none = { url: null, events: [], email: null, signature: "service" };
     expect((await set({ ...settings, seen: none }))[1]).toMatchObject({ outcome: "created" });

@@ -14,6 +14,8 @@ describe("who sees which events", () => {
       "station.online",
       "alert.opened",
       "alert.ended",
+      "station.below_threshold",
+      "station.back_to_normal",
     ]);
     expect(viewerWith("p", ["events:read", "reservations:write"]).names).toEqual([]);
   });

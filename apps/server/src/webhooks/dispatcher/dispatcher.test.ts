@@ -7,6 +7,8 @@ import { answered, createGate } from "../../../test/webhooks/far.ts";
 import { createSystem } from "../../city/systems/service.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { openListener } from "../../storage/db/listener.ts";
+import { statement } from "../../storage/db/statement.ts";
+import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { createSender } from "../sender/sender.ts";
 
 let harness: DispatchHarness;
@@ -156,4 +158,22 @@ test("an event that is committed long after it became due is sent all the same",
   await until(() => harness.far.requests.at(-1)?.n === 1000);
   await harness.drained();
   expect(harness.far.received(url)).toHaveLength(9);
+});
+
+test("however many workers send, an endpoint with a limit is sent the first of an hour, and another one all", async () => {
+  const limited = await harness.endpoint();
+  await harness.endpoint();
+  const scope = { systemId: harness.systemId, partnerId: limited.partnerId };
+  await setEndpoint({ ...harness, rules: loopback }, { ...scope, max_per_hour: 30 });
+  // No real hour begins meanwhile.
+  const hour = "update webhook_lanes set hour_ends_at = now() + interval '1 hour' where system_id = $1";
+  await harness.db.query(statement("", hour), [harness.systemId]);
+  await harness.happen(25);
+  for (let n = 0; n < 3; n++) harness.worker();
+  await harness.happen(75);
+  await harness.drained();
+  const all = await harness.deliveries();
+  const mine = all.filter(({ endpoint_id: id }) => id === limited.id).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  expect(mine.map(({ status }) => status)).toEqual(mine.map((_, n) => (n < 30 ? "succeeded" : "failed")));
+  expect(all.filter(({ status }) => status === "succeeded")).toHaveLength(130);
 });

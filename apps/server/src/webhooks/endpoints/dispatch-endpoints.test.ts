@@ -50,6 +50,7 @@ describe("setting an endpoint", () => {
         status: "active",
         email: "ops@partner.example",
         signature: "service",
+        maxPerHour: null,
         secrets: [{ text: secret, expiresAt: null }],
       },
     ]);
