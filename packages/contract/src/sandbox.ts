@@ -71,9 +71,9 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys and old secrets, and the next " +
-        "attempts of deliveries. What falls due is done at once. Signatures and the times of events keep to the real clock, " +
-        "as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
+        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys and old secrets, the minutes " +
+        "of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls due is done at " +
+        "once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
       metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
@@ -126,7 +126,7 @@ export const sandboxContract = c.router(
       summary: "Cause an event",
       description:
         "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
-        "minute.",
+        "minute. Events of thresholds need one of a webhook of the sandbox.",
       metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(deliveryNames) }),
       query: noQuery,
