@@ -273,15 +273,16 @@ export async function updateSeen(
 
 const present = statement(
   "thresholds.present",
-  `select json from stations where system_id = $1 and id = $2 and (state_since <= $3 or state_since = '-infinity')`,
+  `select json, state_since <= $3 or state_since = '-infinity' as is_unchanged from stations
+   where system_id = $1 and id = $2`,
 );
 
-/** Returns a station's JSON, if it is as it was at an instant. */
-export async function findUnchangedStation(
-  db: Queryable,
-  systemId: string,
-  id: string,
-  at: Date,
-): Promise<string | undefined> {
-  return (await db.query<{ json: string }>(present, [systemId, id, at]))[0]?.json;
+/** A station as it is, and whether it was so at an instant. */
+interface PresentStation {
+  readonly json: string;
+  readonly is_unchanged: boolean;
+}
+
+export async function findStation(db: Queryable, systemId: string, id: string, at: Date): Promise<PresentStation> {
+  return oneRow(await db.query<PresentStation>(present, [systemId, id, at]));
 }

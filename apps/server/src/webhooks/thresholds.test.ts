@@ -28,7 +28,7 @@ const SETTLED = 2_001;
 /** The database's clock is the harness's. */
 const context = () => ({ ...harness, databaseNow: () => Promise.resolve(new Date(harness.clock())) });
 const compare = () => compareAllStations(context(), harness.systemId);
-const pass = (ms: number) => void harness.clock.advance(ms);
+const pass = (ms: number) => harness.clock.advance(ms);
 
 function below(fewer_than: number, for_minutes: number, more: Partial<Threshold> = {}): Threshold {
   return { count: "docks", fewer_than, for_minutes, station_ids: [], region_ids: [], ...more };

@@ -92,7 +92,8 @@ it("the minutes of a threshold pass by the sandbox's clock, and it is ready once
     [systemId],
   );
   const before = (await eventsOf("station.below_threshold")).length;
-  for (const _ of free) await post("/sandbox/v1/events/ride.started", { station_id: "station-001" });
+  for (let taken = 0; taken < free.length; taken++)
+    await post("/sandbox/v1/events/ride.started", { station_id: "station-001" });
   await compareAllStations(context, systemId);
   await post("/sandbox/v1/clock/advance", { seconds: 9 * 60 });
   expect(await eventsOf("station.below_threshold")).toHaveLength(before);
@@ -112,7 +113,7 @@ it("a reset forgets which stations are below, and without a threshold there is n
   const elsewhere = await post("/sandbox/v1/events/station.below_threshold", { station_id: "station-002" });
   expect([elsewhere.status, await elsewhere.json()]).toEqual([
     404,
-    { error: "not_found", message: expect.stringContaining("Set one first.") },
+    { error: "not_found", message: expect.stringContaining("Set one first.") as string },
   ]);
 });
 

@@ -128,9 +128,13 @@ function stateOf({ at, bikes, docks, flags }: HistoryRow): RecordedState {
   return { at, bikes, docks, isOnline: readFlags(flags).status === "online" };
 }
 
-/** Returns a station's JSON as it was at an instant of its history. @throws Error when it was not known then */
-export async function stationTextAt(db: QueryRunner, systemId: string, id: string, instant: Date): Promise<string> {
+/** Returns a station's JSON as it was at an instant, in the shape of today's; undefined when it was not known then. */
+export async function stationTextAt(
+  db: QueryRunner,
+  systemId: string,
+  id: string,
+  instant: Date,
+): Promise<string | undefined> {
   const json = await findStationAt(db, systemId, instant, id);
-  if (json === undefined) throw new Error(`station ${id} was not known at ${instant.toISOString()}`);
-  return json.replace(/,"as_of":"[^"]*"\}$/, "}");
+  return json?.replace(/,"as_of":"[^"]*"\}$/, "}");
 }

@@ -296,8 +296,8 @@ async function change(
   const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
   const needsNewForm = signature === "both" && before.signature !== "both";
   if (isAsBefore(before, { ...settings, places, thresholds })) {
-    const { thresholds: _, ...endpoint } = before;
-    return { endpoint, thresholds, outcome: "unchanged", secret: null, old_secrets_end_at: null };
+    const { thresholds: unchanged, ...endpoint } = before;
+    return { endpoint, thresholds: unchanged, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
   requireThresholdEvents(events, thresholds);
   if (originOf(url) !== originOf(before.url) || needsNewForm) context.requireConfirmation?.();

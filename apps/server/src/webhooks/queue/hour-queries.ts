@@ -64,7 +64,7 @@ const countHour = statement(
 );
 
 /** Deliveries of an endpoint that are counted at once. Too high: the lane's row is locked for longer. */
-export const HOUR_BATCH = 1_000;
+const HOUR_BATCH = 1_000;
 
 /**
  * Lets the first due deliveries of new events of an hour through, and skips the rest, which stay in the log.

@@ -6,7 +6,7 @@ import type { Threshold } from "@bikeshare/contract";
  */
 
 /** How a station is, compared with a threshold: `unknown` while it is not online, or does not publish the count. */
-export type Level = "below" | "enough" | "unknown";
+type Level = "below" | "enough" | "unknown";
 
 /** A station that is, or was, below a threshold; undefined: it is not. Instants are milliseconds since 1970. */
 export interface Crossing {
@@ -46,10 +46,7 @@ export function readHistory(numbers: string | null): StationState[] {
   return states;
 }
 
-export function levelOf(
-  { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
-  state: StationState,
-): Level {
+function levelOf({ count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">, state: StationState): Level {
   const counted = state[count];
   if (!state.isOnline || counted === null) return "unknown";
   return counted < limit ? "below" : "enough";
@@ -71,7 +68,7 @@ export function followCrossing(
   const events: CrossingEvent[] = [];
   let crossing = before;
   const tellUntil = (instant: number) => {
-    if (crossing?.dueAt == null || crossing.dueAt > instant) return;
+    if (crossing === undefined || crossing.dueAt === null || crossing.dueAt > instant) return;
     events.push({ name: "station.below_threshold", at: crossing.dueAt, belowSince: crossing.belowSince });
     crossing = { ...crossing, dueAt: null };
   };
