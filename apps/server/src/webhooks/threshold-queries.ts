@@ -142,7 +142,8 @@ const lock = statement(
 const read = statement(
   "thresholds.readStations",
   `select seen.station_id as id, ${SEEN} as seen, case when station.id is not null then greatest(seen.seen_at, station.state_since)::text end as seen_at,
-     ${knownUntil("$3::timestamptz")} as known_until, ${historySince("seen.seen_at")} as numbers
+     ${knownUntil("$3::timestamptz")} as known_until, ${historySince("seen.seen_at")} as numbers,
+     station.json, greatest(station.state_since, station.known_since) as since
    from webhook_threshold_stations seen
    left join stations station on station.system_id = $1 and station.id = seen.station_id
    where seen.system_id = $1 and seen.station_id = any($2::text[])`,
@@ -158,6 +159,9 @@ export interface WatchedStation {
   readonly known_until: Date;
   /** Its history since it was compared last; null: it has none. */
   readonly numbers: string | null;
+  /** How it is, and since when; null: it is gone. */
+  readonly json: string | null;
+  readonly since: Date | null;
 }
 
 /** Locks stations that nobody else compares now, and reads what has become of them. */
@@ -269,20 +273,4 @@ export async function updateSeen(
   await tx.query(see, [systemId, of("id"), of("seen"), of("seen_at")]);
   const gone = stations.filter(({ seen_at: seenAt }) => seenAt === null).map(({ id }) => id);
   if (gone.length > 0) await tx.query(deleteGone, [systemId, gone]);
-}
-
-const present = statement(
-  "thresholds.present",
-  `select json, state_since <= $3 or state_since = '-infinity' as is_unchanged from stations
-   where system_id = $1 and id = $2`,
-);
-
-/** A station as it is, and whether it was so at an instant. */
-interface PresentStation {
-  readonly json: string;
-  readonly is_unchanged: boolean;
-}
-
-export async function findStation(db: Queryable, systemId: string, id: string, at: Date): Promise<PresentStation> {
-  return oneRow(await db.query<PresentStation>(present, [systemId, id, at]));
 }

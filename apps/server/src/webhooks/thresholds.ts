@@ -4,12 +4,17 @@ import { type NewEvent, recordEvents } from "../events/outbox.ts";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../storage/background/periodic.ts";
 import type { Queryable, Transaction } from "../storage/db/database.ts";
 import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
-import { type Crossing, type CrossingEvent, followCrossing, readHistory } from "./rules/threshold.ts";
+import {
+  type Crossing,
+  type CrossingEvent,
+  followCrossing,
+  readHistory,
+  type StationState,
+} from "./rules/threshold.ts";
 import {
   deleteComparedStations,
   deleteUnwatchedStates,
   findDatabaseNow,
-  findStation,
   findWhetherWatched,
   listStationsToCompare,
   listWatches,
@@ -92,23 +97,26 @@ async function compare(context: WatchContext, systemId: string, stationIds: read
     const locked = await lockStations(tx, systemId, stationIds, async () => settled(await databaseNow(tx)));
     const lockedIds = locked.map(({ id }) => id);
     const watches = Map.groupBy(await listWatches(tx, systemId, lockedIds), (row) => row.station_id);
-    const followed = locked.flatMap((station) =>
-      (watches.get(station.id) ?? []).map((watch) => ({ watch, ...follow(station, watch) })),
-    );
+    const followed = locked.flatMap((station) => {
+      const history = readHistory(station.numbers);
+      return (watches.get(station.id) ?? []).map((watch) => {
+        return { station, watch, ...follow(history, watch, station.known_until) };
+      });
+    });
     await deleteUnwatchedStates(tx, systemId, lockedIds);
     await updateStates(tx, systemId, followed.filter(isChanged).map(stateRow));
     const events: NewEvent[] = [];
-    for (const { watch, events: told } of followed)
-      for (const event of told) events.push(await newEvent(tx, systemId, watch, event));
+    for (const { station, watch, events: told } of followed)
+      for (const event of told) events.push(await newEvent(tx, systemId, station, watch, event));
     recordEvents(tx, { ids, systemId, now: new Date(clock()) }, events);
     await updateSeen(tx, systemId, locked);
     return locked.length;
   });
 }
 
-function follow({ numbers, known_until: until }: WatchedStation, watch: WatchRow) {
+function follow(history: readonly StationState[], watch: WatchRow, until: Date) {
   const since = watch.since.getTime();
-  const changes = readHistory(numbers).map((change) => ({ ...change, at: Math.max(change.at, since) }));
+  const changes = history.map((change) => ({ ...change, at: Math.max(change.at, since) }));
   const { fewer_than, for_minutes } = watch;
   return followCrossing(
     { count: countOf(watch), fewer_than, for_minutes },
@@ -152,13 +160,15 @@ function isChanged({ watch, crossing }: { readonly watch: WatchRow } & ReturnTyp
 async function newEvent(
   tx: Transaction,
   systemId: string,
+  { id, json, since }: WatchedStation,
   watch: WatchRow,
   { name, at, belowSince }: CrossingEvent,
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
-  const { json, is_unchanged: isUnchanged } = await findStation(tx, systemId, watch.station_id, occurredAt);
-  // Where a sandbox's clock has passed more time than the station has a history: as it is.
-  const station = isUnchanged ? json : ((await stationTextAt(tx, systemId, watch.station_id, occurredAt)) ?? json);
+  const past = since !== null && at < since.getTime() ? await stationTextAt(tx, systemId, id, occurredAt) : undefined;
+  // As it is, too, where a sandbox's clock has passed more time than the station has a history.
+  const station = past ?? json;
+  if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
   const threshold = {
     ...{ count: watch.counted, fewer_than: watch.fewer_than, for_minutes: watch.for_minutes },
     below_since: new Date(belowSince).toISOString(),

@@ -41,14 +41,14 @@ const post = (path: string, body: unknown) =>
   });
 
 async function watch(threshold: Partial<Threshold>): Promise<void> {
-  const whole = {
+  const whole: Threshold = {
     count: "bikes",
     fewer_than: 1,
     for_minutes: 10,
     station_ids: [],
     region_ids: [],
     ...threshold,
-  } as const;
+  };
   const context = { ...keyContext(app), cipher, rules: loopback };
   const scope = { systemId, partnerId: app.partnerId, url: "http://127.0.0.1:4000/" };
   await setEndpoint(context, { ...scope, events: ["station.*"], thresholds: [] });
