@@ -28,7 +28,7 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
   "docs/performance.md": "benchmarks of the repository, not of an installation",
   "docs/receiving-webhooks.md": "a partner's programs; the tests of packages/webhooks run them",
   "docs/reservations.md": "a partner's requests; the server's tests make them",
-  "docs/sandbox.md": "a partner's requests; the server's tests make them",
+  "docs/sandbox.md": "a partner's commands; apps/server/test/sandbox/guide.test.ts pastes them",
   "docs/runbook.md": "each mends what has failed; the walk causes one failure, ProcessDown",
 };
 

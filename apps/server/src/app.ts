@@ -182,7 +182,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   registerAuthorization(http, { ...options, tokens }, caches.keys, consoleContext);
   takeTurns(http);
   refuseMalformedRequests(http);
-  showCallersTheirWrites(http, caches.stationPages);
+  showCallersTheirWrites(http, caches);
   const draining = closeConnectionsWhenDraining(http);
   answerConditionally(http);
   await compressAnswers(http);
@@ -365,18 +365,24 @@ function openCaches(
   return { listening, keys, stationPages, stationMaps, gbfsPages };
 }
 
+/** Commands to a sandbox that change what its keys meet: their faults and their end. */
+const CHANGES_KEYS = /^\/sandbox\/v1\/(faults|clock|reset)/;
+
 /**
- * Clears the cached pages of a system before a write to it is answered: the notification arrives some milliseconds after
- * the commit, and a caller must be able to read its own write. A rejected request wrote nothing, so it does not clear pages
- * that others use.
+ * Clears the cached pages of a system before a write to it is answered, and the keys where a sandbox's faults have changed:
+ * the notification arrives some milliseconds after the commit, and a caller must be able to read its own write. A rejected
+ * request wrote nothing, so it does not clear what others use.
  */
-function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<ReadyBody>): void {
+function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: Caches): void {
   http.addHook("onSend", (request, reply, payload, done) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isDone = reply.statusCode < 400;
     // What carries inner requests writes nothing itself.
     const isCommand = !isRead && request.recordedAs === undefined;
-    if (isCommand && isDone && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
+    if (isCommand && isDone && request.caller !== undefined) {
+      stationPages.clear(request.caller.key.system_id);
+      if (CHANGES_KEYS.test(request.routeOptions.url ?? "")) keys.clear();
+    }
     done(null, payload);
   });
 }

@@ -6,6 +6,7 @@ const directory = join(import.meta.dirname, "..");
 
 /** Files that take over ten seconds, the longest first. Which of two is first matters little. */
 const LONGEST = [
+  "test/sandbox/clients.test.ts",
   "src/cli/start.test.ts",
   "src/health/checks/every-outlet.test.ts",
   "src/feeds/gbfs/real-feeds.test.ts",
@@ -25,6 +26,8 @@ const LONGEST = [
   "src/feeds/gbfs-out/in-and-out.test.ts",
   "test/filtered-work.test.ts",
   "test/sdk/partners-day.test.ts",
+  "test/sandbox/foreign-integration.test.ts",
+  "test/sandbox/guide.test.ts",
   "test/declared-errors.test.ts",
   "test/cli/json.test.ts",
   "test/bad-days/database-network.test.ts",

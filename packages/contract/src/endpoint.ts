@@ -26,6 +26,8 @@ export interface EndpointMetadata {
   readonly takesBytes?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
+  /** What it does happens again where the request is sent again: clients do not retry it. */
+  readonly repeats?: true;
   /** The codes of status 409 that it may answer with. */
   readonly conflicts?: readonly ErrorCode[];
   /** The codes that a single item may fail with, for a batch. */

@@ -24,6 +24,7 @@ export * from "./sandbox-resources.ts";
 const c = initContract();
 
 const metadata = { scope: "sandbox" } as const satisfies EndpointMetadata;
+const repeats = { ...metadata, repeats: true } as const satisfies EndpointMetadata;
 /** Where a test needs something of the city that is not there. */
 const cityConflicts = [
   "no_bike_available",
@@ -71,10 +72,10 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys and old secrets, the minutes " +
+        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, the minutes " +
         "of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls due is done at " +
         "once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
-      metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
+      metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
       responses: { 202: sandboxClock, ...bodyErrors, ...errors },
@@ -86,7 +87,7 @@ export const sandboxContract = c.router(
       description: Object.entries(sandboxScenarios)
         .map(([name, text]) => `- \`${name}\`: ${text}`)
         .join("\n"),
-      metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
+      metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(scenarioNames) }),
       query: noQuery,
       body: z.object({}).strict(),
@@ -97,7 +98,7 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/faults",
       summary: "Make the API fail",
       description: `Up to ${MAX_SANDBOX_FAULTS} faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.`,
-      metadata: { ...metadata, conflicts: ["conflict"] } satisfies EndpointMetadata,
+      metadata: { ...repeats, conflicts: ["conflict"] } satisfies EndpointMetadata,
       query: noQuery,
       body: faultRequest,
       responses: { 200: sandboxFaults, ...bodyErrors, ...errors },
@@ -127,7 +128,7 @@ export const sandboxContract = c.router(
       description:
         "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
         "minute. Events of thresholds need one of a webhook of the sandbox.",
-      metadata: { ...metadata, conflicts: cityConflicts } satisfies EndpointMetadata,
+      metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(deliveryNames) }),
       query: noQuery,
       body: eventRequest,

@@ -71,6 +71,19 @@ import {
   vehicleType,
   vehicleTypeListQuery,
 } from "@bikeshare/contract";
+import {
+  clockRequest,
+  eventRequest,
+  faultRequest,
+  resetRequest,
+  sandboxClock,
+  sandboxEvent,
+  sandboxFaults,
+  sandboxScenario,
+  sandboxStatus,
+  scenarioNames,
+  webhookFaults,
+} from "@bikeshare/contract/sandbox";
 import type { z } from "zod";
 import { eventSchemaName } from "../src/events.ts";
 import { type Declaration, type Side, jsonTypes } from "./json-types.ts";
@@ -85,6 +98,7 @@ export interface GeneratedFile {
 export function jsonTypeFiles(): readonly GeneratedFile[] {
   return [
     { url: new URL("../../sdk/src/json-types.generated.ts", import.meta.url), text: sdkTypes() },
+    { url: new URL("../../sdk/src/sandbox-types.generated.ts", import.meta.url), text: sandboxTypes() },
     { url: new URL("../../webhooks/src/json-types.generated.ts", import.meta.url), text: webhookTypes() },
   ];
 }
@@ -220,6 +234,28 @@ function requestTypes(): Declaration[] {
     object("ReservationRequest", reservationRequest, "request"),
     object("ReservationExtension", reservationExtension, "request"),
   ];
+}
+
+/** Sets of values of the sandbox's interface, by the name that every client gives them. */
+export const sandboxSets: readonly Extract<Declaration, { kind: "names" }>[] = [
+  { kind: "names", name: "SandboxEventName", doc: "What a sandbox can cause.", values: deliveryNames },
+  { kind: "names", name: "SandboxScenarioName", doc: "The scenarios that a sandbox plays.", values: scenarioNames },
+];
+
+function sandboxTypes(): string {
+  return jsonTypes(heading("The types of the sandbox's JSON."), [
+    ...sandboxSets,
+    object("SandboxStatus", sandboxStatus),
+    object("SandboxReset", resetRequest, "request"),
+    object("SandboxEvent", sandboxEvent),
+    object("SandboxEventRequest", eventRequest, "request"),
+    object("SandboxScenario", sandboxScenario),
+    object("SandboxClock", sandboxClock),
+    object("SandboxClockRequest", clockRequest, "request"),
+    object("SandboxFaults", sandboxFaults),
+    object("SandboxFaultRequest", faultRequest, "request"),
+    object("SandboxWebhookFaults", webhookFaults),
+  ]);
 }
 
 /** The word in the description of the list that the envelope is taken from. */

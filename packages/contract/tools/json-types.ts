@@ -115,7 +115,8 @@ function objectType(schema: z.AnyZodObject, side: Side, names: Names, indent: st
 }
 
 function property(field: string, schema: z.ZodTypeAny, side: Side, names: Names, indent: string): string {
-  const isOptional = schema instanceof z.ZodOptional;
+  // What has a default may be left out by callers, and is there in answers.
+  const isOptional = schema instanceof z.ZodOptional || (schema instanceof z.ZodDefault && side === "request");
   const type = typeOf(schema, side, names, indent);
   // A request may be put together with fields that are undefined: they are not sent.
   const full = isOptional && side === "request" ? `${type} | undefined` : type;
@@ -129,6 +130,8 @@ function typeOf(schema: z.ZodTypeAny, side: Side, names: Names, indent: string):
   if (said !== undefined) return said;
   const next = (inner: z.ZodTypeAny) => typeOf(inner, side, names, indent);
   if (schema instanceof z.ZodOptional) return next(schema.unwrap() as z.ZodTypeAny);
+  if (schema instanceof z.ZodDefault) return next(schema.removeDefault() as z.ZodTypeAny);
+  if (schema instanceof z.ZodUnion) return (schema.options as readonly z.ZodTypeAny[]).map(next).join(" | ");
   if (schema instanceof z.ZodNullable) return `${next(schema.unwrap() as z.ZodTypeAny)} | null`;
   if (schema instanceof z.ZodEffects) return next(schema.innerType() as z.ZodTypeAny);
   if (schema instanceof z.ZodString) return "string";
@@ -174,6 +177,7 @@ function descriptionOf(schema: z.ZodTypeAny): string | undefined {
   const inMeta: unknown = typeof meta === "object" && meta !== null ? Reflect.get(meta, "description") : undefined;
   if (typeof inMeta === "string") return inMeta;
   if (schema.description !== undefined) return schema.description;
+  if (schema instanceof z.ZodDefault) return descriptionOf(schema.removeDefault() as z.ZodTypeAny);
   const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
   return isWrapper ? descriptionOf(schema.unwrap() as z.ZodTypeAny) : undefined;
 }

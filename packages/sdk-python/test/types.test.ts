@@ -19,9 +19,7 @@ async function outputOf(program: string, args: readonly string[]): Promise<strin
 
 describe("the types in Python", () => {
   const withHttpx = findPython(["httpx"]);
-  // pyright finds in half of the time what mypy finds: in every run it is enough, and `test:mypy` runs both.
-  const withMypy =
-    process.env["TEST_MYPY"] === "1" ? findPython(["httpx", "mypy"]) : { missing: "`pnpm test:mypy` runs it" };
+  const withMypy = findPython(["httpx", "mypy"]);
   const unless = ({ missing }: { readonly missing?: string }) =>
     missing === undefined ? "" : ` (skipped: ${missing})`;
 

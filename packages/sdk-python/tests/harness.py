@@ -26,6 +26,7 @@ from bikeshare._client import create_shared
 from bikeshare._core.call import Platform
 from bikeshare._sync import SyncDriver
 from bikeshare.options import Limits
+from bikeshare.sandbox import AsyncSandboxClient, SandboxClient
 
 ROOT = Path(__file__).parents[3]
 KEY = "bss_test_1234567890"
@@ -193,6 +194,7 @@ class Side:
         hooks: Hooks | None = None,
         random: Callable[[], float] = lambda: 0.5,
         user_agent: str | None = None,
+        is_sandbox: bool = False,
         **limits: Any,
     ) -> Any:
         """Makes a client in virtual time, of a handler or of a service that listens."""
@@ -230,7 +232,8 @@ class SyncSide(Side):
         time = time or VirtualTime()
         http = httpx.Client(transport=httpx.MockTransport(handler)) if handler else httpx.Client(verify=False)
         self._http.append(http)
-        client = BikeShare.__new__(BikeShare)
+        kind = SandboxClient if given.get("is_sandbox") else BikeShare
+        client = kind.__new__(kind)
         shared = shared_of(time, threading.Event, given)
         client._use(shared, SyncDriver(shared, http, given.get("api_key", KEY), time.wait))
         return client
@@ -259,7 +262,8 @@ class AsyncSide(Side):
         self._time = time or VirtualTime()
         http = httpx.AsyncClient(transport=httpx.MockTransport(handler)) if handler else httpx.AsyncClient(verify=False)
         self._http.append(http)
-        client = AsyncBikeShare.__new__(AsyncBikeShare)
+        kind = AsyncSandboxClient if given.get("is_sandbox") else AsyncBikeShare
+        client = kind.__new__(kind)
         shared = shared_of(self._time, anyio.Event, given)
         client._use(shared, AsyncDriver(shared, http, given.get("api_key", KEY), self._time.wait_async))
         return client

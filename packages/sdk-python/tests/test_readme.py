@@ -13,7 +13,8 @@ from bikeshare import BikeShare
 from bikeshare.webhooks import sign
 
 README = (ROOT / "packages/sdk-python/README.md").read_text("utf-8")
-MIRROR, CALLS, TASKS, RECEIVE = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+# The service_tests run the program on sandboxes.
+MIRROR, CALLS, TASKS, _, RECEIVE = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def run(program: str, fake: Fake) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional, Union
 
 from bikeshare import AsyncBikeShare, BikeShare
-from bikeshare.types import Delivery, Reservation, Ride, Station, StationAt
+from bikeshare.sandbox import AsyncSandboxClient, SandboxClient
+from bikeshare.types import Delivery, Reservation, Ride, SandboxClock, Station, StationAt
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -45,3 +46,16 @@ async def tasks(client: AsyncBikeShare) -> None:
     held = await client.reservations.create(bike_id="x", options={"idempotency_key": "k", "timeout": 3})
     assert_type(held, Reservation)
     await client.reservations.cancel(held["id"], options={"idempotency_key": "k"})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def sandboxes(client: SandboxClient) -> None:
+    assert_type(client.sandbox.advance_and_wait(seconds=1), SandboxClock)
+    assert_type(client.rides.get("x"), Ride)
+    client.sandbox.trigger("ride.ended")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client.sandbox.scenario("rush")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client.sandbox.add_fault(status=404)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+async def tasks_in_sandboxes(client: AsyncSandboxClient) -> None:
+    async with client as entered:
+        assert_type(await entered.sandbox.wait_until_ready(), SandboxClock)

@@ -1,10 +1,11 @@
-import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+import { createOpenApiDocument, createSandboxOpenApiDocument, type OpenApiDocument } from "@bikeshare/contract/openapi";
 import { resourcesTexts } from "./resources.ts";
 import { typesText } from "./types.ts";
 
-/** The files that are made from the OpenAPI document: where each stands, and what must be in it. */
+/** The files that are made from the OpenAPI documents of the API and of the sandbox: where each stands, and what must be in it. */
 export function generatedFiles(): readonly { readonly url: URL; readonly text: string }[] {
-  const document = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "0.1.0" });
+  const options = { baseUrl: "https://bikes.example", version: "0.1.0" };
+  const document = merge(createOpenApiDocument(options), createSandboxOpenApiDocument(options));
   const types = typesText(document);
   const { routes, resources } = resourcesTexts(document, types);
   const at = (path: string) => new URL(`../src/bikeshare/${path}`, import.meta.url);
@@ -13,4 +14,13 @@ export function generatedFiles(): readonly { readonly url: URL; readonly text: s
     { url: at("_generated/routes.py"), text: routes },
     { url: at("_generated/resources.py"), text: resources },
   ];
+}
+
+function merge(one: OpenApiDocument, other: OpenApiDocument): OpenApiDocument {
+  return {
+    ...one,
+    tags: [...one.tags, ...other.tags],
+    paths: { ...one.paths, ...other.paths },
+    components: { ...one.components, schemas: { ...other.components.schemas, ...one.components.schemas } },
+  };
 }

@@ -1,5 +1,6 @@
-import { DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import { DEFAULT_RATE_LIMIT, type EndpointMetadata, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
+import { sandboxContract } from "@bikeshare/contract/sandbox";
 import { argumentName, bracketed, docstring, pascalCase, snakeCase } from "./python-text.ts";
 import { isPage, nameOf, type Schema, typeOf } from "./types.ts";
 
@@ -33,9 +34,12 @@ interface Endpoint {
   readonly verb: string;
   readonly route: string;
   readonly doc: string;
-  readonly takesId: boolean;
+  /** The one argument of its path: an id, or a name. */
+  readonly pathArgument: Argument | undefined;
   readonly query: readonly Argument[];
   readonly body: readonly Argument[];
+  /** It takes an object without fields. */
+  readonly hasEmptyBody: boolean;
   readonly isIdempotent: boolean;
   /** The type of an item, of a numbered list. */
   readonly item: string | undefined;
@@ -64,7 +68,12 @@ export function resourcesTexts(
   const docs = new Map(document.tags.map(({ name, description }) => [name, description]));
   const classes = [false, true].flatMap((isAsync) => [
     ...Object.entries(nouns).map(([noun, each = []]) => classText(noun, docs.get(noun) ?? "", each, isAsync)),
-    clientText(Object.keys(nouns), docs, isAsync),
+    // The client of a sandbox adds that, with a rate limit of its own.
+    clientText(
+      Object.keys(nouns).filter((noun) => noun !== "sandbox"),
+      docs,
+      isAsync,
+    ),
   ]);
   return {
     routes: routesText(operations),
@@ -77,6 +86,7 @@ function routesText(operations: readonly { path: string; method: string; operati
     const flags = [
       ...(isIdempotent(operation) ? ["is_idempotent=True"] : []),
       ...(operation.security?.length === 0 ? ["is_open=True"] : []),
+      ...(repeating.has(operation.operationId) ? ["is_once=True"] : []),
     ];
     const values = [JSON.stringify(method.toUpperCase()), JSON.stringify(path), String(successOf(operation)), ...flags];
     return `${routeName(operation.operationId)} = Route(${values.join(", ")})`;
@@ -97,6 +107,13 @@ MAX_PAGE_SIZE = ${MAX_PAGE_SIZE}
 """Most items on a page."""
 `;
 }
+
+/** Operations that happen again where they are sent again. */
+const repeating = new Set(
+  Object.entries<{ readonly metadata: EndpointMetadata }>(sandboxContract).flatMap(([verb, { metadata }]) =>
+    metadata.repeats ? [`sandbox.${verb}`] : [],
+  ),
+);
 
 const routeName = (id: string): string => snakeCase(id).replace(".", "_").toUpperCase();
 const isIdempotent = ({ parameters = [] }: Operation): boolean =>
@@ -127,11 +144,14 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
     verb,
     route: routeName(operationId),
     doc: `${summary}.\n\n${description}`,
-    takesId: parameters.some((parameter) => parameter.in === "path"),
+    pathArgument: parameters
+      .filter((parameter) => parameter.in === "path")
+      .map(({ name, schema }) => argument(name, schema, true))[0],
     query: query.map(({ name, schema }) => argument(name, schema, false)),
     body: Object.entries(fields.properties ?? {}).map(([name, schema]) =>
       argument(name, schema, fields.required?.includes(name) === true),
     ),
+    hasEmptyBody: body !== undefined && Object.keys(fields.properties ?? {}).length === 0,
     isIdempotent: isIdempotent(operation),
     item: isList && data !== undefined ? nameOf(data) : undefined,
     result: nameOf(answer.$ref ?? ""),
@@ -226,19 +246,20 @@ ${bracketed(`query: dict[str, object] = {`, entries, "}", "        ")}
 }
 
 function callText(endpoint: Endpoint, isAsync: boolean): string {
-  const { verb, route, doc, takesId, query, body, isIdempotent: takesKey, result } = endpoint;
+  const { verb, route, doc, pathArgument, hasEmptyBody, query, body, isIdempotent: takesKey, result } = endpoint;
   const options = takesKey ? "IdempotentRequestOptions" : "RequestOptions";
   const given = [...query, ...body].toSorted((a, b) => Number(b.isRequired) - Number(a.isRequired));
   const parameters = [
     "self",
-    ...(takesId ? ["id: str"] : []),
+    ...(pathArgument ? [parameterText(pathArgument)] : []),
     "*",
     ...given.map(parameterText),
     `options: ${options} | None = None`,
   ];
-  const passed = [route, "options", ...(takesId ? ["id=id"] : [])];
+  const passed = [route, "options", ...(pathArgument ? [`id=${pathArgument.name}`] : [])];
   const dictionaries = Object.entries({ query, body }).filter(([, list]) => list.length > 0);
-  const values = [...passed, ...dictionaries.map(([name]) => `${name}=${name}`)];
+  const named = dictionaries.map(([name]) => `${name}=${name}`);
+  const values = [...passed, ...named, ...(hasEmptyBody ? ["body={}"] : [])];
   const assigned = dictionaries.map(
     ([name, list]) => `${bracketed(`${name}: dict[str, object] = {`, list.map(entryText), "}", "        ")}\n`,
   );

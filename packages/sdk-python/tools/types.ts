@@ -1,12 +1,12 @@
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
-import { namedSets } from "../../contract/tools/json-types-files.ts";
+import { namedSets, sandboxSets } from "../../contract/tools/json-types-files.ts";
 import { bracketed, docstring, isKeyword, pascalCase } from "./python-text.ts";
 
 /** What is read of a schema. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
-  readonly enum?: readonly string[];
+  readonly enum?: readonly (string | number)[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 `;
 
 /** What each schema is called that a client of TypeScript's calls otherwise: there \`Event\` is the browser's. */
-const RENAMED: Readonly<Record<string, string>> = { Event: "EventRecord" };
+const RENAMED: Readonly<Record<string, string>> = { Event: "EventRecord", Sandbox: "SandboxStatus" };
 /** What is read of errors by the client, and what calls take as arguments. */
-const LEFT_OUT = /^(?:Error|\w+Request|\w+Extension)$/;
+const LEFT_OUT = /^(?:Error|\w+Request|\w+Extension|SandboxReset)$/;
 
 /** Names of sets of values, by the values. */
-const setNames = new Map(namedSets().map(({ name, values }) => [JSON.stringify(values), name]));
+const sets = [...namedSets(), ...sandboxSets];
+const setNames = new Map(sets.map(({ name, values }) => [JSON.stringify(values), name]));
 
 /** Tells whether a schema is one page of a numbered list, which the client reads itself. */
 export function isPage(schema: Schema | undefined): boolean {
@@ -59,17 +60,17 @@ export function typesText({ components, webhooks }: OpenApiDocument): string {
   for (const [name, schema] of Object.entries(schemas)) {
     if (LEFT_OUT.test(name) || isPage(schema)) continue;
     if (schema.oneOf) unions.push(union(RENAMED[name] ?? name, schema.description ?? "", schema.oneOf));
-    else writer.declare(name, schema);
+    else writer.declare(RENAMED[name] ?? name, schema);
   }
   const deliveries = Object.values(webhooks).map(({ post }) => post?.requestBody?.content["application/json"]?.schema);
   const delivery =
     "The body of a delivery. Compare `event` with a name to know what `data` holds; accept unknown names.";
   unions.push(union("Delivery", delivery, deliveries as readonly Schema[]));
-  const sets = namedSets().map(({ name, doc, values }) => {
+  const declaredSets = sets.map(({ name, doc, values }) => {
     const literals = values.map((value) => JSON.stringify(value));
     return `${bracketed(`${name} = Literal[`, literals, "]", "")}\n${docstring(doc, "")}`;
   });
-  return [HEAD, ...sets, "", ...writer.declared(), ...unions].join("\n") + "\n";
+  return [HEAD, ...declaredSets, "", ...writer.declared(), ...unions].join("\n") + "\n";
 }
 
 function union(name: string, description: string, members: readonly Schema[]): string {
@@ -129,6 +130,7 @@ export function typeOf(schema: Schema, declareObject: (schema: Schema) => string
   const next = (inner: Schema) => typeOf(inner, declareObject);
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if (schema.enum) return setNames.get(JSON.stringify(schema.enum)) ?? literalOf(schema.enum);
+  if (schema.oneOf) return literalOf(schema.oneOf.flatMap((each) => each.enum ?? []));
   if (schema.anyOf) return [...new Set(schema.anyOf.map(next).flatMap((type) => type.split(" | ")))].join(" | ");
   const types = [schema.type ?? []].flat();
   return types.map((type) => (type === "null" ? "None" : plainType(type, schema, declareObject))).join(" | ");
@@ -144,6 +146,6 @@ function plainType(type: string, schema: Schema, declareObject: (schema: Schema)
   throw new Error(`there is no Python for ${JSON.stringify(schema)}`);
 }
 
-function literalOf(values: readonly string[]): string {
+function literalOf(values: readonly (string | number)[]): string {
   return `Literal[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
 }

@@ -35,7 +35,6 @@ const numbered = (name: string, n: number) =>
   Array.from({ length: n }, (_, i) => `${name}-${String(i).padStart(4, "0")}`);
 const stations = numbered("station", 230);
 const rides = numbered("ride", 450);
-const newestFirst = rides.toReversed();
 
 /** The longest timer that Node supports: a timeout that must never fire. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -53,6 +52,8 @@ export function describeClient(name: string, open: () => Promise<ClientHarness>)
       // Every answer that any of these tests gets must be as the contract has it.
       return new BikeShare({ baseUrl, fetch, apiKey: await harness.key(key), validate: validateResponse, ...options });
     };
+    /** All rides; a test that adds some puts them first. */
+    const newestFirst = rides.toReversed();
     beforeAll(async () => {
       harness = await open();
       await harness.addStations(stations);
@@ -62,18 +63,19 @@ export function describeClient(name: string, open: () => Promise<ClientHarness>)
     afterAll(() => harness.close());
 
     describeReading(() => client);
-    describeWalking(() => ({ harness, client, clientOf }));
-    describeReserving(() => ({ harness, client, clientOf }));
-    describeFollowing(() => ({ harness, client, clientOf }));
-    describeChanges(() => ({ harness, client, clientOf }));
-    describeErrors(() => ({ harness, client, clientOf }));
-    describePace(() => ({ harness, client, clientOf }));
-    describeDay(() => ({ harness, client, clientOf }));
+    describeWalking(() => ({ harness, client, clientOf, newestFirst }));
+    describeReserving(() => ({ harness, client, clientOf, newestFirst }));
+    describeFollowing(() => ({ harness, client, clientOf, newestFirst }));
+    describeChanges(() => ({ harness, client, clientOf, newestFirst }));
+    describeErrors(() => ({ harness, client, clientOf, newestFirst }));
+    describePace(() => ({ harness, client, clientOf, newestFirst }));
+    describeDay(() => ({ harness, client, clientOf, newestFirst }));
   });
 }
 
 interface Suite {
   readonly harness: ClientHarness;
+  readonly newestFirst: string[];
   readonly client: BikeShare;
   readonly clientOf: (
     options?: Partial<ClientOptions>,
@@ -116,7 +118,7 @@ function describeReading(on: () => BikeShare): void {
 
 function describeWalking(on: () => Suite): void {
   it("iterates over all rides once, newest first, by item, by page and by number", async () => {
-    const { client } = on();
+    const { client, newestFirst } = on();
     const idsOf = async (list: AsyncIterable<{ readonly id: string }>) => {
       const ids: string[] = [];
       for await (const { id } of list) ids.push(id);
@@ -131,7 +133,7 @@ function describeWalking(on: () => Suite): void {
   });
 
   it("continues from a checkpoint with another client, while rides are added", async () => {
-    const { client, clientOf, harness } = on();
+    const { client, clientOf, harness, newestFirst } = on();
     const list = client.rides.list({ limit: 100 });
     const first = await list.toArray({ limit: 130 });
     const added = numbered("later", 5);
@@ -282,7 +284,7 @@ function describeChanges(on: () => Suite): void {
   });
 
   it("finishes a walk that was interrupted, and leaves nothing out", async () => {
-    const { client } = on();
+    const { client, newestFirst } = on();
     const seen: string[] = [];
     let checkpoint: string | undefined;
     for (let step = 0; step < 20; step++) {
@@ -397,7 +399,7 @@ function describePace(on: () => Suite): void {
 
 function describeDay(on: () => Suite): void {
   it("works through a day: list, reserve, cancel, catch up, a restart and a series of 429s", async () => {
-    const { clientOf, harness } = on();
+    const { clientOf, harness, newestFirst } = on();
     await harness.addBikes(stations[4]!, ["bike-7"]);
     let storm = 0;
     const send = harness.fetch ?? fetch;

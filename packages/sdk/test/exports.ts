@@ -20,6 +20,7 @@ export const EXPORTS = {
     "isApiError",
     "isBikeShareError",
   ],
+  "@bikeshare/sdk/sandbox": ["SandboxClient"],
   "@bikeshare/sdk/testing": ["createFakeBikeShare", "sampleCity"],
   "@bikeshare/sdk/validate": ["validateResponse"],
   "@bikeshare/sdk/webhooks": [

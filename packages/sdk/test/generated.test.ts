@@ -7,7 +7,7 @@ import type * as sent from "../src/json-types.generated.ts";
 import { routes } from "../src/routes.generated.ts";
 import { VERSION } from "../src/version.ts";
 import { responseShapesFile, responseShapesText } from "../tools/response-shapes.ts";
-import { routesFile, routesText } from "../tools/routes.ts";
+import { routesFile, routesText, sandboxRoutesFile, sandboxRoutesText } from "../tools/routes.ts";
 
 const advice = "run `pnpm --filter @bikeshare/sdk run generate`";
 
@@ -16,8 +16,14 @@ test("the generated types are up to date", () => {
   expect(readFileSync(file!.url, "utf8"), advice).toBe(file!.text);
 });
 
-test("the route table is up to date", () => {
+test("the generated types of the sandbox are up to date", () => {
+  const file = jsonTypeFiles().find(({ url }) => url.pathname.endsWith("/sandbox-types.generated.ts"));
+  expect(readFileSync(file!.url, "utf8"), advice).toBe(file!.text);
+});
+
+test("the route tables are up to date", () => {
   expect(readFileSync(routesFile, "utf8"), advice).toBe(routesText());
+  expect(readFileSync(sandboxRoutesFile, "utf8"), advice).toBe(sandboxRoutesText());
 });
 
 test("the route table has every endpoint of the partners, with its method, path, success and idempotency", () => {

@@ -5,6 +5,7 @@ import {
   partnerContract,
   RATE_WINDOW_SECONDS,
 } from "@bikeshare/contract";
+import { sandboxContract } from "@bikeshare/contract/sandbox";
 
 /** The parts of an endpoint that go into the table. */
 interface Endpoint {
@@ -44,9 +45,26 @@ export const MAX_PAGE_SIZE = ${MAX_PAGE_SIZE};
 `;
 }
 
+/** The file of the sandbox's route table: apart, so that a page which has no use for it does not carry it. */
+export const sandboxRoutesFile = new URL("../src/sandbox-routes.generated.ts", import.meta.url);
+
+/** The text of src/sandbox-routes.generated.ts, made from the contract. */
+export function sandboxRoutesText(): string {
+  const routes = Object.entries<Endpoint>(sandboxContract).map(([verb, route]) => `  ${verb}: ${routeText(route)},`);
+  return `// Every endpoint of the sandbox.
+// Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
+
+/** By verb: method and path, the status of a success, and its kind if it is special. */
+export const sandboxRoutes = {
+${routes.join("\n")}
+} as const;
+`;
+}
+
 function routeText({ method, path, metadata, responses }: Endpoint): string {
   const success = Math.min(...Object.keys(responses).map(Number));
   const operation = `${method} ${path}`;
   if (metadata.scope === "none") return JSON.stringify([operation, success, "open"]);
-  return JSON.stringify([operation, success, ...(metadata.idempotent ? ["idempotent"] : [])]);
+  const kind = metadata.idempotent ? ["idempotent"] : metadata.repeats ? ["once"] : [];
+  return JSON.stringify([operation, success, ...kind]);
 }

@@ -6,6 +6,7 @@ import { oldestDueAt } from "../webhooks/backlog.ts";
 import { compareAllStations, hasUncompared } from "../webhooks/thresholds.ts";
 import { CityActs } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
+import { bringFaultsNearer } from "./faults.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
 import { inTurn } from "./turns.ts";
@@ -29,6 +30,7 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
   await context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
     await updateTimePassed(tx, systemId, new Date(now), seconds);
+    await bringFaultsNearer(tx, systemId, now, seconds);
     await notifyKeysChanged(tx, systemId);
     for (const channel of ["event_outbox", "webhook_endpoints"]) tx.notify(channel, systemId);
   });

@@ -13,6 +13,17 @@ export function lastingFaults(faults: readonly SandboxFault[], now: number): San
   return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
 }
 
+/** Returns a fault that ends so many seconds sooner, but not before now. One without an end keeps none. */
+export function endingSooner<Fault extends { readonly until?: string }>(
+  fault: Fault,
+  now: number,
+  seconds: number,
+): Fault {
+  const { until } = fault;
+  if (until === undefined) return fault;
+  return { ...fault, until: new Date(Math.max(now, Date.parse(until) - seconds * 1000)).toISOString() };
+}
+
 /**
  * Returns the fault that a request meets, and the faults after it.
  * @param route such as `GET /v1/stations/:id`

@@ -8,7 +8,7 @@ import type { CommandContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
 import { notifyKeysChanged } from "../partners/keys/service.ts";
 import type { Transaction } from "../storage/db/database.ts";
-import { lastingFaults, meetFault, newFault } from "./faults.rules.ts";
+import { endingSooner, lastingFaults, meetFault, newFault } from "./faults.rules.ts";
 import { findSandbox, lockSandboxCity, updateFaults, updateWebhookFaults } from "./queries.ts";
 
 /** Adds a fault to a sandbox's API. @returns all that go on */
@@ -55,6 +55,26 @@ export async function setWebhookFaults(
     await updateWebhookFaults(tx, systemId, isNone ? null : faults);
     tx.notify("webhook_endpoints", systemId);
   });
+}
+
+/** Lets the faults of a sandbox's API and deliveries end so many seconds sooner. */
+export async function bringFaultsNearer(
+  tx: Transaction,
+  systemId: string,
+  now: number,
+  seconds: number,
+): Promise<void> {
+  const sandbox = await findSandbox(tx, systemId);
+  const faults = sandbox?.faults as readonly SandboxFault[] | null; // as `newFault` wrote them
+  const ofWebhooks = sandbox?.webhook_faults as SandboxWebhookFaults | null; // as `setWebhookFaults` wrote them
+  if (faults) {
+    const sooner = lastingFaults(
+      faults.map((fault) => endingSooner(fault, now, seconds)),
+      now,
+    );
+    await updateFaults(tx, systemId, sooner.length === 0 ? null : sooner);
+  }
+  if (ofWebhooks) await updateWebhookFaults(tx, systemId, endingSooner(ofWebhooks, now, seconds));
 }
 
 async function lockFaults(tx: Transaction, systemId: string): Promise<SandboxFault[]> {

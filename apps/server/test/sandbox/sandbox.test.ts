@@ -175,6 +175,17 @@ describe("faults", () => {
     fetch(`${app.url}/sandbox/v1/faults`, { method: "DELETE", headers: { authorization: `Bearer ${key}` } });
   const isSuffered = async (status: number) => expect.poll(async () => (await get("/v1/me")).status).toBe(status);
 
+  it("are met by the very next request, and by none after they have ended", async () => {
+    for (let round = 0; round < 20; round++) {
+      await post("/sandbox/v1/faults", { status: 503, count: 1 });
+      expect([(await get("/v1/me")).status, (await get("/v1/me")).status]).toEqual([503, 200]);
+      await post("/sandbox/v1/faults", { status: 500 });
+      expect((await get("/v1/me")).status).toBe(500);
+      await end();
+      expect((await get("/v1/me")).status).toBe(200);
+    }
+  });
+
   it("exactly as many requests fail as asked for, of all that come at once, and no live one", async () => {
     await post("/sandbox/v1/faults", { status: 503, count: 4 });
     await isSuffered(503);
@@ -196,6 +207,24 @@ describe("faults", () => {
     app.clock.advance(61_000);
     expect((await get("/v1/stations/station-001")).status).toBe(200);
     await end();
+  });
+
+  it("end sooner by the clock that is advanced, those of deliveries too", async () => {
+    await post("/sandbox/v1/faults", { status: 500, route: "GET /v1/rides", until: inSeconds(600) });
+    const down = { down: true, until: inSeconds(600) };
+    await post("/sandbox/v1/webhooks/faults", down);
+    await expect.poll(async () => (await get("/v1/rides")).status).toBe(500);
+    const kept = statement("test.faultsOfSandbox", "select faults, webhook_faults from sandboxes where system_id = $1");
+    await post("/sandbox/v1/clock/advance", { seconds: 400 });
+    expect(await app.db.query(kept, [systemId])).toMatchObject([
+      { faults: [{ until: inSeconds(200) }], webhook_faults: { until: inSeconds(200) } },
+    ]);
+    await post("/sandbox/v1/clock/advance", { seconds: 86_400 });
+    expect(await app.db.query(kept, [systemId])).toMatchObject([
+      { faults: null, webhook_faults: { until: inSeconds(0) } },
+    ]);
+    await expect.poll(async () => (await get("/v1/rides")).status).toBe(200);
+    await post("/sandbox/v1/webhooks/faults", {});
   });
 
   it("answer nothing where a timeout is asked for", async () => {

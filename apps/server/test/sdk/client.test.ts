@@ -1,18 +1,40 @@
+import { scopeNames } from "@bikeshare/contract";
+import { afterAll, beforeAll } from "vitest";
 import { type ClientHarness, describeClient } from "../../../../packages/sdk/test/client-suite.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
-import { startTestApp } from "../app.ts";
-import { buildAnother, type BuiltApp } from "../built-app.ts";
+import { issueKey } from "../../src/partners/keys/service.ts";
+import { createSandbox, emptySandbox } from "../../src/sandbox/service.ts";
+import { startTestApp, type TestApp } from "../app.ts";
+import { buildAnother, type BuiltApp, keyContext } from "../built-app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
-describeClient("the real service", openHarness);
+/** One service for both: live data and a sandbox beside it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+describeClient("the real service, with a live key", () => openHarness(app));
+describeClient("the real service, with the key of a sandbox", async () => openHarness(await openSandbox(app)));
 
 /** Where nobody listens. */
 const AWAY = "http://127.0.0.1:1";
 
+/** The same service on the partner's sandbox, whose city is empty. */
+async function openSandbox(live: TestApp): Promise<TestApp> {
+  const context = keyContext(live);
+  const { sandbox } = await createSandbox(context, live);
+  const systemId = sandbox.system_id;
+  await emptySandbox(context, systemId);
+  const issue: TestApp["issue"] = (input = {}) =>
+    issueKey(context, { partnerId: live.partnerId, scopes: scopeNames, rateLimit: 1_000_000, ...input, systemId });
+  return { ...live, systemId, issue };
+}
+
 /** The service as production builds it, on a database of its own. */
-async function openHarness(): Promise<ClientHarness> {
-  const app = await startTestApp();
+async function openHarness(app: TestApp): Promise<ClientHarness> {
   const write = rowWriter(app);
   const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
   let another: BuiltApp | undefined;
@@ -50,7 +72,6 @@ async function openHarness(): Promise<ClientHarness> {
     close: async () => {
       await another?.close();
       await sequencer.close();
-      await app.close();
     },
   };
 }

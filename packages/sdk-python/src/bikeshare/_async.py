@@ -61,7 +61,7 @@ class AsyncDriver:
 
     async def close(self) -> None:
         """Ends the waits and the requests of all tasks. What they were about raises `ClientClosedError`."""
-        self._shared.is_closed = True
+        self._shared.closing.is_closed = True
         for event in self._waiting:
             event.set()
         for scope in self._sending:

@@ -60,7 +60,7 @@ class SyncDriver:
     def close(self) -> None:
         """Ends the waits and the requests of all threads. What they were about raises `ClientClosedError`."""
         with self._lock:
-            self._shared.is_closed = True
+            self._shared.closing.is_closed = True
             for event in self._waiting:
                 event.set()
             for open_socket in self._sockets:

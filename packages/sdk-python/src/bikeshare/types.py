@@ -145,6 +145,115 @@ AttemptOutcome = Literal["succeeded", "rejected", "failed", "unknown"]
 """How attempts end."""
 ResendOutcome = Literal["redelivered", "retried_now", "already_due"]
 """What sending a delivery again comes to."""
+SandboxEventName = Literal[
+    "ride.started",
+    "ride.completed",
+    "ride.cancelled",
+    "ride.corrected",
+    "station.offline",
+    "station.online",
+    "reservation.created",
+    "reservation.cancelled",
+    "reservation.expired",
+    "reservation.fulfilled",
+    "alert.opened",
+    "alert.ended",
+    "station.updated",
+    "bike.state_changed",
+]
+"""What a sandbox can cause."""
+SandboxScenarioName = Literal[
+    "rush-hour",
+    "station-outage",
+    "bike-breaks-while-reserved",
+    "reservation-expires",
+    "late-report",
+    "ride-corrected",
+    "receiver-down-then-recovers",
+    "key-expires",
+]
+"""The scenarios that a sandbox plays."""
+
+
+class SandboxStatus(TypedDict):
+    """Your test city."""
+
+    system_id: str
+    seed: int
+    """What its city was made from."""
+    reset_at: str
+    """When its city was made."""
+    stations: int
+    bikes: int
+    rides: int
+    max_rides: int
+    """At 20,000 rides nothing more happens until a reset."""
+
+
+class SandboxClock(TypedDict):
+    """The sandbox's clock."""
+
+    now: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+    advanced_seconds: int
+    """Seconds added by `clock/advance` since the city was made."""
+    ready: bool
+    """Whether everything that fell due is done: reservations have expired, and deliveries have been tried."""
+
+
+class SandboxScenario(TypedDict):
+    """What a scenario did."""
+
+    scenario: SandboxScenarioName | str
+    steps: list[str]
+    """What happened, in order."""
+    key: str | None
+    """The key that `key-expires` made."""
+
+
+class SandboxFaultsFaults(TypedDict):
+    route: str | None
+    status: Literal[429, 500, 503, "timeout"]
+    """`timeout`: the connection ends after 30 s without an answer."""
+    share: float
+    count: int | None
+    """Answers left until the fault ends."""
+    until: str
+    """RFC 3339 instant in UTC, to the millisecond."""
+
+
+class SandboxFaults(TypedDict):
+    """The faults of the API."""
+
+    faults: list[SandboxFaultsFaults]
+
+
+class SandboxWebhookFaults(TypedDict):
+    """Faults of deliveries. They replace those set before."""
+
+    delay: NotRequired[int]
+    """Seconds before each attempt."""
+    duplicate: NotRequired[bool]
+    """Each attempt is sent twice."""
+    reorder: NotRequired[bool]
+    """Each second delivery overtakes the one before."""
+    bad_signature: NotRequired[bool]
+    """Signatures are wrong: a receiver must refuse them."""
+    down: NotRequired[bool]
+    """No attempt reaches the receiver."""
+    until: NotRequired[str]
+    """When it ends; never by itself, when left out."""
+
+
+class SandboxEvent(TypedDict):
+    """What was done to cause an event."""
+
+    event: SandboxEventName | str
+    resource_id: str
+    """The ride, station, reservation, alert or bike that the event is of."""
+    station_id: str | None
+    steps: list[str]
+    """What happened, in order; each step may make events of its own."""
 
 
 class StationAtVehicleTypesAvailable(TypedDict):

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import type { BikeShare } from "../client.ts";
 import { UsageError } from "../errors/errors.ts";
+import type { ClientOptions } from "../options.ts";
 import type { Environment } from "./environment.ts";
 import type { Output } from "./output.ts";
 
@@ -21,7 +22,11 @@ interface CommandUsage {
   readonly summary: string;
   /** Whether an id follows its words. */
   readonly takesId: boolean;
+  /** What the id is called in the help, where it is the name of something. */
+  readonly idName?: string;
   readonly options: Readonly<Record<string, Option>>;
+  /** More about it, for its help. */
+  readonly details?: string;
 }
 
 /** A command that calls the service. */
@@ -39,6 +44,8 @@ export type Command = ServiceCommand | LocalCommand;
 /** The dependencies of a command that calls the service. */
 export interface CommandContext extends LocalContext {
   readonly client: BikeShare;
+  /** The options of that client. */
+  readonly clientOptions: ClientOptions;
 }
 
 /** The dependencies of every command. */
@@ -94,12 +101,13 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
     if (positionals.length === 0 || positionals[0] === "help") return { command, id: "", values };
     throw new UsageError("unknown command: `bikeshare-sdk help` lists the commands");
   }
-  const { name, takesId, options } = command;
+  const { name, takesId, idName = "id", options } = command;
   const unknown = Object.keys(values).find((option) => !(option in options) && !(option in globalOptions));
   if (unknown !== undefined) throw new UsageError(`\`${name}\` has no option --${unknown}`);
   const [id = "", ...rest] = positionals.slice(name.split(" ").length);
   const isHelp = values["help"] === true;
-  if (!isHelp && takesId && id === "") throw new UsageError(`\`${name}\` needs an id: \`${name} <id>\``);
+  if (!isHelp && takesId && id === "")
+    throw new UsageError(`\`${name}\` needs ${article(idName)} ${idName}: \`${name} <${idName}>\``);
   if (rest.length > 0 || (!takesId && id !== "")) throw new UsageError(`too many arguments for \`${name}\``);
   return { command, id, values };
 }
@@ -120,7 +128,7 @@ function parse(args: readonly string[], commands: readonly Command[]) {
 
 /** Returns the usage of the program. */
 export function programHelp(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, takesId, summary }) => [`${name}${takesId ? " <id>" : ""}`, summary] as const);
+  const rows = commands.map((command) => [wordsOf(command), command.summary] as const);
   return `The Bike-Sharing Data Service at your terminal.
 
 Usage: bikeshare-sdk <command> [options]
@@ -134,14 +142,24 @@ ${alignColumns(optionRows(globalOptions))}
 }
 
 /** Returns the usage of one command. */
-export function commandHelp({ name, takesId, summary, options }: Command): string {
+export function commandHelp(command: Command): string {
+  const { summary, options, details } = command;
   const own = Object.keys(options).length === 0 ? "" : `\nOptions:\n${alignColumns(optionRows(options))}\n`;
   return `${summary}.
 
-Usage: bikeshare-sdk ${name}${takesId ? " <id>" : ""} [options]
-${own}
+Usage: bikeshare-sdk ${wordsOf(command)} [options]
+${own}${details === undefined ? "" : `\n${details}\n`}
 Global options:
 ${alignColumns(optionRows(globalOptions))}`;
+}
+
+/** Returns a command as it is typed: `rides get <id>`. */
+function wordsOf({ name, takesId, idName = "id" }: Command): string {
+  return takesId ? `${name} <${idName}>` : name;
+}
+
+function article(noun: string): string {
+  return /^[aeiou]/.test(noun) ? "an" : "a";
 }
 
 function optionRows(options: Readonly<Record<string, Option>>): (readonly [string, string])[] {

@@ -8,13 +8,14 @@ import type { Environment } from "./environment.ts";
 import { fakeCommand } from "./fake/fake-command.ts";
 import { listenCommand } from "./listen/listen-command.ts";
 import { createOutput, printable } from "./output.ts";
+import { triggerCommand } from "./trigger-command.ts";
 
 /** The exit statuses of every command. */
 const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-const commands = [...endpointCommands(), listenCommand, fakeCommand];
+const commands = [...endpointCommands(), listenCommand, triggerCommand, fakeCommand];
 
 /** Runs the command line. @returns the exit status: 0 done, 1 failed, 2 wrong usage */
 export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
@@ -29,8 +30,8 @@ export async function runProgram(args: readonly string[], environment: Environme
       const context = { id, values, output, environment };
       if ("runLocally" in command) await command.runLocally(context);
       else {
-        const client = new BikeShare(await readClientOptions(values, environment, output));
-        await command.run({ ...context, client });
+        const clientOptions = await readClientOptions(values, environment, output);
+        await command.run({ ...context, client: new BikeShare(clientOptions), clientOptions });
       }
     }
     return DONE;

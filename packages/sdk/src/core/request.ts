@@ -8,8 +8,11 @@ export type Route = readonly [
   operation: string,
   /** The status of its success. */
   successStatus: number,
-  /** `idempotent`: it takes an `Idempotency-Key`. `open`: it needs no key and does not count towards the rate limit. */
-  kind?: "idempotent" | "open",
+  /**
+   * `idempotent`: it takes an `Idempotency-Key`. `open`: it needs no key and does not count towards the rate limit. `once`: what
+   * it does would happen again where it is sent again.
+   */
+  kind?: "idempotent" | "open" | "once",
 ];
 
 /** Query parameters; those that are undefined are not sent. */
@@ -95,7 +98,7 @@ export function buildRequest(
 }
 
 function buildPath(template: string, id: string | undefined, query: Query): string {
-  const path = template.replace(":id", () => {
+  const path = template.replace(/:\w+/, () => {
     // An empty segment would be the list; dots would be resolved as the parent directory.
     if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw new UsageError(`"${id}" is not a valid id`);
     return encodeURIComponent(id);

@@ -73,8 +73,8 @@ function delayAfter(call: Call, error: BikeShareError): number {
   }
   // A delay that would end after the deadline is not begun: the error is thrown now.
   if (attempts > maxRetries || !isRetryable(error) || endsAfterDeadline(call, delayMs)) throw error;
-  // A 429 costs the service next to nothing, so it is not charged to the budget.
-  if (!isRateLimited && !retryBudget.spend()) throw error;
+  // A 429 says that nothing was done, and costs the service next to nothing: it is not charged to the budget.
+  if (!isRateLimited && (call.route[2] === "once" || !retryBudget.spend())) throw error;
   return delayMs;
 }
 

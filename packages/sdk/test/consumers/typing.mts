@@ -14,6 +14,7 @@ import {
   type Station,
   type StationAt,
 } from "@bikeshare/sdk";
+import type { SandboxClient, SandboxClock, SandboxFaults } from "@bikeshare/sdk/sandbox";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 import { type Delivery, isWebhookVerificationError, type verify } from "@bikeshare/sdk/webhooks";
 
@@ -32,6 +33,9 @@ check<Is<Given<BikeShare["reservations"]["cancel"]>, Reservation>>();
 check<Is<Given<BikeShare["events"]["since"]>["data"][number], EventRecord>>();
 check<Is<Given<BikeShare["events"]["get"]>, EventRecord>>();
 check<Is<Given<BikeShare["me"]["get"]>, Me>>();
+check<Is<Given<SandboxClient["sandbox"]["advanceAndWait"]>, SandboxClock>>();
+check<Is<Given<SandboxClient["rides"]["get"]>, Ride>>();
+check<Is<AnyWithin<SandboxFaults>, false>>();
 check<Is<Given<BikeShare["health"]["live"]>["status"], "ok">>();
 check<Is<Awaited<ReturnType<typeof verify>>, Delivery>>();
 
@@ -127,6 +131,17 @@ export async function wrongCalls(client: BikeShare): Promise<void> {
   void (await client.rides.list()).length;
   // @ts-expect-error -- a resource cannot be replaced
   client.rides = new BikeShare({ baseUrl: "https://bikes.example", apiKey: "k" }).rides;
+}
+
+export function wrongTests({ sandbox }: SandboxClient): void {
+  // @ts-expect-error -- there is no such event
+  sandbox.trigger("ride.ended");
+  // @ts-expect-error -- there is no such scenario
+  sandbox.scenario("rush");
+  // @ts-expect-error -- there is no such fault
+  sandbox.addFault({ status: 404 });
+  // @ts-expect-error -- how much time passes must be said
+  sandbox.advance({});
 }
 
 export function wrongClients(): void {

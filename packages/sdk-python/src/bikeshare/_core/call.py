@@ -40,6 +40,13 @@ class Platform:
 
 
 @dataclass
+class Closing:
+    """Whether a client is closed."""
+
+    is_closed: bool = False
+
+
+@dataclass
 class Shared:
     """What all calls of a client share."""
 
@@ -51,7 +58,17 @@ class Shared:
     create_wakeup: Callable[[], Wakeup]
     rate_limiter: RateLimiter
     retry_budget: RetryBudget = field(default_factory=RetryBudget)
-    is_closed: bool = False
+    closing: Closing = field(default_factory=Closing)
+
+    @property
+    def is_closed(self) -> bool:
+        """The client is closed."""
+        return self.closing.is_closed
+
+    def with_own_rate_limit(self) -> Shared:
+        """Returns the same for calls that count by themselves."""
+        limiter = RateLimiter(self.platform.now, self.create_wakeup)
+        return replace(self, rate_limiter=limiter, retry_budget=RetryBudget())
 
 
 @dataclass
@@ -198,8 +215,8 @@ def _delay_after(this: _Call, error: BikeShareError) -> float:
     # A delay that would end after the deadline is not begun: the error is raised now.
     if this.attempts > this.limits.max_retries or not is_retryable(error) or delay >= this.left():
         raise error
-    # A 429 costs the service next to nothing, so it is not charged to the budget.
-    if not is_rejected and not shared.retry_budget.spend():
+    # A 429 says that nothing was done, and costs the service next to nothing: it is not charged to the budget.
+    if not is_rejected and (this.request.route.is_once or not shared.retry_budget.spend()):
         raise error
     return delay
 

@@ -27,6 +27,8 @@ class Route:
     """It takes an `Idempotency-Key`."""
     is_open: bool = False
     """It needs no key and does not count towards the rate limit."""
+    is_once: bool = False
+    """What it does would happen again where it is sent again."""
 
     @property
     def operation(self) -> str:
@@ -88,11 +90,11 @@ def build_url(base_url: str, request: ApiRequest) -> str:
     :raises UsageError: for an id that a path cannot hold
     """
     path = request.route.path
-    if "{id}" in path:
+    if "{" in path:
         # An empty segment would be the list; dots would be resolved as the parent directory.
         if not isinstance(request.id, str) or request.id in ("", ".", ".."):
             raise UsageError(f"{request.id!r} is not a valid id")
-        path = path.replace("{id}", quote(request.id, safe="", errors="replace"))
+        path = path[: path.index("{")] + quote(request.id, safe="", errors="replace") + path[path.index("}") + 1 :]
     query = {name: value for name, value in (request.query or {}).items() if value is not None}
     return base_url + path + ("?" + urlencode(query, errors="replace") if query else "")
 

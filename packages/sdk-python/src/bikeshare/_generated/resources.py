@@ -31,6 +31,15 @@ from .routes import (
     RESERVATIONS_LIST,
     RIDES_GET,
     RIDES_LIST,
+    SANDBOX_ADD_FAULT,
+    SANDBOX_ADVANCE,
+    SANDBOX_CLOCK,
+    SANDBOX_END_FAULTS,
+    SANDBOX_RESET,
+    SANDBOX_SCENARIO,
+    SANDBOX_SET_WEBHOOK_FAULTS,
+    SANDBOX_SHOW,
+    SANDBOX_TRIGGER,
     STATIONS_FORECAST,
     STATIONS_GET,
     STATIONS_HISTORY,
@@ -67,6 +76,14 @@ if TYPE_CHECKING:
         ReservationStatus,
         Ride,
         RideStatus,
+        SandboxClock,
+        SandboxEvent,
+        SandboxEventName,
+        SandboxFaults,
+        SandboxScenario,
+        SandboxScenarioName,
+        SandboxStatus,
+        SandboxWebhookFaults,
         StationAt,
         StationForecast,
         StationHistory,
@@ -868,6 +885,145 @@ class HealthResource:
         """
         answer = self._api.call(HEALTH_READY, options)
         return cast("Health", answer)
+
+
+class SandboxResource:
+    """What a test does to its city."""
+
+    def __init__(self, api: SyncApi) -> None:
+        self._api = api
+
+    def show(self, *, options: RequestOptions | None = None) -> SandboxStatus:
+        """Show the sandbox.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = self._api.call(SANDBOX_SHOW, options)
+        return cast("SandboxStatus", answer)
+
+    def reset(self, *, seed: int | None = None, options: RequestOptions | None = None) -> SandboxStatus:
+        """Make the city anew.
+
+        Stations, bikes, rides, reservations and alerts are deleted, and the seed's city is made. Keys, endpoints,
+        events and the log of deliveries stay.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"seed": seed}
+        answer = self._api.call(SANDBOX_RESET, options, body=body)
+        return cast("SandboxStatus", answer)
+
+    def clock(self, *, options: RequestOptions | None = None) -> SandboxClock:
+        """Show the clock.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = self._api.call(SANDBOX_CLOCK, options)
+        return cast("SandboxClock", answer)
+
+    def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
+        """Let time pass.
+
+        Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
+        and the next attempts of deliveries. What falls due is done at once. Signatures and the times of events
+        keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"seconds": seconds}
+        answer = self._api.call(SANDBOX_ADVANCE, options, body=body)
+        return cast("SandboxClock", answer)
+
+    def scenario(self, name: SandboxScenarioName, *, options: RequestOptions | None = None) -> SandboxScenario:
+        """Play a scenario.
+
+        - `rush-hour`: Many rides start and end at once.
+        - `station-outage`: A station goes offline with an alert, and comes back.
+        - `bike-breaks-while-reserved`: A reserved bike breaks: its reservation is cancelled.
+        - `reservation-expires`: A reservation expires before its bike is taken.
+        - `late-report`: A bike's report from before its ride arrives after it, and changes nothing.
+        - `ride-corrected`: A ride ends, and is corrected afterwards.
+        - `receiver-down-then-recovers`: Deliveries fail for ten seconds. Their next attempts arrive.
+        - `key-expires`: A key is made that expires in a minute.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = self._api.call(SANDBOX_SCENARIO, options, id=name, body={})
+        return cast("SandboxScenario", answer)
+
+    def add_fault(
+        self,
+        *,
+        status: Literal[429, 500, 503, "timeout"],
+        route: str | None = None,
+        share: float | None = None,
+        count: int | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxFaults:
+        """Make the API fail.
+
+        Up to 10 faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"route": route, "status": status, "share": share, "count": count, "until": until}
+        answer = self._api.call(SANDBOX_ADD_FAULT, options, body=body)
+        return cast("SandboxFaults", answer)
+
+    def end_faults(self, *, options: RequestOptions | None = None) -> SandboxFaults:
+        """End all faults of the API.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = self._api.call(SANDBOX_END_FAULTS, options)
+        return cast("SandboxFaults", answer)
+
+    def set_webhook_faults(
+        self,
+        *,
+        delay: int | None = None,
+        duplicate: bool | None = None,
+        reorder: bool | None = None,
+        bad_signature: bool | None = None,
+        down: bool | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxWebhookFaults:
+        """Make deliveries fail.
+
+        Faults to test a receiver with. `{}` ends them.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {
+            "delay": delay,
+            "duplicate": duplicate,
+            "reorder": reorder,
+            "bad_signature": bad_signature,
+            "down": down,
+            "until": until,
+        }
+        answer = self._api.call(SANDBOX_SET_WEBHOOK_FAULTS, options, body=body)
+        return cast("SandboxWebhookFaults", answer)
+
+    def trigger(
+        self,
+        name: SandboxEventName,
+        *,
+        station_id: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxEvent:
+        """Cause an event.
+
+        Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
+        follows within a minute.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"station_id": station_id}
+        answer = self._api.call(SANDBOX_TRIGGER, options, id=name, body=body)
+        return cast("SandboxEvent", answer)
 
 
 class Resources:
@@ -1699,6 +1855,145 @@ class AsyncHealthResource:
         """
         answer = await self._api.call(HEALTH_READY, options)
         return cast("Health", answer)
+
+
+class AsyncSandboxResource:
+    """What a test does to its city."""
+
+    def __init__(self, api: AsyncApi) -> None:
+        self._api = api
+
+    async def show(self, *, options: RequestOptions | None = None) -> SandboxStatus:
+        """Show the sandbox.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = await self._api.call(SANDBOX_SHOW, options)
+        return cast("SandboxStatus", answer)
+
+    async def reset(self, *, seed: int | None = None, options: RequestOptions | None = None) -> SandboxStatus:
+        """Make the city anew.
+
+        Stations, bikes, rides, reservations and alerts are deleted, and the seed's city is made. Keys, endpoints,
+        events and the log of deliveries stay.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"seed": seed}
+        answer = await self._api.call(SANDBOX_RESET, options, body=body)
+        return cast("SandboxStatus", answer)
+
+    async def clock(self, *, options: RequestOptions | None = None) -> SandboxClock:
+        """Show the clock.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = await self._api.call(SANDBOX_CLOCK, options)
+        return cast("SandboxClock", answer)
+
+    async def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
+        """Let time pass.
+
+        Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
+        and the next attempts of deliveries. What falls due is done at once. Signatures and the times of events
+        keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"seconds": seconds}
+        answer = await self._api.call(SANDBOX_ADVANCE, options, body=body)
+        return cast("SandboxClock", answer)
+
+    async def scenario(self, name: SandboxScenarioName, *, options: RequestOptions | None = None) -> SandboxScenario:
+        """Play a scenario.
+
+        - `rush-hour`: Many rides start and end at once.
+        - `station-outage`: A station goes offline with an alert, and comes back.
+        - `bike-breaks-while-reserved`: A reserved bike breaks: its reservation is cancelled.
+        - `reservation-expires`: A reservation expires before its bike is taken.
+        - `late-report`: A bike's report from before its ride arrives after it, and changes nothing.
+        - `ride-corrected`: A ride ends, and is corrected afterwards.
+        - `receiver-down-then-recovers`: Deliveries fail for ten seconds. Their next attempts arrive.
+        - `key-expires`: A key is made that expires in a minute.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = await self._api.call(SANDBOX_SCENARIO, options, id=name, body={})
+        return cast("SandboxScenario", answer)
+
+    async def add_fault(
+        self,
+        *,
+        status: Literal[429, 500, 503, "timeout"],
+        route: str | None = None,
+        share: float | None = None,
+        count: int | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxFaults:
+        """Make the API fail.
+
+        Up to 10 faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"route": route, "status": status, "share": share, "count": count, "until": until}
+        answer = await self._api.call(SANDBOX_ADD_FAULT, options, body=body)
+        return cast("SandboxFaults", answer)
+
+    async def end_faults(self, *, options: RequestOptions | None = None) -> SandboxFaults:
+        """End all faults of the API.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        answer = await self._api.call(SANDBOX_END_FAULTS, options)
+        return cast("SandboxFaults", answer)
+
+    async def set_webhook_faults(
+        self,
+        *,
+        delay: int | None = None,
+        duplicate: bool | None = None,
+        reorder: bool | None = None,
+        bad_signature: bool | None = None,
+        down: bool | None = None,
+        until: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxWebhookFaults:
+        """Make deliveries fail.
+
+        Faults to test a receiver with. `{}` ends them.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {
+            "delay": delay,
+            "duplicate": duplicate,
+            "reorder": reorder,
+            "bad_signature": bad_signature,
+            "down": down,
+            "until": until,
+        }
+        answer = await self._api.call(SANDBOX_SET_WEBHOOK_FAULTS, options, body=body)
+        return cast("SandboxWebhookFaults", answer)
+
+    async def trigger(
+        self,
+        name: SandboxEventName,
+        *,
+        station_id: str | None = None,
+        options: RequestOptions | None = None,
+    ) -> SandboxEvent:
+        """Cause an event.
+
+        Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
+        follows within a minute.
+
+        Needs a key of a sandbox, with whatever scopes.
+        """
+        body: dict[str, object] = {"station_id": station_id}
+        answer = await self._api.call(SANDBOX_TRIGGER, options, id=name, body=body)
+        return cast("SandboxEvent", answer)
 
 
 class AsyncResources:

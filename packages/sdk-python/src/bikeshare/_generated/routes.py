@@ -34,6 +34,15 @@ EXPORTS_GET = Route("GET", "/v1/exports/{id}", 200)
 ME_GET = Route("GET", "/v1/me", 200)
 HEALTH_LIVE = Route("GET", "/healthz", 200, is_open=True)
 HEALTH_READY = Route("GET", "/readyz", 200, is_open=True)
+SANDBOX_SHOW = Route("GET", "/sandbox/v1", 200)
+SANDBOX_RESET = Route("POST", "/sandbox/v1/reset", 200)
+SANDBOX_CLOCK = Route("GET", "/sandbox/v1/clock", 200)
+SANDBOX_ADVANCE = Route("POST", "/sandbox/v1/clock/advance", 202, is_once=True)
+SANDBOX_SCENARIO = Route("POST", "/sandbox/v1/scenarios/{name}", 200, is_once=True)
+SANDBOX_ADD_FAULT = Route("POST", "/sandbox/v1/faults", 200, is_once=True)
+SANDBOX_END_FAULTS = Route("DELETE", "/sandbox/v1/faults", 200)
+SANDBOX_SET_WEBHOOK_FAULTS = Route("POST", "/sandbox/v1/webhooks/faults", 200)
+SANDBOX_TRIGGER = Route("POST", "/sandbox/v1/events/{name}", 200, is_once=True)
 
 RATE_LIMIT = 60
 """Requests that a key may make in any window by default."""

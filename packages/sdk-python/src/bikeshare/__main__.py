@@ -1,0 +1,8 @@
+"""Runs the command line."""
+
+import os
+import sys
+
+from ._cli import run
+
+sys.exit(run(sys.argv[1:], os.environ))

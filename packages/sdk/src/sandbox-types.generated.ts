@@ -1,0 +1,115 @@
+// The types of the sandbox's JSON.
+// Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
+
+/** Values of a set that grows: those known today, and any other. */
+export type Open<Known extends string> = Known | (string & {});
+
+/** What a sandbox can cause. */
+export type SandboxEventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.updated" | "bike.state_changed";
+
+/** The scenarios that a sandbox plays. */
+export type SandboxScenarioName = "rush-hour" | "station-outage" | "bike-breaks-while-reserved" | "reservation-expires" | "late-report" | "ride-corrected" | "receiver-down-then-recovers" | "key-expires";
+
+/** Your test city. */
+export interface SandboxStatus {
+  system_id: string;
+  /** What its city was made from */
+  seed: number;
+  /** When its city was made */
+  reset_at: string;
+  stations: number;
+  bikes: number;
+  rides: number;
+  /** At 20,000 rides nothing more happens until a reset */
+  max_rides: number;
+}
+
+/** Which city to make. */
+export interface SandboxReset {
+  /** The same seed makes the same city, byte for byte; the last one, when left out */
+  seed?: number | undefined;
+}
+
+/** What was done to cause an event. */
+export interface SandboxEvent {
+  event: Open<SandboxEventName>;
+  /** The ride, station, reservation, alert or bike that the event is of */
+  resource_id: string;
+  station_id: string | null;
+  /** What happened, in order; each step may make events of its own */
+  steps: string[];
+}
+
+/** Where the event happens. */
+export interface SandboxEventRequest {
+  /** When left out, the sandbox chooses a station */
+  station_id?: string | undefined;
+}
+
+/** What a scenario did. */
+export interface SandboxScenario {
+  scenario: Open<SandboxScenarioName>;
+  /** What happened, in order */
+  steps: string[];
+  /** The key that `key-expires` made */
+  key: string | null;
+}
+
+/** The sandbox's clock. */
+export interface SandboxClock {
+  /** RFC 3339 instant in UTC, to the millisecond */
+  now: string;
+  /** Seconds added by `clock/advance` since the city was made */
+  advanced_seconds: number;
+  /** Whether everything that fell due is done: reservations have expired, and deliveries have been tried */
+  ready: boolean;
+}
+
+/** How much time passes. */
+export interface SandboxClockRequest {
+  seconds: number;
+}
+
+/** The faults of the API. */
+export interface SandboxFaults {
+  faults: Array<{
+    route: string | null;
+    /** `timeout`: the connection ends after 30 s without an answer */
+    status: 429 | 500 | 503 | "timeout";
+    share: number;
+    /** Answers left until the fault ends */
+    count: number | null;
+    /** RFC 3339 instant in UTC, to the millisecond */
+    until: string;
+  }>;
+}
+
+/** A failure of the API, to test a client with. */
+export interface SandboxFaultRequest {
+  /** Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out */
+  route?: string | undefined;
+  /** `timeout`: the connection ends after 30 s without an answer */
+  status: 429 | 500 | 503 | "timeout";
+  /** The share of requests that fail; all when left out */
+  share?: number | undefined;
+  /** Answers after which the fault ends */
+  count?: number | undefined;
+  /** An hour from now, when left out */
+  until?: string | undefined;
+}
+
+/** Faults of deliveries. They replace those set before. */
+export interface SandboxWebhookFaults {
+  /** Seconds before each attempt */
+  delay: number;
+  /** Each attempt is sent twice */
+  duplicate: boolean;
+  /** Each second delivery overtakes the one before */
+  reorder: boolean;
+  /** Signatures are wrong: a receiver must refuse them */
+  bad_signature: boolean;
+  /** No attempt reaches the receiver */
+  down: boolean;
+  /** When it ends; never by itself, when left out */
+  until?: string;
+}

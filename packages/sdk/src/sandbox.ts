@@ -1,0 +1,122 @@
+import { BikeShare } from "./client.ts";
+import type { ApiPromise } from "./core/api-promise.ts";
+import { createApi } from "./core/api.ts";
+import { sleep, withTimeout } from "./core/platform.ts";
+import { TimeoutError, UsageError } from "./errors/errors.ts";
+import { type ClientOptions, readOptions, type RequestOptions, withOptions } from "./options.ts";
+import { sandboxRoutes } from "./sandbox-routes.generated.ts";
+import type {
+  SandboxClock,
+  SandboxClockRequest,
+  SandboxEvent,
+  SandboxEventName,
+  SandboxEventRequest,
+  SandboxFaultRequest,
+  SandboxFaults,
+  SandboxReset,
+  SandboxScenario,
+  SandboxScenarioName,
+  SandboxStatus,
+  SandboxWebhookFaults,
+} from "./sandbox-types.generated.ts";
+
+export type * from "./sandbox-types.generated.ts";
+
+/** Delays between two looks at the clock: doubled each time, up to the longest. Too low: uses up the 600 requests a minute. */
+const FIRST_DELAY_MS = 50;
+const MAX_DELAY_MS = 1_000;
+
+/**
+ * What a test does to its sandbox. Its calls have a rate limit of their own. What would happen again where a request is sent
+ * again (`trigger`, `scenario`, `advance`, `addFault`) is sent again after a 429 only.
+ */
+export interface Sandbox {
+  /** How the sandbox is: its seed, and how many stations, bikes and rides it has. */
+  show(options?: RequestOptions): ApiPromise<SandboxStatus>;
+  /** Makes the city anew: the same from the same seed, byte for byte. Keys, webhooks, events and deliveries stay. */
+  reset(request?: SandboxReset, options?: RequestOptions): ApiPromise<SandboxStatus>;
+  /**
+   * Causes an event, by doing what causes it. Throws `ConflictError` when the city lacks what that needs.
+   * @example const { resource_id } = await client.sandbox.trigger("ride.completed");
+   */
+  trigger(name: SandboxEventName, request?: SandboxEventRequest, options?: RequestOptions): ApiPromise<SandboxEvent>;
+  /** Plays a scenario. Throws `ConflictError` when the city lacks what it needs. */
+  scenario(name: SandboxScenarioName, options?: RequestOptions): ApiPromise<SandboxScenario>;
+  /** How far the sandbox's time is, and whether everything that fell due is done. */
+  clock(options?: RequestOptions): ApiPromise<SandboxClock>;
+  /** Lets time pass. What falls due is done soon afterwards: see `advanceAndWait`. */
+  advance(request: SandboxClockRequest, options?: RequestOptions): ApiPromise<SandboxClock>;
+  /**
+   * Lets time pass, and waits until what fell due is done: reservations have expired, and deliveries have been tried.
+   * @throws TimeoutError when that takes longer than `totalTimeoutMs`; the reason of `signal` when it aborts
+   */
+  advanceAndWait(request: SandboxClockRequest, options?: RequestOptions): Promise<SandboxClock>;
+  /**
+   * Waits until everything that fell due is done.
+   * @throws TimeoutError when that takes longer than `totalTimeoutMs`; the reason of `signal` when it aborts
+   */
+  waitUntilReady(options?: RequestOptions): Promise<SandboxClock>;
+  /** Makes requests to the API fail, as many and as long as you say. */
+  addFault(request: SandboxFaultRequest, options?: RequestOptions): ApiPromise<SandboxFaults>;
+  /** Ends all faults of the API. */
+  endFaults(options?: RequestOptions): ApiPromise<SandboxFaults>;
+  /** Makes deliveries fail, in place of the faults set before; `{}` ends them. */
+  setWebhookFaults(request: Partial<SandboxWebhookFaults>, options?: RequestOptions): ApiPromise<SandboxWebhookFaults>;
+}
+
+/**
+ * A client of your sandbox: all that `BikeShare` has, and `sandbox`.
+ *
+ * @example
+ * const client = new SandboxClient({ baseUrl: "https://bikes.example", apiKey: "bss_test_…" });
+ * const held = await client.reservations.create({ station_id: "station-007" });
+ * await client.sandbox.advanceAndWait({ seconds: 900 });
+ * const { status } = await client.reservations.get(held.id); // "expired"
+ */
+export class SandboxClient extends BikeShare {
+  /** What happens in the sandbox. */
+  readonly sandbox: Sandbox;
+
+  /** @throws UsageError that names the wrong option, and for a live key */
+  constructor(options: ClientOptions) {
+    super(options);
+    const { apiKey } = options;
+    if (typeof apiKey === "string" && apiKey.startsWith("bss_live_"))
+      throw new UsageError("apiKey is a live key; the key of a sandbox begins with bss_test_");
+    this.sandbox = createSandbox(options);
+  }
+}
+
+function createSandbox(clientOptions: ClientOptions): Sandbox {
+  // An API of its own, because these requests count by themselves.
+  const api = createApi(clientOptions);
+  const settings = readOptions(clientOptions);
+  const { show, reset, trigger, scenario, clock, advance, addFault, endFaults, setWebhookFaults } = sandboxRoutes;
+  const sandbox: Sandbox = {
+    show: (options) => api.call({ route: show }, options),
+    reset: (body = {}, options) => api.call({ route: reset, body }, options),
+    trigger: (id, body = {}, options) => api.call({ route: trigger, id, body }, options),
+    scenario: (id, options) => api.call({ route: scenario, id, body: {} }, options),
+    clock: (options) => api.call({ route: clock }, options),
+    advance: (body, options) => api.call({ route: advance, body }, options),
+    async advanceAndWait(request, options) {
+      await sandbox.advance(request, options);
+      return sandbox.waitUntilReady(options);
+    },
+    async waitUntilReady(options) {
+      const { platform, totalTimeoutMs, signal } = withOptions(settings, options);
+      const onTimeout = () => new TimeoutError(`${clock[0]}: not ready within ${totalTimeoutMs} ms`);
+      return withTimeout(platform, totalTimeoutMs, signal, onTimeout, async (limited) => {
+        for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
+          const found = await sandbox.clock({ ...options, signal: limited });
+          if (found.ready) return found;
+          await sleep(platform, delayMs, limited);
+        }
+      });
+    },
+    addFault: (body, options) => api.call({ route: addFault, body }, options),
+    endFaults: (options) => api.call({ route: endFaults }, options),
+    setWebhookFaults: (body, options) => api.call({ route: setWebhookFaults, body }, options),
+  };
+  return sandbox;
+}
