@@ -33,7 +33,7 @@ describe("the guides", () => {
       "a setting of the service":
         /\b(PUBLIC_URL|DATABASE_URL|DATA_DIR|CORS_ORIGINS|SMTP_URL|OIDC_\w+|WEBHOOK_ALLOW_\w+)\b/,
       "a command of the operator":
-        /\bpnpm\b|\bbikeshare (?!-|import )\w+|\bconsole (invite|reset)\b|\bwebhooks (set|test|rotate)\b/,
+        /\bpnpm\b|(?<!-m )\bbikeshare (?!-|import )\w+|\bconsole (invite|reset)\b|\bwebhooks (set|test|rotate)\b/,
       "a file of the repository": /\b(packages|apps|docs|deploy)\/[\w-]+[./]|\b\w+\.md\b/,
       "what partners do in the dashboard": /ask the operator (to (resume|replace|remove|sign)|for a test)/i,
     };

@@ -65,6 +65,6 @@ function routeText({ method, path, metadata, responses }: Endpoint): string {
   const success = Math.min(...Object.keys(responses).map(Number));
   const operation = `${method} ${path}`;
   if (metadata.scope === "none") return JSON.stringify([operation, success, "open"]);
-  const kind = metadata.idempotent ? ["idempotent"] : metadata.repeats ? ["once"] : [];
-  return JSON.stringify([operation, success, ...kind]);
+  const kinds = [...(metadata.idempotent ? ["idempotent"] : []), ...(metadata.repeats ? ["once"] : [])];
+  return JSON.stringify([operation, success, ...kinds]);
 }

@@ -14,7 +14,7 @@ export function lastingFaults(faults: readonly SandboxFault[], now: number): San
 }
 
 /** Returns a fault that ends so many seconds sooner, but not before now. One without an end keeps none. */
-export function endingSooner<Fault extends { readonly until?: string }>(
+export function endingSooner<Fault extends { readonly until?: string | undefined }>(
   fault: Fault,
   now: number,
   seconds: number,

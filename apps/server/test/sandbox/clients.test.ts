@@ -50,15 +50,15 @@ describe("the client in TypeScript, on the faults of a sandbox", () => {
 
   it.each([429, 500, 503] as const)("survives %i, and makes one reservation", async (status) => {
     const client = open();
-    await client.sandbox.addFault({ status, route: "POST /v1/reservations", count: 2 });
+    await client.sandbox.addFault({ status, route: "POST /v1/reservations", count: 1 });
     const rider_ref = `rider-${status}`;
     const [bike] = await client.bikes.list({ vehicle_state: "available" }).toArray({ limit: 1 });
     const held = await client.reservations.create({ bike_id: bike?.id, rider_ref });
-    expect(statusesOf()).toEqual([status, status]);
+    expect(statusesOf()).toEqual([status]);
     expect((await client.reservations.list({ rider_ref })).data).toEqual([held]);
     await client.sandbox.addFault({ status, route: "GET /v1/stations", count: 1 });
     expect(await client.stations.list({ limit: 15 }).toArray({ limit: Infinity })).toHaveLength(40);
-    expect(statusesOf()).toEqual([status, status, status]);
+    expect(statusesOf()).toEqual([status, status]);
     expect((await client.sandbox.endFaults()).faults).toEqual([]);
   });
 
@@ -77,8 +77,9 @@ describe("the client in TypeScript, on the faults of a sandbox", () => {
 
   it("a live key does not reach it, and the error says which key does", async () => {
     const client = new SandboxClient({ baseUrl: service.url, apiKey: () => keys.live });
-    const error: unknown = await client.sandbox.trigger("ride.completed").catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ name: "ForbiddenError", attempts: 1, message: expect.stringContaining("bss_test_") });
+    const trigger = async () => client.sandbox.trigger("ride.completed");
+    await expect(trigger()).rejects.toMatchObject({ name: "ForbiddenError", attempts: 1 });
+    await expect(trigger()).rejects.toThrow("bss_test_");
   });
 });
 

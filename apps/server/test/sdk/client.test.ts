@@ -10,20 +10,20 @@ import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
 /** One service for both: live data and a sandbox beside it. */
-let app: TestApp;
+let live: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  live = await startTestApp();
 });
-afterAll(() => app.close());
+afterAll(() => live.close());
 
-describeClient("the real service, with a live key", () => openHarness(app));
-describeClient("the real service, with the key of a sandbox", async () => openHarness(await openSandbox(app)));
+describeClient("the real service, with a live key", () => openHarness(live));
+describeClient("the real service, with the key of a sandbox", async () => openHarness(await openSandbox()));
 
 /** Where nobody listens. */
 const AWAY = "http://127.0.0.1:1";
 
-/** The same service on the partner's sandbox, whose city is empty. */
-async function openSandbox(live: TestApp): Promise<TestApp> {
+/** The same service on its partner's sandbox, whose city is empty. */
+async function openSandbox(): Promise<TestApp> {
   const context = keyContext(live);
   const { sandbox } = await createSandbox(context, live);
   const systemId = sandbox.system_id;
