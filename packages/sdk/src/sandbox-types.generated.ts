@@ -5,7 +5,7 @@
 export type Open<Known extends string> = Known | (string & {});
 
 /** What a sandbox can cause. */
-export type SandboxEventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.updated" | "bike.state_changed";
+export type SandboxEventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "alert.opened" | "alert.ended" | "station.below_threshold" | "station.back_to_normal" | "station.updated" | "bike.state_changed";
 
 /** The scenarios that a sandbox plays. */
 export type SandboxScenarioName = "rush-hour" | "station-outage" | "bike-breaks-while-reserved" | "reservation-expires" | "late-report" | "ride-corrected" | "receiver-down-then-recovers" | "key-expires";

@@ -158,6 +158,8 @@ SandboxEventName = Literal[
     "reservation.fulfilled",
     "alert.opened",
     "alert.ended",
+    "station.below_threshold",
+    "station.back_to_normal",
     "station.updated",
     "bike.state_changed",
 ]

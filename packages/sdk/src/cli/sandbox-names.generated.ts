@@ -1,7 +1,7 @@
 // What the command line can trigger in a sandbox.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
 
-export const sandboxEvents = ["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended","station.updated","bike.state_changed"] as const;
+export const sandboxEvents = ["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled","alert.opened","alert.ended","station.below_threshold","station.back_to_normal","station.updated","bike.state_changed"] as const;
 
 /** By name: what each tests a client for. */
 export const sandboxScenarios = {
