@@ -925,8 +925,9 @@ class SandboxResource:
         """Let time pass.
 
         Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
-        and the next attempts of deliveries. What falls due is done at once. Signatures and the times of events
-        keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+        the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls
+        due is done at once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET
+        /sandbox/v1/clock` until it is `ready`.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -1017,7 +1018,7 @@ class SandboxResource:
         """Cause an event.
 
         Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
-        follows within a minute.
+        follows within a minute. Events of thresholds need one of a webhook of the sandbox.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -1895,8 +1896,9 @@ class AsyncSandboxResource:
         """Let time pass.
 
         Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
-        and the next attempts of deliveries. What falls due is done at once. Signatures and the times of events
-        keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+        the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls
+        due is done at once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET
+        /sandbox/v1/clock` until it is `ready`.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -1987,7 +1989,7 @@ class AsyncSandboxResource:
         """Cause an event.
 
         Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
-        follows within a minute.
+        follows within a minute. Events of thresholds need one of a webhook of the sandbox.
 
         Needs a key of a sandbox, with whatever scopes.
         """
