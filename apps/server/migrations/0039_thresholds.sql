@@ -32,7 +32,7 @@ create table webhook_thresholds (
   endpoint_id text collate "C" not null,
   -- its place in the endpoint's list
   position    smallint not null,
-  counted     text not null check (counted in ('bikes', 'docks')),
+  count_of     text not null check (count_of in ('bikes', 'docks')),
   fewer_than  integer not null check (fewer_than > 0),
   for_minutes integer not null check (for_minutes > 0),
   -- any of these; both null: all stations

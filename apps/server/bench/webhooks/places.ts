@@ -66,7 +66,7 @@ async function watch(world: World): Promise<void> {
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
   await run(
     `insert into webhook_thresholds
-       (system_id, id, endpoint_id, position, counted, fewer_than, for_minutes, station_ids, since)
+       (system_id, id, endpoint_id, position, count_of, fewer_than, for_minutes, station_ids, since)
      select $1, id || '_' || n, id, n, 'bikes', n, 10,
        array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step), now()
      from webhook_endpoints cross join generate_series(1, ${MAX_THRESHOLDS}) n where system_id = $1`,

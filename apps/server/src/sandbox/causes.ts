@@ -95,7 +95,7 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
   const mayBeTold = event === "station.back_to_normal";
   const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeTold });
   if (watched === undefined) throw serviceError("not_found", "threshold", { event });
-  return { ...watched, count: watched.counted === "docks" ? ("docks" as const) : ("bikes" as const) };
+  return { ...watched, count: watched.count_of };
 }
 
 /** Has a station stay below a threshold until the endpoint is told. */

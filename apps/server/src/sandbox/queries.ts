@@ -189,7 +189,7 @@ export async function updateWebhookFaults(tx: Transaction, systemId: string, fau
 
 const watchedOf = statement(
   "sandboxes.watched",
-  `select station.id as station_id, threshold.counted, threshold.fewer_than, threshold.for_minutes,
+  `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,
      state.station_id is not null as is_told
    from webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
@@ -199,13 +199,13 @@ const watchedOf = statement(
    left join webhook_threshold_states state on state.system_id = $1 and state.threshold_id = threshold.id
      and state.station_id = station.id and state.due_at is null
    where threshold.system_id = $1 and threshold.since is not null and (state.station_id is null or $4)
-   order by is_told desc, case when threshold.counted = 'docks' then station.num_docks_available else station.num_bikes_available end,
+   order by is_told desc, case when threshold.count_of = 'docks' then station.num_docks_available else station.num_bikes_available end,
      station.id
    limit 1`,
 );
 
 /** A threshold of an endpoint, and a station of those that it watches. */
-interface WatchedRow extends Pick<Tables["webhook_thresholds"], "counted" | "fewer_than" | "for_minutes"> {
+interface WatchedRow extends Pick<Tables["webhook_thresholds"], "count_of" | "fewer_than" | "for_minutes"> {
   readonly station_id: string;
   /** The endpoint was told that the station is below it. */
   readonly is_told: boolean;

@@ -178,7 +178,7 @@ export async function lockStations(
 
 const watches = statement(
   "thresholds.watches",
-  `select station.id as station_id, threshold.id, threshold.endpoint_id, endpoint.partner_id, threshold.counted,
+  `select station.id as station_id, threshold.id, threshold.endpoint_id, endpoint.partner_id, threshold.count_of,
      threshold.fewer_than, threshold.for_minutes, threshold.since, state.below_since, state.due_at
    from webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
@@ -192,7 +192,7 @@ const watches = statement(
 /** A threshold that watches a station, and whether the station is below it. */
 export interface WatchRow
   extends
-    Pick<Tables["webhook_thresholds"], "id" | "endpoint_id" | "counted" | "fewer_than" | "for_minutes">,
+    Pick<Tables["webhook_thresholds"], "id" | "endpoint_id" | "count_of" | "fewer_than" | "for_minutes">,
     Pick<Tables["webhook_endpoints"], "partner_id"> {
   readonly station_id: string;
   readonly since: Date;

@@ -119,15 +119,11 @@ function follow(history: readonly StationState[], watch: WatchRow, until: Date) 
   const changes = history.map((change) => ({ ...change, at: Math.max(change.at, since) }));
   const { fewer_than, for_minutes } = watch;
   return followCrossing(
-    { count: countOf(watch), fewer_than, for_minutes },
+    { count: watch.count_of, fewer_than, for_minutes },
     crossingOf(watch),
     changes,
     until.getTime(),
   );
-}
-
-function countOf({ counted }: WatchRow): "bikes" | "docks" {
-  return counted === "docks" ? "docks" : "bikes";
 }
 
 function stateRow({
@@ -170,7 +166,7 @@ async function newEvent(
   const station = past ?? json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
   const threshold = {
-    ...{ count: watch.counted, fewer_than: watch.fewer_than, for_minutes: watch.for_minutes },
+    ...{ count: watch.count_of, fewer_than: watch.fewer_than, for_minutes: watch.for_minutes },
     below_since: new Date(belowSince).toISOString(),
   };
   const data = `${station.slice(0, -1)},"threshold":${JSON.stringify(threshold)}}`;

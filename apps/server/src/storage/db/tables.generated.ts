@@ -941,7 +941,7 @@ export interface Tables {
     readonly id: string;
     readonly endpoint_id: string;
     readonly position: number;
-    readonly counted: "bikes" | "docks";
+    readonly count_of: "bikes" | "docks";
     readonly fewer_than: number;
     readonly for_minutes: number;
     readonly station_ids: readonly string[] | null;
@@ -1060,7 +1060,7 @@ export const columnTypes = {
   webhook_station_notices: { system_id: "text", station_id: "text", notified_at: "timestamptz", json_hash: "bigint" },
   webhook_threshold_states: { system_id: "text", threshold_id: "text", station_id: "text", below_since: "timestamptz", due_at: "timestamptz" },
   webhook_threshold_stations: { system_id: "text", station_id: "text", seen_at: "timestamptz", seen: "text" },
-  webhook_thresholds: { system_id: "text", id: "text", endpoint_id: "text", position: "smallint", counted: "text", fewer_than: "integer", for_minutes: "integer", station_ids: "text[]", region_ids: "text[]", since: "timestamptz" },
+  webhook_thresholds: { system_id: "text", id: "text", endpoint_id: "text", position: "smallint", count_of: "text", fewer_than: "integer", for_minutes: "integer", station_ids: "text[]", region_ids: "text[]", since: "timestamptz" },
   webhook_workers: { system_id: "text", worker: "text", alive_until: "timestamptz" },
   work_failures: { system_id: "text", work: "text", unit: "text", failures: "smallint", crashes: "smallint", message: "text", began_at: "timestamptz", due_at: "timestamptz" },
   work_runs: { system_id: "text", work: "text", run: "text", units: "text[]", ends_by: "timestamptz" },

@@ -29,8 +29,7 @@ export async function thresholdsOf(
   return new Map([...Map.groupBy(rows, (row) => row.endpoint_id)].map(([id, mine]) => [id, mine.map(thresholdOf)]));
 }
 
-function thresholdOf({ counted, station_ids, region_ids, fewer_than, for_minutes }: ThresholdRow): Threshold {
-  const count = counted === "docks" ? "docks" : "bikes";
+function thresholdOf({ count_of: count, station_ids, region_ids, fewer_than, for_minutes }: ThresholdRow): Threshold {
   return { count, fewer_than, for_minutes, station_ids: [...(station_ids ?? [])], region_ids: [...(region_ids ?? [])] };
 }
 
@@ -43,7 +42,7 @@ export function thresholdRows(endpointId: string, thresholds: readonly Threshold
   const rows = new Map<string, ThresholdRow>();
   for (const { count, fewer_than, for_minutes, station_ids, region_ids } of thresholds) {
     const columns = {
-      ...{ counted: count, fewer_than, for_minutes },
+      ...{ count_of: count, fewer_than, for_minutes },
       ...{ station_ids: listed(station_ids), region_ids: listed(region_ids) },
     };
     const digest = createHash("sha256").update(JSON.stringify(columns)).digest("hex").slice(0, 16);
