@@ -1,13 +1,15 @@
+import { readFile, stat } from "node:fs/promises";
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { MAX_RATE_LIMIT, type RequirementAnswers } from "@bikeshare/contract/console";
 import { MDS_VERSION } from "@bikeshare/contract/mds";
 import { FactIssue, readFactValue } from "../city/descriptions/fact-values.rules.ts";
+import { createFeedClient } from "../feeds/gbfs/address-source.ts";
+import { parseBounded, tooLarge } from "../feeds/gbfs/bounded-json.ts";
 import { createAgency, providerIdOf, setAgency } from "../feeds/mds/agencies.ts";
-import { boundaryFrom } from "../feeds/mds/boundary.rules.ts";
+import { boundaryFrom } from "../feeds/mds/jurisdiction.rules.ts";
 import type { LeftOutFields } from "../feeds/mds/left-out.rules.ts";
-import { readDocument } from "../feeds/mds/read-document.ts";
 import { answerRequirements, readRequirements, type RequirementFile } from "../feeds/mds/requirements.rules.ts";
-import { shownAddress } from "../feeds/outgoing.ts";
+import { isAddress, shownAddress } from "../feeds/outgoing.ts";
 import { integer } from "../runtime/startup/values.ts";
 import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, pastInstant, plainName, readValue, UsageError } from "./options.ts";
@@ -238,4 +240,18 @@ function uuid(text: string): string {
   const id = text.toLowerCase();
   if (!UUID.test(id)) throw new Error("must be a UUID such as 6ba7b810-9dad-11d1-80b4-00c04fd430c8");
   return id;
+}
+
+/** Bytes of a boundary or a requirement file at most. San Francisco's has 9 KB. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Returns the JSON of a file or of an http address. @throws Error that says what is wrong with it */
+async function readDocument(location: string): Promise<unknown> {
+  if (isAddress(location)) {
+    const url = new URL(location);
+    const { bytes } = await createFeedClient(url, { maxBytes: MAX_BYTES }).get(url);
+    return parseBounded(bytes ?? new Uint8Array());
+  }
+  if ((await stat(location)).size > MAX_BYTES) throw tooLarge(MAX_BYTES);
+  return parseBounded(await readFile(location));
 }

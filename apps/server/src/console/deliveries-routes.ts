@@ -1,9 +1,14 @@
 import type { Readable } from "node:stream";
 import type { ResendSelection } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
+import type { FastifyReply } from "fastify";
 import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import type { EndpointScope, PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
+import {
+  type EndpointScope,
+  type PartnerScope,
+  requireEndpointOrRemoved,
+} from "../webhooks/endpoints/endpoint-context.ts";
 import {
   deliveryPosition,
   findFailingBeside,
@@ -24,9 +29,11 @@ import {
   startResend,
 } from "../webhooks/log/resend.ts";
 import type { ConsoleRoutes } from "./answers.ts";
-import { consoleCaller, partnerCaller } from "./authorize.ts";
+import { consoleCaller, consoleSession, partnerCaller } from "./authorize.ts";
 import type { ConsoleContext, LongReads, LongRequest } from "./context.ts";
 import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
+import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
+import { sessionStillOf } from "./session-cookie.ts";
 
 /** A partner's deliveries. */
 export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
@@ -217,4 +224,50 @@ function routesFor(context: ConsoleContext, long: LongReads, resenderOf: (call: 
 
 function choiceOf({ ids, filters = {} }: ResendSelection): ResendChoice {
   return ids === undefined ? { filter: filterOf(filters) } : { ids };
+}
+
+type Routes = ConsoleRoutes;
+
+/**
+ * Interval of heartbeats, and of the check of the session. Too low: sends more. Too high: proxies close connections
+ * that are silent for a minute.
+ */
+const HEARTBEAT_INTERVAL_MS = 15_000;
+
+/** Changes as they happen. */
+export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] {
+  return {
+    partner: async ({ query, request, reply }) => {
+      const { systemId, partnerId, person } = partnerCaller(request);
+      const found = consoleSession(request);
+      const endpoint = await requireEndpointOrRemoved(db, { systemId, partnerId, endpointRef: query.endpoint_id });
+      const stream = openEventStream(reply as unknown as FastifyReply);
+      const lastId = request.headers["last-event-id"];
+      const viewer = { ...stream, personId: person.id };
+      const leave = live.hub.add(
+        deliveriesKey(systemId, endpoint.id),
+        viewer,
+        typeof lastId === "string" ? lastId : undefined,
+      );
+      stream.begin();
+      const heartbeat = setInterval(() => {
+        isStillMember().then(
+          (isMember) => (isMember ? stream.heartbeat() : leave()),
+          // Whether the session goes on cannot be known now: the next heartbeat asks again.
+          () => undefined,
+        );
+      }, HEARTBEAT_INTERVAL_MS);
+      const isStillMember = async () => {
+        const session = await sessionStillOf(found, db, clock());
+        return session?.memberships.some(
+          (one) => one.system_id === systemId && (one.partner_id === partnerId || one.partner_id === null),
+        );
+      };
+      stream.onClosed(() => {
+        clearInterval(heartbeat);
+        leave();
+      });
+      return { status: 200, body: "" };
+    },
+  };
 }

@@ -1,6 +1,23 @@
-import type { FeedSource, FollowedFeed, ImportDetail } from "@bikeshare/contract/console";
+import { type FactChanges, type FactKind, publishedGbfsVersions } from "@bikeshare/contract";
+import type { FeedReport, FeedSource, FollowedFeed, ImportDetail, ShownUpload } from "@bikeshare/contract/console";
 import { cursorScope, readPageRequest, ServiceError } from "@bikeshare/rules";
+import {
+  describe,
+  type Described,
+  describedAll,
+  describedOne,
+  describedTypesEver,
+  descriptionsState,
+  requireRemoval,
+  timeZoneOfSystem,
+  versionOf,
+} from "../city/descriptions/service.ts";
+import { systemsOf } from "../city/systems/service.ts";
 import { commandError } from "../command-errors.ts";
+import { checkFeedApart } from "../feeds/gbfs-check/check-apart.ts";
+import { KeptChecks } from "../feeds/gbfs-check/kept-checks.ts";
+import { readOwnFeed } from "../feeds/gbfs-check/own-feed.ts";
+import { readAddress } from "../feeds/gbfs-check/read-address.ts";
 import {
   type SourceContents,
   sourceContents,
@@ -10,13 +27,23 @@ import {
 } from "../feeds/gbfs/source-state.ts";
 import { findImport, importPage, importReport, type ImportRow, reportEntries } from "../feeds/imports/service.ts";
 import { requireUndoable } from "../feeds/imports/undo.ts";
+import { isAddress, PublicHosts } from "../feeds/outgoing.ts";
+import {
+  addUploadPart,
+  beginUpload,
+  discardUpload,
+  newestUpload,
+  startUpload,
+  type StoredUpload,
+  tryUpload,
+} from "../feeds/uploads/service.ts";
 import { feedAdvice, feedState, sourceCondition } from "../health/checks/feed-sources.rules.ts";
 import { cursorPosition } from "../http/cursor.ts";
 import { searchActs } from "../partners/audit/service.ts";
 import type { Queryable } from "../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../storage/lists/page.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
-import { consoleCaller } from "./authorize.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { shownActs } from "./log-routes.ts";
 
@@ -185,3 +212,108 @@ const numberPosition: PositionCodec<number> = {
   encode: String,
   decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
 };
+
+/** Routes with which the operator sees what planners make of the system's feeds, and of those that it follows. */
+export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQuality"] {
+  const { db, clock } = context;
+  const checks = new KeptChecks(clock);
+  const publicHosts = new PublicHosts();
+  const checkOwn = async (systemId: string): Promise<FeedReport> =>
+    checkFeedApart(await readOwnFeed(context, systemId), { now: clock() });
+  const checkAddress = async (address: string): Promise<FeedReport> =>
+    checkFeedApart(await readAddress(new URL(address), { monotonic: () => performance.now(), publicHosts }), {
+      now: clock(),
+    });
+  return {
+    check: async ({ query: { source }, request }) => {
+      const { systemId } = consoleCaller(request);
+      const sources = (await sourceStates(db, systemId)).flatMap(({ source: name, location }) =>
+        location !== null && isAddress(location) ? [{ name, location }] : [],
+      );
+      const asked = sources.find(({ name }) => name === source);
+      if (source !== undefined && asked === undefined) throw commandError("not_found", "feedSource", { id: source });
+      const outcome =
+        asked === undefined
+          ? await checks.get(systemId, "", await descriptionsState(db, systemId), () => checkOwn(systemId))
+          : await checks.get(systemId, asked.name, asked.location, () => checkAddress(asked.location));
+      return { status: 200, body: { sources: sources.map(({ name }) => name), ...outcome } };
+    },
+  };
+}
+
+/** Stands in a path for the empty id of the system and of its zones. */
+const NO_ID = "-";
+
+/** Routes with which the operator's people set what GBFS publishes. */
+export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descriptions"] {
+  const { db } = context;
+  const acting = (request: ConsoleRequest) => ({ ...context, actor: consoleCaller(request).actor });
+  const systemOf = (request: ConsoleRequest) => consoleCaller(request).systemId;
+  const answer = (described: Described) => ({
+    status: 200 as const,
+    body: { ...described, from: { ...described.from }, version: versionOf(described) },
+  });
+  const idOf = (id: string) => (id === NO_ID ? "" : id);
+  return {
+    feeds: async ({ request }) => ({ status: 200, body: { data: await feedsOf(context, systemOf(request)) } }),
+    list: async ({ params: { kind }, request }) => {
+      const systemId = systemOf(request);
+      const all: readonly Described[] =
+        kind === "vehicle_type"
+          ? await describedTypesEver(db, systemId)
+          : await describedAll<FactKind>(db, systemId, kind);
+      return { status: 200, body: { data: all.map((each) => answer(each).body) } };
+    },
+    get: async ({ params: { kind, id }, request }) =>
+      answer(await describedOne<FactKind>(db, systemOf(request), kind, idOf(id))),
+    set: async ({ params: { kind, id }, query: { seen }, body, request }) => {
+      // The verb reads them strictly.
+      const changes = body as FactChanges<FactKind>;
+      return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes, seen));
+    },
+    remove: async ({ params: { kind, id }, query: { seen }, request }) => {
+      await requireRemoval(acting(request), systemOf(request), kind, idOf(id), seen);
+      return { status: 200, body: {} };
+    },
+  };
+}
+
+async function feedsOf({ db, baseUrl }: ConsoleContext, systemId: string) {
+  const [first] = await systemsOf(db);
+  const path = first?.system_id === systemId ? "gbfs" : `gbfs/${encodeURIComponent(systemId)}`;
+  return publishedGbfsVersions.map((version) => ({ version, url: `${baseUrl()}/${path}/${version}/gbfs.json` }));
+}
+
+/** Routes with which the operator imports trip files in the browser. */
+export function uploadRoutes(context: ConsoleContext): ConsoleRoutes["uploads"] {
+  const { db } = context;
+  const acting = (request: ConsoleRequest) => ({ ...context, actor: consoleCaller(request).actor });
+  const systemOf = (request: ConsoleRequest) => consoleCaller(request).systemId;
+  const answer = async (upload: Promise<StoredUpload>): Promise<{ status: 200; body: Served<ShownUpload> }> => ({
+    status: 200,
+    body: { ...(await upload), asked_by_name: null },
+  });
+  return {
+    get: async ({ request }) => {
+      const systemId = systemOf(request);
+      const upload = (await newestUpload(db, systemId)) ?? null;
+      return { status: 200, body: { upload, time_zone: await timeZoneOfSystem(db, systemId) } };
+    },
+    begin: ({ body, request }) => answer(beginUpload(acting(request), systemOf(request), body)),
+    send: ({ params: { id }, query, body, request }) =>
+      answer(
+        addUploadPart(acting(request), systemOf(request), id, {
+          start: Number(query.start),
+          content: body,
+          isLast: query.is_last === "true",
+        }),
+      ),
+    try: ({ params: { id }, body, request }) =>
+      answer(tryUpload(acting(request), systemOf(request), id, body.time_zone)),
+    start: ({ params: { id }, request }) => answer(startUpload(acting(request), systemOf(request), id)),
+    discard: async ({ params: { id }, request }) => {
+      await discardUpload(acting(request), systemOf(request), id);
+      return { status: 200, body: {} };
+    },
+  };
+}

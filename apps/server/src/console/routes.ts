@@ -4,23 +4,18 @@ import type { RideContext } from "../city/rides/service.ts";
 import { acknowledge, unacknowledge } from "../health/checks/acknowledgements.ts";
 import { partnerOverview, systemOverview } from "../health/overview/overview.ts";
 import { bindContract } from "../http/bind.ts";
-import { agencyRoutes } from "./agency-routes.ts";
 import { answeringByContract, type ConsoleRoutes } from "./answers.ts";
 import { consoleCaller, partnerCaller } from "./authorize.ts";
 import { type ConsoleContext, createLongReads, type LongReads, type LongRequest } from "./context.ts";
-import { deliveryRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
-import { descriptionRoutes } from "./descriptions-routes.ts";
+import { deliveryRoutes, liveRoutes, resendRoutes, systemResendRoutes } from "./deliveries-routes.ts";
 import { exportRoutes } from "./exports-routes.ts";
-import { feedQualityRoutes } from "./feed-quality-routes.ts";
-import { feedRoutes, importRoutes } from "./feeds-routes.ts";
+import { descriptionRoutes, feedQualityRoutes, feedRoutes, importRoutes, uploadRoutes } from "./feeds-routes.ts";
 import { alertRoutes, fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
-import { liveRoutes } from "./live-routes.ts";
 import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
-import { partnerRoutes } from "./partners-routes.ts";
+import { agencyRoutes, partnerRoutes, partnerSandboxRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
-import { partnerSandboxRoutes } from "./sandbox-routes.ts";
 import { search } from "./search/service.ts";
 import {
   accountRoutes,
@@ -29,9 +24,7 @@ import {
   sessionRoutes,
   signInRoutes,
 } from "./session-routes.ts";
-import { stationRoutesOf } from "./stations-routes.ts";
-import { partnerSumsRoutes, systemSumsRoutes } from "./sums-routes.ts";
-import { uploadRoutes } from "./uploads-routes.ts";
+import { partnerSumsRoutes, stationRoutesOf, systemSumsRoutes } from "./stations-routes.ts";
 import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 
 /** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */

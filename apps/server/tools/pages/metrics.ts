@@ -1,5 +1,5 @@
 /* Every metric of a process as Prometheus is shown it, and as a list for docs/metrics.md. */
-import type { CityFigure } from "../../src/city/history/figures.ts";
+import type { CityFigure } from "../../src/city/history/summary.ts";
 import type { SystemBacklog } from "../../src/health/metrics/metrics.ts";
 import { createMetrics, type ReadableMetrics } from "../../src/health/metrics/registry.ts";
 import {

@@ -18,13 +18,14 @@ import { listEndpoint } from "../../http/list-endpoint.ts";
 import type { Database, QueryRunner } from "../../storage/db/database.ts";
 import { idPosition, type Page } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
-import { listRegions, listVehicleTypes } from "./lists.ts";
 import {
   describe,
   type Described,
   describedAll,
   describedOne,
   describedTypesEver,
+  listRegions,
+  listVehicleTypes,
   removeDescription,
 } from "./service.ts";
 

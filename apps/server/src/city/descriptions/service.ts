@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { FactChanges, FactKind, FactsOf } from "@bikeshare/contract";
-import { serviceError } from "@bikeshare/rules";
+import type { FactChanges, FactKind, FactsOf, Region, VehicleType } from "@bikeshare/contract";
+import { type PageRequest, serviceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import { listDescriptions } from "../../feeds/gbfs/source-descriptions.ts";
 import { insertActOf } from "../../partners/audit/queries.ts";
-import type { Queryable, QueryRunner, Transaction } from "../../storage/db/database.ts";
-import { sortById } from "../../storage/lists/page.ts";
+import type { QueryRunner, Queryable, Transaction } from "../../storage/db/database.ts";
+import { type Page, pageOfItems, sortById } from "../../storage/lists/page.ts";
 import { hasSystem, nameOfSystem, renameSystem, systemsOf } from "../systems/service.ts";
 import { FactIssue, requireId } from "./fact-values.rules.ts";
 import { applyChanges, feedsOfKind, type KnownIds, requireFitting, type SaidFeed, saidOfKind } from "./facts.rules.ts";
@@ -15,12 +15,12 @@ import { type Described, mergeFacts, textIn } from "./published-facts.rules.ts";
 import {
   deleteDescription,
   findDescription,
+  findFactsOfSource,
   findNamedTypes,
   findPublishedIdOfSource,
   findRiddenTypes,
   findTypeUses,
   findUsedRegions,
-  findFactsOfSource,
   findWhetherRegionUsed,
   listOwnDescriptions,
   lockDescriptions,
@@ -305,4 +305,38 @@ async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: st
     default:
       return [];
   }
+}
+
+// Regions and vehicle types as partners see them, in the system's main language.
+
+/** Returns a page of the vehicle types that are described, or that a bike, a station or a ride names, ordered by id. */
+export async function listVehicleTypes(
+  db: QueryRunner,
+  systemId: string,
+  request: PageRequest<string>,
+): Promise<Page<string>> {
+  const language = await mainLanguageOf(db, systemId);
+  const types = (await describedTypesEver(db, systemId)).map(({ id, published }): VehicleType => {
+    const { name, form_factor = null, propulsion_type = null, max_range_meters = null } = published;
+    return { id, name: textIn(name, language), form_factor, propulsion_type, max_range_meters };
+  });
+  return pageOfItems(types, request);
+}
+
+/** Returns a page of the regions that are named, or that a station is in, ordered by id. */
+export async function listRegions(
+  db: QueryRunner,
+  systemId: string,
+  request: PageRequest<string>,
+): Promise<Page<string>> {
+  return pageOfItems(await regionsOf(db, systemId), request);
+}
+
+/** Returns every region that is named, or that a station is in, ordered by id. */
+export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {
+  const language = await mainLanguageOf(db, systemId);
+  return (await describedAll(db, systemId, "region")).map(({ id, published: { name } }): Region => ({
+    id,
+    name: textIn(name, language) ?? id,
+  }));
 }

@@ -1,4 +1,4 @@
-import { type SummaryQuery, type SummaryStep, type SystemSummary, HISTORY_RETENTION_DAYS } from "@bikeshare/contract";
+import { HISTORY_RETENTION_DAYS, type SummaryQuery, type SummaryStep, type SystemSummary } from "@bikeshare/contract";
 import type {
   ConsoleSummary,
   ConsoleSummaryQuery,
@@ -7,11 +7,14 @@ import type {
   StationSumsQuery,
 } from "@bikeshare/contract/console";
 import { readSummaryRange, serviceError, type SummaryRange } from "@bikeshare/rules";
-import type { QueryRunner } from "../../storage/db/database.ts";
+import type { Database, QueryRunner } from "../../storage/db/database.ts";
 import { timeZoneOfSystem } from "../descriptions/service.ts";
+import { systemsOf } from "../systems/service.ts";
 import {
   countRidesUnderWay,
+  countStartedInHour,
   findDayBounds,
+  findLatestSample,
   type LastingState,
   listLastingStations,
   listRidesOfWeeks,
@@ -224,4 +227,33 @@ export async function sumsOfStations(
     summed_to: progress?.summed_to?.toISOString() ?? null,
     data: await listStationSums(db, systemId, range.from, range.to),
   };
+}
+
+/** A figure of a system for monitors. */
+export interface CityFigure {
+  readonly systemId: string;
+  readonly of: "bikes" | "stations" | "rides started";
+  /** The state of the bikes or stations; empty for rides. */
+  readonly state: string;
+  readonly n: number;
+}
+
+/** A sample that is older says nothing of now. */
+const FRESH_MS = 15 * 60_000;
+
+/** Returns the figures of every system: of its newest sample and its sums, so that a scrape counts nothing. */
+export async function cityFigures(db: Database, now: number): Promise<CityFigure[]> {
+  const figures: CityFigure[] = [];
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const sample = await findLatestSample(db, systemId);
+    if (sample === undefined || now - sample.at.getTime() > FRESH_MS) continue;
+    const { available, reserved, on_trip, disabled, missing, online, empty, full, offline } = sample;
+    const add = (of: CityFigure["of"], states: Readonly<Record<string, number | null>>) => {
+      for (const [state, n] of Object.entries(states)) if (n !== null) figures.push({ systemId, of, state, n });
+    };
+    add("bikes", { available, reserved, on_trip, disabled, missing });
+    add("stations", { online, empty, full, offline });
+    add("rides started", { "": await countStartedInHour(db, systemId, new Date(now)) });
+  }
+  return figures;
 }

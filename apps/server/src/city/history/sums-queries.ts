@@ -2,7 +2,7 @@ import type { Queryable, QueryRunner, Transaction } from "../../storage/db/datab
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { stationPieces } from "./state-sql-fragments.ts";
+import { stationPieces } from "./changes-sql-fragments.ts";
 
 /** How far the sums of a system have come. */
 export type SumProgress = Tables["sum_progress"];

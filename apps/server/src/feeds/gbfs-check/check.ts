@@ -1,8 +1,11 @@
 import { isAtLeast } from "@bikeshare/contract";
 import type { CheckedFile, FeedConsumer, FeedReport } from "@bikeshare/contract/console";
 import { textFrom } from "../gbfs/values.ts";
-import { verdictOf } from "./consumers/consumer.ts";
-import { consumers } from "./consumers/list.ts";
+import { type Consumer, verdictOf } from "./consumers/consumer.ts";
+import { google } from "./consumers/google.rules.ts";
+import { lamassu } from "./consumers/lamassu.rules.ts";
+import { motis } from "./consumers/motis.rules.ts";
+import { otp } from "./consumers/otp.rules.ts";
 import { type FeedFiles, FeedSet } from "./feed-set.ts";
 import { brief, FindingLog } from "./findings.ts";
 import { conditionRules } from "./rules/condition-rules.ts";
@@ -98,3 +101,6 @@ const GREATEST_MS = Date.UTC(9999, 11, 31);
 function isoOf(at: number | undefined): string | null {
   return at === undefined || at < 0 || at > GREATEST_MS ? null : new Date(at).toISOString();
 }
+
+/** Every consumer whose rules are known. */
+export const consumers: readonly Consumer[] = [lamassu, otp, motis, google];

@@ -10,8 +10,8 @@ import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out
 import type { StepSubject } from "../../../test/gbfs-out/step.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { createSystem } from "../../city/systems/service.ts";
+import { consumers } from "../gbfs-check/check.ts";
 import { lamassu } from "../gbfs-check/consumers/lamassu.rules.ts";
-import { consumers } from "../gbfs-check/consumers/list.ts";
 import { motis } from "../gbfs-check/consumers/motis.rules.ts";
 import { otp } from "../gbfs-check/consumers/otp.rules.ts";
 import { FeedSet } from "../gbfs-check/feed-set.ts";

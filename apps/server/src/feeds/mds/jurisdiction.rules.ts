@@ -1,6 +1,8 @@
 import type { MultiPolygon } from "@bikeshare/contract";
 import type { MdsEventType, MdsToldState, MdsToldType, MdsVehicleState } from "@bikeshare/contract/mds";
+import { readFactValue } from "../../city/descriptions/fact-values.rules.ts";
 import { pathTo } from "../../city/fleet/vehicle-events.rules.ts";
+import { isObject } from "../gbfs/values.ts";
 
 /** Tells whether a position in WGS 84 degrees is within an agency's boundary. */
 export type Jurisdiction = (lat: number, lon: number) => boolean;
@@ -120,4 +122,29 @@ function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
 function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[] {
   const last = events.length - 1;
   return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
+}
+
+/**
+ * Returns the area that a GeoJSON document draws: a polygon, several, or the features of a collection.
+ * @throws FactIssue for anything else, and for what zones may not be either: rings that are open, cross or are too long
+ */
+export function boundaryFrom(document: unknown): MultiPolygon {
+  const coordinates = geometriesOf(document).flatMap(polygonsOf);
+  const drawn: MultiPolygon | undefined = coordinates.length > 0 ? { type: "MultiPolygon", coordinates } : undefined;
+  return readFactValue({ kind: "multiPolygon" }, drawn, "boundary", "en") as MultiPolygon; // checks the form itself
+}
+
+function geometriesOf(document: unknown): readonly unknown[] {
+  if (!isObject(document)) return [];
+  const { type, features, geometry } = document;
+  if (type === "FeatureCollection") return Array.isArray(features) ? features.flatMap(geometriesOf) : [];
+  return [type === "Feature" ? geometry : document];
+}
+
+/** What is no polygon stays in the list, for the check to refuse it. */
+function polygonsOf(geometry: unknown): MultiPolygon["coordinates"] {
+  const { type, coordinates } = isObject(geometry) ? geometry : {};
+  const polygons: unknown = type === "Polygon" ? [coordinates] : coordinates;
+  const isDrawn = Array.isArray(polygons) && (type === "Polygon" || type === "MultiPolygon");
+  return (isDrawn ? polygons : [null]) as MultiPolygon["coordinates"];
 }

@@ -1,7 +1,10 @@
-/** Checks of a system that the operator must fix. */
 import { MAX_COUNTED_DELIVERIES } from "@bikeshare/contract";
 import { longRidesOf } from "../../city/fleet/finish-rides.ts";
 import { systemsOf } from "../../city/systems/service.ts";
+import { counted } from "../../feeds/gbfs-check/consumers/consumer.ts";
+import { UNNAMED_SYSTEM } from "../../feeds/gbfs-check/rules/condition-rules.ts";
+import { publishedId } from "../../feeds/gbfs-out/documents.ts";
+import { publishedFacts } from "../../feeds/gbfs-out/service.ts";
 import { sourceStates } from "../../feeds/gbfs/source-state.ts";
 import { runningImportsOf } from "../../feeds/imports/service.ts";
 import { countApiProcesses } from "../../http/rate-limits/service.ts";
@@ -11,10 +14,20 @@ import { failingWorkOf } from "../../storage/set-aside/service.ts";
 import { countLiveWorkers, countSetAsideDeliveries, oldestDueAt } from "../../webhooks/backlog.ts";
 import { isRemoved, isStranded } from "../../webhooks/endpoints/endpoint-context.ts";
 import { listShownEndpoints } from "../../webhooks/endpoints/endpoint-view.ts";
-import { type CheckName, type CheckResult, type checkScopes, failure, ok, thresholds, warning } from "./check.ts";
+import {
+  type CheckLink,
+  type CheckName,
+  type CheckResult,
+  type checkScopes,
+  failure,
+  ok,
+  thresholds,
+  warning,
+} from "./check.ts";
 import { checkSource } from "./feed-sources.rules.ts";
-import { checkPlanners } from "./planner-checks.ts";
 import { findEventWait } from "./queries.ts";
+
+/** Checks of a system that the operator must fix. */
 
 type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
 
@@ -169,4 +182,31 @@ async function checkLongRides(
 async function checkFeeds({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const found = (await sourceStates(db, systemId)).flatMap((source) => checkSource(source, clock()));
   return found.length === 0 ? [ok("feeds", "none that is followed is too old or stale")] : found;
+}
+
+const FEED_QUALITY_LINK: CheckLink = { page: "feed-quality", query: {} };
+
+/**
+ * Finds what planners lose of a system's published feeds, by counts: reading the feeds whole at each run of the checks would
+ * cost too much. `gbfs check own` and the page "Feed quality" read them whole.
+ */
+async function checkPlanners({ db }: { readonly db: Queryable }, systemId: string): Promise<readonly CheckResult[]> {
+  const name = "planners";
+  const facts = await publishedFacts(db, systemId);
+  if (facts === undefined || facts.stations + facts.vehicles === 0) return [ok(name, "there is nothing to show yet")];
+  const { stations, vehicles } = facts;
+  const found: CheckResult[] = [];
+  if (facts.plans === 0) {
+    const things = stations > 0 ? counted(stations, "station") : counted(vehicles, "vehicle");
+    const detail = `lamassu shows 0 of ${things} of ${systemId}: no pricing plans`;
+    const fix = "`bikeshare pricing-plans set` publishes a plan; the page Feed quality shows what else is lost.";
+    found.push(warning(name, detail, fix, { subject: "pricing plans", link: FEED_QUALITY_LINK }));
+  }
+  if (publishedId(facts.system) === UNNAMED_SYSTEM) {
+    const detail = `the feeds call the system \`${UNNAMED_SYSTEM}\`, as others do: planners store stations by this id`;
+    const option = systemId === UNNAMED_SYSTEM ? "" : ` --system ${systemId}`;
+    const fix = `\`bikeshare${option} systems set --published-id <id>\` gives it one that nobody else has.`;
+    found.push(warning(name, detail, fix, { subject: "system id", link: FEED_QUALITY_LINK }));
+  }
+  return found.length === 0 ? [ok(name, "the planners that are known show everything")] : found;
 }

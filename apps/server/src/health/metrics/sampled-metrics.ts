@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { CityFigure } from "../../city/history/figures.ts";
+import type { CityFigure } from "../../city/history/summary.ts";
 import type { FeedAge } from "../../feeds/gbfs/source-state.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from "prom-client";
-import { cityFigures } from "../../city/history/figures.ts";
+import { cityFigures } from "../../city/history/summary.ts";
 import { largestHolders } from "../../city/reservations/service.ts";
 import type { Config } from "../../config.ts";
 import { allFeedAges } from "../../feeds/gbfs/source-state.ts";
