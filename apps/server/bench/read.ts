@@ -2,8 +2,8 @@ import { describeMachine } from "./processes.ts";
 import { type BenchContext, cursorBench, pagesBench, stationsBench } from "./reading/benches.ts";
 import { curvesBench } from "./reading/curves.ts";
 import { openDataSets } from "./reading/data-sets.ts";
+import { observingBench } from "./reading/observing.ts";
 import { replicaBench } from "./reading/replica.ts";
-import { requestLogBench } from "./reading/request-log.ts";
 
 /*
  * Reading, measured as ratios within one run: what is compared takes turns, so that a slow minute of the machine meets all
@@ -15,7 +15,7 @@ const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>
   pages: pagesBench,
   stations: stationsBench,
   curves: curvesBench,
-  "request-log": requestLogBench,
+  observing: observingBench,
   replica: replicaBench,
 };
 
