@@ -1,6 +1,6 @@
 import type { Transaction } from "../../storage/db/database.ts";
 import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts";
-import { insertPastStates, type RecordedState } from "./past-states-queries.ts";
+import { insertPastStates, type RecordedState } from "./queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
 
 /** How a station with docks was from an instant on, before it was created here. */
@@ -63,4 +63,4 @@ function monthAfter(instant: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 }
 
-export { deleteCreation } from "./past-states-queries.ts";
+export { deleteCreation } from "./queries.ts";

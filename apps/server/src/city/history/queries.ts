@@ -1,6 +1,7 @@
 import type { Flow, Station } from "@bikeshare/contract";
 import type { StationWeek } from "@bikeshare/contract/console";
-import type { QueryRunner } from "../../storage/db/database.ts";
+import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
+import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
@@ -425,4 +426,44 @@ export async function findLatestSample(
   systemId: string,
 ): Promise<Omit<Tables["fleet_samples"], "system_id" | "is_live"> | undefined> {
   return (await db.query<Omit<Tables["fleet_samples"], "system_id" | "is_live">>(latestSamples, [systemId]))[0];
+}
+
+const pastColumns = columnsOfTable("station_changes").without("system_id", "changed_on");
+
+const insertPast = statement(
+  "history.insertPast",
+  `insert into station_changes (system_id, changed_on, ${pastColumns.list()})
+   select $1, (w.at at time zone 'UTC')::date, ${pastColumns.list("w")} from ${pastColumns.unnest(2, "w")}
+   order by w.station_id, w.at`,
+);
+
+const extendPast = statement(
+  "history.extendPast",
+  "update stations set known_since = least(known_since, $2::timestamptz) where system_id = $1",
+);
+
+const deleteCreationRows = statement(
+  "history.deleteCreation",
+  `delete from station_changes using stations
+   where station_changes.system_id = $1 and stations.system_id = $1 and stations.id = station_changes.station_id
+     and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
+);
+
+/** A state of a station that is recorded. */
+export type RecordedState = RowOf<typeof pastColumns>;
+
+/** Records states, and that the history of the system's stations begins with them. */
+export async function insertPastStates(
+  tx: Transaction,
+  systemId: string,
+  states: readonly RecordedState[],
+  since: Date,
+): Promise<void> {
+  await tx.query(insertPast, [systemId, ...pastColumns.arrays(states)]);
+  await tx.query(extendPast, [systemId, since]);
+}
+
+/** Deletes the first states of stations that were created since an instant: their invented past replaces these. Keeps the latest state. */
+export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
+  await tx.query(deleteCreationRows, [systemId, since]);
 }

@@ -6,7 +6,7 @@ import { conditionsOf } from "../../storage/lists/conditions.ts";
 import { listById } from "../../storage/lists/filtered-queries.ts";
 import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
-import { listStationsForMap, type StationMapRow } from "./map-queries.ts";
+import { listStationsForMap, type StationMapRow } from "./queries.ts";
 
 export interface StationFilters {
   readonly status?: string | undefined;
