@@ -10,7 +10,7 @@ import { givenOnce, identifier, identifierParam, instantParam, timestamp } from 
 /** The states of a delivery. */
 export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 
-/** What a list of deliveries can be filtered by beside their states. */
+/** Filters of a list of deliveries that combine states. */
 export const deliveryProblems = ["failing", "unsuccessful"] as const;
 
 export const attemptOutcome = z
@@ -25,7 +25,7 @@ export const resendOutcome = z
     "`redelivered`: it was finished, and a new chain of attempts begins now; `retried_now`: its next attempt is due now; `already_due`: it is due or being sent, and nothing was changed",
   );
 
-/** Attempts that one delivery is shown with. Its longest schedule has fewer; those before a resend may be more. */
+/** Maximum attempts that are shown of one delivery. A schedule has fewer, but a resend begins another one. */
 export const MAX_SHOWN_ATTEMPTS = 20;
 /** Characters of a receiver's answer that are shown. */
 export const MAX_RESPONSE_EXCERPT = 300;
@@ -43,7 +43,7 @@ const recordFields = {
     "`pending`: to be sent, or sent again; `held`: kept while its webhook is paused; `failed`: given up",
   ),
   is_failing: z.boolean().describe("`pending` after a failed attempt"),
-  attempts: count.describe("All that were made"),
+  attempts: count.describe("Attempts so far"),
   code: count.nullable().describe("The HTTP status of the latest attempt; null: there was no whole answer"),
   failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or none was made"),
   next_attempt_at: timestamp.nullable().describe("Null: none is due"),
@@ -64,7 +64,7 @@ export const deliveryAttempt = namedObject("DeliveryAttempt", "One POST to your 
   outcome: attemptOutcome,
   summary: z.string().describe("How it ended, in a few words"),
   failure: z.string().nullable().describe("Why there was no whole answer; null: there was one"),
-  detail: z.string().nullable().describe("The same in more words, with addresses and limits"),
+  detail: z.string().nullable().describe("The failure in detail, with addresses and limits; null: there was none"),
   meaning: z.string().nullable().describe("What the failure means; null: it succeeded"),
   action: z.string().nullable().describe("What to do about it; null: it succeeded"),
   code: count.nullable().describe("The HTTP status of the answer; null: none came"),
@@ -84,7 +84,7 @@ export const deliveryDetail = namedObject("DeliveryDetail", "A delivery with its
   endpoint_name: z.string(),
   attempt_log: z
     .array(deliveryAttempt)
-    .describe(`The latest attempts that the log keeps, up to ${MAX_SHOWN_ATTEMPTS}, the first of them first`),
+    .describe(`The latest attempts that the log keeps, up to ${MAX_SHOWN_ATTEMPTS}, oldest first`),
 });
 export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 
@@ -97,7 +97,9 @@ export const deliveryRecordList = namedObject("DeliveryRecordList", "One page of
     .describe("Opaque marker of the next page; absent when the list is finished"),
   searched_to: timestamp
     .optional()
-    .describe("Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there"),
+    .describe(
+      "Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues there",
+    ),
 });
 export type DeliveryRecordList = z.infer<typeof deliveryRecordList>;
 
@@ -123,7 +125,7 @@ export const deliveryListQuery = z
   .strict();
 export type DeliveryListQuery = z.infer<typeof deliveryListQuery>;
 
-export const resend = namedObject("Resend", "What sending a delivery again came to.", {
+export const resend = namedObject("Resend", "The result of sending a delivery again.", {
   id: identifier.describe("The delivery"),
   outcome: resendOutcome,
 });
@@ -154,7 +156,7 @@ export const deliveryEndpoints = {
     summary: "Send a delivery again",
     description:
       "Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its webhook is " +
-      "paused or removed, when it is a test, or when what it said is no longer kept.",
+      "paused or removed, when it is a test, or when its content is no longer stored.",
     metadata: needs("deliveries:write", { idempotent: true, conflicts: ["conflict", "idempotency_in_progress"] }),
     headers: idempotencyHeaders,
     pathParams: idParam,

@@ -234,7 +234,7 @@ export const errorMessages = {
     compressed: "The service reads no compressed bodies. Send the body without Content-Encoding.",
   },
   rate_limited: {
-    sandbox: "The sandbox was told to fail. Try again in {retryAfterSeconds} s.",
+    sandbox: "A fault of the sandbox simulates this error. Try again in {retryAfterSeconds} s.",
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
@@ -253,7 +253,7 @@ export const errorMessages = {
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },
   unavailable: {
-    sandbox: "The sandbox was told to fail. Try again in {retryAfterSeconds} s.",
+    sandbox: "A fault of the sandbox simulates this error. Try again in {retryAfterSeconds} s.",
     exportFile:
       "The file is not on the machine that answers. Try again in {retryAfterSeconds} s; if it stays, tell the operator that EXPORTS_DIR must be one directory for all processes.",
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",

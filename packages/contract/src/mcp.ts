@@ -15,7 +15,7 @@ const jsonRpcAnswer = z
   })
   .strict();
 
-/** What is wrong with the HTTP request is told as everywhere, and what is wrong with the message as JSON-RPC has it. */
+/** Errors of the HTTP request have the usual form; errors of the message are JSON-RPC's. */
 const refused = z.union([errorBody, jsonRpcAnswer]);
 
 /** The Model Context Protocol, over which agents call tools that are made of the partners' endpoints. */

@@ -13,8 +13,8 @@ const seed = z
 
 export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
   system_id: identifier,
-  seed: seed.describe("What its city was made from"),
-  reset_at: timestamp.describe("When its city was made"),
+  seed: seed.describe("The number from which its city was generated"),
+  reset_at: timestamp.describe("When its city was last generated"),
   stations: count,
   bikes: count,
   rides: count,
@@ -23,7 +23,7 @@ export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
 export type SandboxStatus = z.infer<typeof sandboxStatus>;
 
 export const resetRequest = namedObject("SandboxReset", "Which city to make.", {
-  seed: seed.optional().describe("The same seed makes the same city, byte for byte; the last one, when left out"),
+  seed: seed.optional().describe("A seed always makes the same city, byte for byte. When left out: the previous seed"),
 });
 
 export const eventRequest = namedObject("SandboxEventRequest", "Where the event happens.", {
@@ -32,9 +32,9 @@ export const eventRequest = namedObject("SandboxEventRequest", "Where the event 
 
 export const sandboxEvent = namedObject("SandboxEvent", "What was done to cause an event.", {
   event: z.enum(deliveryNames),
-  resource_id: identifier.describe("The ride, station, reservation, alert or bike that the event is of"),
+  resource_id: identifier.describe("The ride, station, reservation, alert or bike that the event is about"),
   station_id: identifier.nullable(),
-  steps: z.array(z.string()).describe("What happened, in order; each step may make events of its own"),
+  steps: z.array(z.string()).describe("What happened, in order; each step may cause further events"),
 });
 export type SandboxEvent = z.infer<typeof sandboxEvent>;
 
@@ -50,11 +50,13 @@ export const sandboxClock = namedObject("SandboxClock", "The sandbox's clock.", 
   advanced_seconds: count.describe("Seconds added by `clock/advance` since the city was made"),
   ready: z
     .boolean()
-    .describe("Whether everything that fell due is done: reservations have expired, and deliveries have been tried"),
+    .describe(
+      "Whether everything that became due is done: reservations have expired, and deliveries have been attempted",
+    ),
 });
 export type SandboxClock = z.infer<typeof sandboxClock>;
 
-/** The names of scenarios, and what each tests a client for. */
+/** The scenarios by name, with what happens in each. */
 export const sandboxScenarios = {
   "rush-hour": "Many rides start and end at once.",
   "station-outage": "A station goes offline with an alert, and comes back.",
@@ -75,7 +77,7 @@ export const sandboxScenario = namedObject("SandboxScenario", "What a scenario d
 });
 export type SandboxScenario = z.infer<typeof sandboxScenario>;
 
-/** Faults at once. Too high: each request looks through them. */
+/** Maximum faults at a time. Too high: each request is compared with all of them. */
 export const MAX_SANDBOX_FAULTS = 10;
 
 const sandboxFault = {
@@ -88,7 +90,7 @@ const sandboxFault = {
     .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
     .describe("`timeout`: the connection ends after 30 s without an answer"),
   share: z.number().gt(0).max(1).default(1).describe("The share of requests that fail; all when left out"),
-  count: z.number().int().min(1).max(1_000_000).optional().describe("Answers after which the fault ends"),
+  count: z.number().int().min(1).max(1_000_000).optional().describe("How many requests fail before the fault ends"),
   until: givenInstant.optional().describe("An hour from now, when left out"),
 };
 export const faultRequest = namedObject(
@@ -105,7 +107,7 @@ export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API
         route: z.string().nullable(),
         status: sandboxFault.status,
         share: z.number(),
-        count: count.nullable().describe("Answers left until the fault ends"),
+        count: count.nullable().describe("How many more requests fail before the fault ends; null: no limit"),
         until: timestamp,
       })
       .strict(),
@@ -113,7 +115,7 @@ export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API
 });
 export type SandboxFault = z.infer<typeof sandboxFaults>["faults"][number];
 
-/** The longest delay of a delivery: an attempt may take 15 s. */
+/** The longest delay of a delivery. An attempt may take 15 s, so the receiver still has time to answer. */
 const MAX_DELAY_SECONDS = 10;
 
 export const webhookFaults = namedObject(
@@ -125,7 +127,7 @@ export const webhookFaults = namedObject(
     reorder: z.boolean().default(false).describe("Each second delivery overtakes the one before"),
     bad_signature: z.boolean().default(false).describe("Signatures are wrong: a receiver must refuse them"),
     down: z.boolean().default(false).describe("No attempt reaches the receiver"),
-    until: timestamp.optional().describe("When it ends; never by itself, when left out"),
+    until: timestamp.optional().describe("When these faults end. When left out, they last until others replace them"),
   },
 );
 export type SandboxWebhookFaults = z.infer<typeof webhookFaults>;

@@ -25,7 +25,7 @@ const c = initContract();
 
 const metadata = { scope: "sandbox" } as const satisfies EndpointMetadata;
 const repeats = { ...metadata, repeats: true } as const satisfies EndpointMetadata;
-/** Where a test needs something of the city that is not there. */
+/** Errors when the city lacks what a command needs, such as a free bike. */
 const cityConflicts = [
   "no_bike_available",
   "bike_not_available",
@@ -72,9 +72,10 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, the minutes " +
-        "of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls due is done at " +
-        "once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.",
+        "Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, " +
+        "the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What becomes due is done " +
+        "at once. Signatures and the times of events still follow the real clock, as receivers do. Ask " +
+        "`GET /sandbox/v1/clock` until it is `ready`.",
       metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
@@ -97,7 +98,7 @@ export const sandboxContract = c.router(
       method: "POST",
       path: "/sandbox/v1/faults",
       summary: "Make the API fail",
-      description: `Up to ${MAX_SANDBOX_FAULTS} faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.`,
+      description: `Up to ${MAX_SANDBOX_FAULTS} faults at once, which end by themselves. They do not affect requests to /sandbox/v1.`,
       metadata: { ...repeats, conflicts: ["conflict"] } satisfies EndpointMetadata,
       query: noQuery,
       body: faultRequest,

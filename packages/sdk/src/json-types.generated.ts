@@ -731,7 +731,7 @@ export interface DeliveryRecord {
   status: Open<DeliveryStatus>;
   /** `pending` after a failed attempt */
   is_failing: boolean;
-  /** All that were made */
+  /** Attempts so far */
   attempts: number;
   /** The HTTP status of the latest attempt; null: there was no whole answer */
   code: number | null;
@@ -757,7 +757,7 @@ export interface DeliveryAttempt {
   summary: string;
   /** Why there was no whole answer; null: there was one */
   failure: string | null;
-  /** The same in more words, with addresses and limits */
+  /** The failure in detail, with addresses and limits; null: there was none */
   detail: string | null;
   /** What the failure means; null: it succeeded */
   meaning: string | null;
@@ -789,7 +789,7 @@ export interface DeliveryDetail {
   status: Open<DeliveryStatus>;
   /** `pending` after a failed attempt */
   is_failing: boolean;
-  /** All that were made */
+  /** Attempts so far */
   attempts: number;
   /** The HTTP status of the latest attempt; null: there was no whole answer */
   code: number | null;
@@ -802,7 +802,7 @@ export interface DeliveryDetail {
   /** What its state means and why, in words */
   explanation: string;
   endpoint_name: string;
-  /** The latest attempts that the log keeps, up to 20, the first of them first */
+  /** The latest attempts that the log keeps, up to 20, oldest first */
   attempt_log: DeliveryAttempt[];
 }
 
@@ -812,11 +812,11 @@ export interface DeliveryRecordList {
   data: DeliveryRecord[];
   /** Opaque marker of the next page; absent when the list is finished */
   next_cursor?: string;
-  /** Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there */
+  /** Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues there */
   searched_to?: string;
 }
 
-/** What sending a delivery again came to. */
+/** The result of sending a delivery again. */
 export interface Resend {
   /** The delivery */
   id: string;

@@ -27,7 +27,7 @@ function registerCreate(mds: ParentCommand, cli: OpenCli): void {
   const rateLimits = `requests in any ${RATE_WINDOW_SECONDS} s (default: RATE_LIMIT_PER_MINUTE)`;
   mds
     .command("create-agency")
-    .description("create a city's agency with its key, shown once; the first begins the log of vehicles")
+    .description("create a city's agency and its key, shown once; the first starts the log of vehicle events")
     .argument("<name>", "the agency's name, which is unique among partners")
     .addOption(option("--agency-id <uuid>", "the agency's id in MDS (default: a random one)", uuid))
     .addOption(option("--provider-id <uuid>", "your id in MDS, for the first agency (default: a random one)", uuid))
@@ -89,7 +89,7 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
           object: { client_id: id, time_zone, trips_since, boundary, requirements, left_out },
           facts: {
             ...{ "client id": id, "time zone": time_zone ?? "the system's" },
-            "trips since": trips_since ?? "its vehicles' events are logged",
+            "trips since": trips_since ?? "the log of vehicle events began",
             ...{ boundary: isKept(boundary), "requirement file": isKept(requirements) },
             "fields left out": leftOutText(left_out),
           },
@@ -101,7 +101,7 @@ function registerSet(mds: ParentCommand, cli: OpenCli): void {
 function registerCheck(mds: ParentCommand, cli: OpenCli): void {
   mds
     .command("check")
-    .description("answer a city's requirement file field by field: given, missing or disallowed")
+    .description("compare a city's requirement file with what it reads, field by field: given, missing or disallowed")
     .requiredOption("--requirements <url | file>", requirementsAbout)
     .action(async ({ requirements: location }) => {
       const file = await readRequirementFile(location);
@@ -110,7 +110,7 @@ function registerCheck(mds: ParentCommand, cli: OpenCli): void {
         return {
           object: answers,
           facts: checkFacts(answers),
-          table: table(rowsOf(answers), answerColumns, "It asks for nothing."),
+          table: table(rowsOf(answers), answerColumns, "The file asks for no field."),
         };
       });
     });
@@ -160,10 +160,10 @@ function answerText({ status, is_optional: isOptional, is_required: isRequired }
 
 type FieldAnswer = RequirementAnswers["programs"][number]["endpoints"][number]["fields"][number];
 
-const timeZoneAbout = "the IANA time zone of its months, such as Europe/Oslo";
-const tripsAbout = "give the trips that ended since an instant, or a duration ago such as 720h";
-const boundaryAbout = "a GeoJSON file of its area; it gets nothing outside";
-const requirementsAbout = "its requirement file, as MDS's Policy API has it";
+const timeZoneAbout = "the time zone of its monthly reports, such as Europe/Oslo";
+const tripsAbout = "it reads trips that ended since this instant, or since a duration ago such as 720h";
+const boundaryAbout = "a GeoJSON file of its area; it reads nothing outside";
+const requirementsAbout = "its requirement file, from MDS's Policy API";
 
 function leftOutText(fields: unknown): string {
   const lists = Object.entries((fields ?? {}) as LeftOutFields); // as `leftOutFields` makes it

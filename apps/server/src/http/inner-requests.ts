@@ -2,22 +2,22 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Socket } from "node:net";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
-/** The request for which the one that is under way is made. */
+/** The outer request on whose behalf the present request is made. */
 const outerRequests = new AsyncLocalStorage<FastifyRequest>();
 
 declare module "fastify" {
   interface FastifyRequest {
     /**
-     * The request of a caller for which this one is made within the process. Its caller makes this one too: who that is, and
-     * its rate, were checked with the outer request. The inner one is neither counted nor logged.
+     * The outer request, when this one is made within the process on its behalf. The caller and the rate limit were
+     * checked with the outer request; this one is neither counted nor logged.
      */
     outer: FastifyRequest | undefined;
-    /** How a request that carries others is counted and logged. */
+    /** How to count and log a request that carries an inner one. */
     recordedAs: RecordedAs | undefined;
   }
 }
 
-/** What a request of one route asked for. */
+/** What a request was for, when its route does not tell. */
 interface RecordedAs {
   /** One of a closed list: `tools/call list_rides`. */
   readonly name: string;
@@ -41,7 +41,9 @@ export interface InnerAnswer {
   readonly body: string;
 }
 
-/** Lets requests be made within the process, of which each hook can see for whom they are. To be called before other hooks are added. */
+/**
+ * Allows requests within the process, and shows hooks the outer request of each. Call it before other hooks are added.
+ */
 export function allowInnerRequests(app: FastifyInstance): void {
   app.decorateRequest("outer");
   app.decorateRequest("recordedAs");
@@ -56,7 +58,10 @@ export function allowInnerRequests(app: FastifyInstance): void {
   });
 }
 
-/** Answers a request as if the caller of `outer` had sent it: the same checks, handler and errors, without a connection. */
+/**
+ * Answers a request within the process as if the caller of `outer` had sent it: with the same checks, handlers and
+ * errors.
+ */
 export async function makeInnerRequest(
   app: FastifyInstance,
   outer: FastifyRequest,

@@ -12,13 +12,13 @@ import type { CommandContext } from "../command-context.ts";
 import { jsonField } from "../storage/lists/page.ts";
 import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } from "./queries.ts";
 
-/** The length of rides that are made whole at once: a usual one. */
+/** The length of a ride that is started and ended in one step: a usual one. */
 const RIDE_MS = 8 * 60_000;
-/** Bikes from which one is chosen. Too low: two tests at once take the same one. */
+/** Free bikes among which one is chosen at random. Too low: tests that run at once choose the same bike. */
 const CANDIDATES = 20;
 /** Bikes that are taken from a station, or brought there, at most. */
 const MAX_TAKEN = 100;
-/** Maximum bikes that are tried when others take the chosen ones first. */
+/** Maximum tries to get a bike while others take the chosen ones first. */
 const MAX_TRIES = 5;
 
 /** A ride that was started. */
@@ -28,7 +28,7 @@ export interface StartedRide {
   readonly stationId: string;
 }
 
-/** Commands in a sandbox's city: the operator's, and the reservations of its partner. Each is noted in `steps`. */
+/** Carries out commands in a sandbox's city, as the operator and as the partner would, and notes each in `steps`. */
 export class CityActs {
   readonly systemId: string;
   readonly #context: CommandContext;
@@ -45,7 +45,10 @@ export class CityActs {
     this.#partnerId = partnerId;
   }
 
-  /** Returns a bike that can be taken. @throws ServiceError `no_bike_available`; `not_found` without such a station */
+  /**
+   * Returns a random free bike.
+   * @throws ServiceError `no_bike_available`; `not_found` when there is no such station
+   */
   async freeBike(stationId?: string): Promise<FreeBike> {
     const { db } = this.#context;
     const bikes = await listFreeBikes(db, this.systemId, stationId ?? null, CANDIDATES);
@@ -54,7 +57,10 @@ export class CityActs {
     throw serviceError("no_bike_available");
   }
 
-  /** Returns an online station, another than the given one where there is one. @throws ServiceError `station_offline` */
+  /**
+   * Returns a random online station; the given one only when there is no other.
+   * @throws ServiceError `station_offline`
+   */
   async otherStation(than?: string): Promise<string> {
     const online = await listStationIds(this.#context.db, this.systemId, "online");
     const others = online.filter((id) => id !== than);
@@ -98,7 +104,7 @@ export class CityActs {
     return end_station_id;
   }
 
-  /** Takes a ride from its start to its end. */
+  /** Starts a ride some minutes ago and ends it now. */
   async ride(stationId?: string): Promise<StartedRide & { readonly endStationId: string }> {
     const ride = await this.startRide(stationId, RIDE_MS);
     return { ...ride, endStationId: await this.endRide(ride.id, ride.stationId, { distance_meters: 2000 }) };
@@ -108,7 +114,7 @@ export class CityActs {
     await this.#do(`ride ${id} is cancelled`, cancelRides(this.#context, this.systemId, [{ item: { id } }]));
   }
 
-  /** Corrects where a completed ride ended. */
+  /** Corrects the station at which a completed ride ended. @returns the new station's id */
   async correctRide(id: string, endStationId: string): Promise<string> {
     const end_station_id = await this.otherStation(endStationId);
     const item = { id, end_station_id };
@@ -161,7 +167,10 @@ export class CityActs {
     );
   }
 
-  /** Reserves a bike for the partner. @param ago how many milliseconds ago it is made */
+  /**
+   * Reserves a bike for the partner.
+   * @param ago how many milliseconds ago the reservation was made
+   */
   async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<StartedRide> {
     const { clock } = this.#context;
     const bike = await this.freeBike(stationId);

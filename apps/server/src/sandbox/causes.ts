@@ -13,7 +13,7 @@ interface Caused {
   readonly station_id: string | null;
 }
 
-/** How each event is caused. */
+/** The commands that cause each event. */
 const causes: Readonly<
   Record<DeliveryName, (acts: CityActs, stationId: string | undefined, context: CommandContext) => Promise<Caused>>
 > = {
@@ -87,8 +87,8 @@ const causes: Readonly<
 };
 
 /**
- * Finds a station that an endpoint of the sandbox has a threshold for.
- * @throws ServiceError `not_found` where none has
+ * Finds a station for which an endpoint of the sandbox has a threshold.
+ * @throws ServiceError `not_found` when there is none
  */
 async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
   await compareAllStations(context, acts.systemId);
@@ -98,7 +98,7 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
   return { ...watched, count: watched.count_of };
 }
 
-/** Has a station stay below a threshold until the endpoint is told. */
+/** Keeps a station below a threshold until the endpoint is told. */
 async function stayBelow(
   acts: CityActs,
   context: CommandContext,
@@ -125,7 +125,10 @@ function ofAlert(id: string, stationId: string | undefined): Caused {
   return { resource_id: id, station_id: stationId ?? null };
 }
 
-/** Causes an event by doing what causes it. @throws ServiceError where the city lacks what that needs */
+/**
+ * Causes an event by the commands that lead to it.
+ * @throws ServiceError when the city lacks what these commands need
+ */
 export async function causeEvent(
   context: CommandContext,
   acts: CityActs,

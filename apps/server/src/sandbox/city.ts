@@ -8,7 +8,10 @@ import type { Transaction } from "../storage/db/database.ts";
 
 const SIZE = { stations: 40, bikes: 300 };
 
-/** When every sandbox's city was made, as its stations and bikes say: each seed's is the same, byte for byte. */
+/**
+ * The creation time that stations and bikes of every sandbox show. It is fixed, so that a seed makes the same city byte
+ * for byte.
+ */
 const MADE_AT = Date.UTC(2026, 0, 1);
 
 /** Returns the city of a seed. */

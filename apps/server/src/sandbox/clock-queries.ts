@@ -5,10 +5,7 @@ import { SETTLE_MS } from "../webhooks/thresholds.ts";
 
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
-/**
- * The statements that bring forward what waits for a time in a system, by `$3` seconds: what is due within them is due
- * now, `$2`.
- */
+/** Statements that move due times in a system forward by `$3` seconds. What becomes due is due at `$2`, the present. */
 const passTime = {
   reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),
       ${updatedAt("reservations", "$2")}, ${CHANGED}
@@ -29,7 +26,7 @@ const passTime = {
 /** When a threshold is told: its minutes have been over for a moment. */
 const toldAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
 
-/** Those of what PostgreSQL's clock decides, by `$2` seconds. */
+/** The same, by `$2` seconds, for times that are compared with PostgreSQL's clock. */
 const passDatabaseTime = {
   webhook_threshold_states: `update webhook_threshold_states
     set below_since = below_since - (due_at - ${toldAt}), due_at = ${toldAt} where system_id = $1 and due_at > now()`,
@@ -40,7 +37,7 @@ const passDatabaseTime = {
 const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 
-/** Brings all that waits for time in a sandbox nearer by some seconds. */
+/** Moves every due time in a sandbox forward by some seconds. */
 export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
   for (const each of statements) await tx.query(each, [systemId, now, seconds]);
   for (const each of ofDatabase) await tx.query(each, [systemId, seconds]);

@@ -11,12 +11,12 @@ import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
 import { inTurn } from "./turns.ts";
 
-/** Reservations written as expired in one transaction. */
+/** Reservations that one transaction expires. */
 const BATCH = 200;
 
 /**
- * Lets time pass in a sandbox, without anybody waiting. The service's clock stays as it is: signatures and times of events must
- * agree with the clocks of receivers. What would fall due within the seconds falls due now, and all else so much sooner.
+ * Lets time pass in a sandbox: what would become due within these seconds is due now, and everything else that much
+ * sooner. The service's clock does not change, because receivers check signatures and times against their own clocks.
  */
 export function advanceClock(context: CommandContext, systemId: string, seconds: number): Promise<void> {
   return inTurn(context.db, systemId, () => letTimePass(context, systemId, seconds));
@@ -45,7 +45,7 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
   }
 }
 
-/** Returns how far a sandbox's time is, and whether everything that fell due is done. */
+/** Returns a sandbox's clock, and whether everything that became due has been done. */
 export async function clockOf(context: CommandContext, systemId: string): Promise<SandboxClock> {
   const now = context.clock();
   const [sandbox, overdue, dueAt, isComparing] = await Promise.all([

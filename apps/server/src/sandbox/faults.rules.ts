@@ -2,13 +2,13 @@ import type { SandboxFault, SandboxFaultRequest } from "@bikeshare/contract/sand
 
 const DEFAULT_MS = 3_600_000;
 
-/** Returns a fault as it begins. */
+/** Returns a new fault for a request, with defaults filled in. */
 export function newFault({ route, status, share, count, until }: SandboxFaultRequest, now: number): SandboxFault {
   const end = until === undefined ? now + DEFAULT_MS : Date.parse(until);
   return { route: route ?? null, status, share, count: count ?? null, until: new Date(end).toISOString() };
 }
 
-/** Returns the faults that go on. */
+/** Returns the faults that have not ended. */
 export function lastingFaults(faults: readonly SandboxFault[], now: number): SandboxFault[] {
   return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
 }
@@ -25,9 +25,9 @@ export function endingSooner<Fault extends { readonly until?: string | undefined
 }
 
 /**
- * Returns the fault that a request meets, and the faults after it.
+ * Returns the fault that a request meets, and the faults as they are afterwards, with their counts reduced.
  * @param route such as `GET /v1/stations/:id`
- * @param chance from 0 up to 1
+ * @param chance a random number from 0 up to 1, which decides whether a fault with a share applies
  */
 export function meetFault(
   faults: readonly SandboxFault[],

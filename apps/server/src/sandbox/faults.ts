@@ -11,7 +11,7 @@ import type { Transaction } from "../storage/db/database.ts";
 import { endingSooner, lastingFaults, meetFault, newFault } from "./faults.rules.ts";
 import { findSandbox, lockSandboxCity, updateFaults, updateWebhookFaults } from "./queries.ts";
 
-/** Adds a fault to a sandbox's API. @returns all that go on */
+/** Adds a fault to a sandbox's API. @returns all faults that have not ended */
 export function addFault(
   context: CommandContext,
   systemId: string,
@@ -32,7 +32,10 @@ export function endFaults({ db }: CommandContext, systemId: string): Promise<voi
   return db.transaction((tx) => writeFaults(tx, systemId, []));
 }
 
-/** Returns the fault that a request meets, which counts. @param route such as `GET /v1/stations/:id` */
+/**
+ * Returns the fault that a request meets, and counts the request towards the fault's end.
+ * @param route such as `GET /v1/stations/:id`
+ */
 export function takeFault(context: CommandContext, systemId: string, route: string): Promise<SandboxFault | undefined> {
   return context.db.transaction(async (tx) => {
     const faults = await lockFaults(tx, systemId);
@@ -43,7 +46,7 @@ export function takeFault(context: CommandContext, systemId: string, route: stri
   });
 }
 
-/** Sets what a sandbox's deliveries suffer from now on. */
+/** Sets the faults of a sandbox's deliveries, from now on. */
 export async function setWebhookFaults(
   { db }: CommandContext,
   systemId: string,

@@ -19,7 +19,7 @@ const ofPartner = statement(
   "sandboxes.ofPartner",
   `select ${kept.list()} from sandboxes where live_system_id = $1 and partner_id = $2`,
 );
-// Not the sandbox's own row: that is in a reference table, whose locks are taken on every machine.
+// Locks a row of the system instead of the row in `sandboxes`: with Citus, a lock in that reference table is taken on every machine.
 const lock = statement("sandboxes.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
 
 export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promise<void> {
@@ -29,7 +29,7 @@ export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promi
   );
 }
 
-/** Returns the sandbox that is a system; undefined where the system is the operator's. */
+/** Returns the sandbox with this system id; undefined when the system is the operator's own. */
 export async function findSandbox(db: QueryRunner, systemId: string): Promise<SandboxRow | undefined> {
   return (await db.query<SandboxRow>(bySystem, [systemId]))[0];
 }
@@ -43,7 +43,7 @@ export async function findSandboxOf(
   return (await db.query<SandboxRow>(ofPartner, [liveSystemId, partnerId]))[0];
 }
 
-/** Holds off everybody else who makes a sandbox's city anew, until the transaction ends. */
+/** Locks a sandbox's city until the transaction ends, so that two resets run one after the other. */
 export async function lockSandboxCity(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(lock, [systemId]);
 }
@@ -54,7 +54,7 @@ const updateCity = statement(
      faults = null, webhook_faults = null where system_id = $1`,
 );
 
-/** Records which city a sandbox has now. */
+/** Records the seed and the time of the city that a sandbox has now. */
 export async function updateSandboxCity(
   tx: Transaction,
   { system_id, seed, reset_at, has_city, rides_at }: Omit<SandboxRow, "used_at">,
@@ -67,7 +67,7 @@ const updateUse = statement(
   "update sandboxes set used_at = $2 where system_id = $1 and used_at < $3",
 );
 
-/** Records that a sandbox is used, unless that is recorded since an instant. */
+/** Records that a sandbox is used, unless a recent use is recorded already. */
 export async function updateSandboxUse(db: Queryable, systemId: string, now: Date, since: Date): Promise<void> {
   await db.query(updateUse, [systemId, now, since]);
 }
@@ -81,8 +81,8 @@ const claimRiding = statement(
 );
 
 /**
- * Claims the sandboxes in which a ride is due: no other process claims one before an interval has passed.
- * @param usedSince those that were not used since then sleep
+ * Claims the sandboxes in which a ride is due: no other process claims them before an interval has passed.
+ * @param usedSince sandboxes that were not used since then have no rides
  */
 export async function claimSandboxesToRide(
   db: Queryable,
@@ -103,11 +103,11 @@ export async function listIdleSandboxes(db: Queryable, usedBefore: Date, limit: 
   return (await db.query<Pick<SandboxRow, "system_id">>(idle, [usedBefore, limit])).map((row) => row.system_id);
 }
 
-/** A bike that can be taken, at a station. */
+/** A free bike at a station. */
 export interface FreeBike {
   readonly id: string;
   readonly station_id: string;
-  /** When the last of it was reported. */
+  /** The time of its latest report: a ride can start only after it. */
   readonly since: Date;
 }
 
@@ -119,7 +119,10 @@ const freeBikes = statement(
    order by since, b.id limit $3`,
 );
 
-/** Returns bikes that can be taken, those that stood still longest first. @param stationId null: at any station */
+/**
+ * Returns free bikes, first those that have stood still longest.
+ * @param stationId null: at any station
+ */
 export function listFreeBikes(
   db: QueryRunner,
   systemId: string,
@@ -182,7 +185,7 @@ export async function updateFaults(tx: Transaction, systemId: string, faults: re
   await tx.query(updateFaultList, [systemId, faults && JSON.stringify(faults)]);
 }
 
-/** Sets what a sandbox's deliveries suffer. @param faults null: nothing */
+/** Sets the faults of a sandbox's deliveries. @param faults null: none */
 export async function updateWebhookFaults(tx: Transaction, systemId: string, faults: object | null): Promise<void> {
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }

@@ -17,7 +17,10 @@ interface RidingOptions extends CommandContext {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Starts a ride each minute in each sandbox in use, and ends those that are over. Any number of processes may do so. */
+/**
+ * Starts a ride each minute in each sandbox in use, and ends rides that are due to end. Several processes may run this
+ * at once: each claims sandboxes.
+ */
 export function startSandboxRides({ onError, watch, ...context }: RidingOptions): PeriodicWork {
   return startPeriodic({
     ...{ intervalMs: LOOK_INTERVAL_MS, onError, watch },

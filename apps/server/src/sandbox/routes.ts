@@ -21,7 +21,7 @@ export function sandboxRoutes(context: CommandContext): Routes {
   return { ...cityRoutes(context, sandboxIn), ...faultRoutes(context, sandboxIn) };
 }
 
-/** Returns the sandbox that a request is to, which is in use. */
+/** Returns the sandbox that a request is for, and records its use. */
 type SandboxIn = (request: FastifyRequest) => Promise<ReturnType<typeof partnerOf>>;
 
 type FaultRoutes = Pick<Routes, "addFault" | "endFaults" | "setWebhookFaults">;
@@ -93,7 +93,7 @@ export function sufferFaults(app: FastifyInstance, context: CommandContext): voi
   });
 }
 
-/** @returns whether the request was given up, so that nobody answers it */
+/** @returns whether the connection was ended without an answer */
 async function suffer(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { systemId } = partnerOf(request);
   const fault = await takeFault(context, systemId, `${request.method} ${request.routeOptions.url ?? ""}`);

@@ -5,7 +5,7 @@ import { CityActs } from "./acts.ts";
 import { setWebhookFaults } from "./faults.ts";
 import { inTurn } from "./turns.ts";
 
-/** Rides of a rush hour: so many are over, and half as many more are under way. */
+/** Rides of the scenario `rush-hour` that start and end; half as many more only start. */
 const RUSH = 10;
 const DOWN_MS = 10_000;
 const KEY_MS = 60_000;
@@ -71,7 +71,7 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
 /** Requests in any 60 s of the key that expires. */
 const KEY_RATE_LIMIT = 10;
 
-/** Plays a scenario. @throws ServiceError where the city lacks what it needs */
+/** Plays a scenario. @throws ServiceError when the city lacks what the scenario needs */
 export function playScenario(
   context: ActorContext,
   sandbox: Sandbox,

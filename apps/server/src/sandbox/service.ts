@@ -28,24 +28,25 @@ import { inTurn } from "./turns.ts";
 
 export type { SandboxRow } from "./queries.ts";
 
-/** From the making of a city until its first ride. */
+/** Milliseconds between two starts of rides in a sandbox, and from a reset until the first. */
 export const RIDE_INTERVAL_MS = 60_000;
 
-/** The seed of a sandbox that nobody gave one. */
+/** The seed of a new sandbox's first city. */
 const FIRST_SEED = 1;
 
 /** Keys that a partner's people may make for its sandbox. */
 const TEST_KEYS = { scopes: [...scopeNames], rate_limit: 600, days: 365, keys: 10 };
 
-/** A partner of the operator, whose sandbox is meant. */
+/** The partner, in the operator's own system, to whom the sandbox belongs. */
 interface LivePartner {
   readonly systemId: string;
   readonly partnerId: string;
 }
 
 /**
- * Makes a partner's sandbox, unless it has one.
- * @throws ServiceError when there is no such partner, it is an agency or suspended, or it is a sandbox's itself
+ * Creates a partner's sandbox, unless it has one.
+ * @throws ServiceError when there is no such partner, when the partner is an agency or suspended, or when the system is
+ * itself a sandbox
  */
 export function createSandbox(
   context: ActorContext,
@@ -53,7 +54,7 @@ export function createSandbox(
   seed = FIRST_SEED,
 ): Promise<{ readonly sandbox: SandboxRow; readonly created: boolean }> {
   return context.db.transaction(async (tx) => {
-    // The lock lets two requests at once make one sandbox.
+    // The lock makes two simultaneous requests create one sandbox, not two.
     const partner = await mustLock(tx, live, partnerId);
     const held = await findSandboxOf(tx, live, partnerId);
     if (held !== undefined) return { sandbox: held, created: false };
@@ -88,7 +89,7 @@ export function createSandbox(
   });
 }
 
-/** Returns the system of a partner's sandbox: asked in that, or in the partner's own. */
+/** Returns the system id of a partner's sandbox, from a request to the partner's own system or to the sandbox. */
 export async function systemOfSandbox(
   { db }: Pick<CommandContext, "db">,
   { systemId, partnerId }: LivePartner,
@@ -97,7 +98,7 @@ export async function systemOfSandbox(
   return sandbox?.system_id;
 }
 
-/** Returns how a sandbox is. */
+/** Returns the state of a sandbox. */
 export async function statusOf(context: Pick<CommandContext, "db">, systemId: string): Promise<SandboxStatus> {
   const { db } = context;
   const sandbox = await findSandbox(db, systemId);
@@ -113,7 +114,10 @@ export async function statusOf(context: Pick<CommandContext, "db">, systemId: st
   };
 }
 
-/** Makes a sandbox's city anew. @param seed the last one, when left out */
+/**
+ * Replaces a sandbox's city by a new one.
+ * @param seed the seed of the new city; the previous seed when left out
+ */
 export function resetSandbox(context: CommandContext, systemId: string, seed?: number): Promise<void> {
   const reset = async (tx: Transaction) => {
     await lockSandboxCity(tx, systemId);
@@ -124,14 +128,14 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
-    // Faults have ended.
+    // A reset ends all faults, which processes keep with the keys.
     await notifyKeysChanged(tx, systemId);
     tx.notify("webhook_endpoints", systemId);
   };
   return inTurn(context.db, systemId, () => context.db.transaction(reset));
 }
 
-/** Deletes a sandbox's city. It is made anew when somebody uses the sandbox again. */
+/** Deletes a sandbox's city. The next use of the sandbox makes it again. */
 export function emptySandbox(context: CommandContext, systemId: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
@@ -160,10 +164,10 @@ export async function requireRoom({ db }: Pick<CommandContext, "db">, systemId: 
   if ((await lengthOf(db, systemId, "rides")) >= MAX_SANDBOX_RIDES) throw serviceError("sandbox_full");
 }
 
-/** Between two records of a sandbox's use. */
+/** Minimum milliseconds between two records of a sandbox's use. Too low: writes a row with each request. */
 const USE_INTERVAL_MS = 60_000;
 
-/** Keeps a sandbox awake: it is used now. */
+/** Records that a sandbox is used now: its rides and deliveries go on. */
 export function noteSandboxUse({ db, clock }: Pick<CommandContext, "db" | "clock">, systemId: string): Promise<void> {
   return updateSandboxUse(db, systemId, new Date(clock()), new Date(clock() - USE_INTERVAL_MS));
 }

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Queryable } from "../storage/db/database.ts";
 
 /**
- * How long a process rests after an act, by the time that the act took. Too low: live partners wait behind tests of
- * sandboxes. Too high: tests wait longer than they work.
+ * How long a process rests after each act, as a multiple of the time that the act took. Too low: live partners wait
+ * behind tests of sandboxes. Too high: tests wait longer than they work.
  */
 const REST = 1;
 
-/** Work in sandboxes that waits for its turn, in the order in which each sandbox came. */
+/** Acts that wait for their turn, by sandbox, in the order in which the sandboxes came. */
 type Waiting = Map<string, (() => Promise<void>)[]>;
 
 const lanes = new WeakMap<Queryable, Waiting>();
 
 /**
- * Does something in a sandbox when its turn has come. A process does one such thing at a time for all sandboxes, which take
- * turns, and rests after each: however many tests ask for however much, live partners share the machine with one of them.
+ * Runs an act in a sandbox when its turn comes. A process runs one act at a time for all sandboxes, which take turns,
+ * and rests after each. So however many tests run, they cost live partners no more than one of them would.
  */
 export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promise<Result>): Promise<Result> {
   const lane = lanes.get(db);
@@ -34,7 +34,7 @@ async function workThrough(db: Queryable, waiting: Waiting): Promise<void> {
   for (let next = waiting.entries().next().value; next !== undefined; next = waiting.entries().next().value) {
     const [systemId, acts] = next;
     const act = acts.shift();
-    // The sandbox goes behind the others.
+    // The sandbox goes to the end of the line.
     waiting.delete(systemId);
     if (acts.length > 0) waiting.set(systemId, acts);
     const startedAt = performance.now();

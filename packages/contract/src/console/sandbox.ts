@@ -7,7 +7,7 @@ const PATH = "/console/v1/systems/:system_id/partners/:partner_id/sandbox";
 
 const played = sandboxScenario.omit({ key: true });
 
-/** A partner's sandbox. In its own system it is played with, in the partner's it is created. */
+/** A partner's sandbox. It is created from the pages of the partner's own system, and used from the pages of its own. */
 export const partnerSandboxEndpoints = {
   show: {
     method: "GET",

@@ -1,4 +1,4 @@
-"""The client of the Bike-Sharing Data Service: pages, pace, retries, types and webhook verification."""
+"""The client of the Bike-Sharing Data Service: pages, rate limiting, retries, types and webhook verification."""
 
 from . import types, webhooks
 from ._async import AsyncList, AsyncListIterator, AsyncPageIterator

@@ -27,7 +27,7 @@ async def wait_for_event(event: anyio.Event, seconds: float) -> None:
 
 
 class AsyncDriver:
-    """Does what calls ask for."""
+    """Performs what calls ask for: requests, waits, and reading the key."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AsyncDriver:
         self._sending: set[anyio.CancelScope] = set()
 
     async def run(self, flow: Flow[Result]) -> Result:
-        """Carries a flow out to its end."""
+        """Runs a call to its end, performing each of its effects."""
         answer: object = None
         try:
             while True:
@@ -60,7 +60,7 @@ class AsyncDriver:
             flow.close()
 
     async def close(self) -> None:
-        """Ends the waits and the requests of all tasks. What they were about raises `ClientClosedError`."""
+        """Ends the waits and the requests of all tasks. Their calls raise `ClientClosedError`."""
         self._shared.closing.is_closed = True
         for event in self._waiting:
             event.set()

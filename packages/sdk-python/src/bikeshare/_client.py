@@ -93,7 +93,7 @@ class BikeShare(Resources):
         super().__init__(SyncApi(shared, driver))
 
     def close(self) -> None:
-        """Ends what is under way in other threads, waits too, with `ClientClosedError`, and closes the connections."""
+        """Ends requests and waits of other threads, which raise `ClientClosedError`, and closes the connections."""
         self._driver.close()
 
     def __enter__(self) -> BikeShare:

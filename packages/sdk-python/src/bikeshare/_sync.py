@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 class SyncDriver:
-    """Does what calls ask for."""
+    """Performs what calls ask for: requests, waits, and reading the key."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class SyncDriver:
         self._lock = threading.Lock()
 
     def run(self, flow: Flow[Result]) -> Result:
-        """Carries a flow out to its end."""
+        """Runs a call to its end, performing each of its effects."""
         answer: object = None
         try:
             while True:
@@ -58,7 +58,7 @@ class SyncDriver:
             flow.close()
 
     def close(self) -> None:
-        """Ends the waits and the requests of all threads. What they were about raises `ClientClosedError`."""
+        """Ends the waits and the requests of all threads. Their calls raise `ClientClosedError`."""
         with self._lock:
             self._shared.closing.is_closed = True
             for event in self._waiting:

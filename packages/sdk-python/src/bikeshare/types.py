@@ -814,7 +814,7 @@ class DeliveryRecord(TypedDict):
     is_failing: bool
     """`pending` after a failed attempt."""
     attempts: int
-    """All that were made."""
+    """Attempts so far."""
     code: int | None
     """The HTTP status of the latest attempt; null: there was no whole answer."""
     failure: str | None
@@ -835,7 +835,9 @@ class DeliveryRecordList(TypedDict):
     next_cursor: NotRequired[str]
     """Opaque marker of the next page; absent when the list is finished."""
     searched_to: NotRequired[str]
-    """Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there."""
+    """Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues
+    there.
+    """
 
 
 class DeliveryAttempt(TypedDict):
@@ -854,7 +856,7 @@ class DeliveryAttempt(TypedDict):
     failure: str | None
     """Why there was no whole answer; null: there was one."""
     detail: str | None
-    """The same in more words, with addresses and limits."""
+    """The failure in detail, with addresses and limits; null: there was none."""
     meaning: str | None
     """What the failure means; null: it succeeded."""
     action: str | None
@@ -889,7 +891,7 @@ class DeliveryDetail(TypedDict):
     is_failing: bool
     """`pending` after a failed attempt."""
     attempts: int
-    """All that were made."""
+    """Attempts so far."""
     code: int | None
     """The HTTP status of the latest attempt; null: there was no whole answer."""
     failure: str | None
@@ -902,11 +904,11 @@ class DeliveryDetail(TypedDict):
     """What its state means and why, in words."""
     endpoint_name: str
     attempt_log: list[DeliveryAttempt]
-    """The latest attempts that the log keeps, up to 20, the first of them first."""
+    """The latest attempts that the log keeps, up to 20, oldest first."""
 
 
 class Resend(TypedDict):
-    """What sending a delivery again came to."""
+    """The result of sending a delivery again."""
 
     id: str
     """The delivery."""

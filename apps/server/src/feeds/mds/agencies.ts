@@ -12,39 +12,41 @@ import { type AgencySettings, insertAgency, findAgencySettings, updateAgencySett
 import { findProvider, insertProvider } from "./queries.ts";
 import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 
-/** Settings of an agency. Omitted ones stay as they are, or are none for a new agency. */
+/** Settings of an agency. A change leaves omitted ones as they are; a new agency starts without them. */
 export interface AgencyChange {
-  /** An IANA name in which its months begin; null: the system's time zone. */
+  /** The time zone of its monthly reports, an IANA name; null: the system's time zone. */
   readonly timeZone?: string | null | undefined;
-  /** The trips that ended from then on are given; null: those since its vehicles' events are. */
+  /** The agency reads trips that ended at or after this time; null: at or after the start of the vehicle log. */
   readonly tripsSince?: Date | null | undefined;
-  /** The area that it is responsible for; null: it names none. */
+  /** The area that the agency is responsible for; null: everywhere. */
   readonly boundary?: MultiPolygon | null | undefined;
-  /** Its requirement file; null: none is kept. */
+  /** The agency's requirement file, from MDS's Policy API; null: none. */
   readonly requirements?: RequirementFile | null | undefined;
 }
 
 export interface NewAgency extends AgencyChange {
   readonly name: string;
-  /** As MDS names the agency; a random one when left out. */
+  /** The agency's id in MDS, a UUID; random when left out. */
   readonly agencyId?: string | undefined;
-  /** As MDS names the operator. When left out: that of the earlier agencies, or a random one. */
+  /**
+   * The operator's id in MDS, a UUID. When left out: the id that earlier agencies know, or a random one for the first.
+   */
   readonly providerId?: string | undefined;
   readonly rateLimit?: number | null | undefined;
 }
 
 interface MadeAgency {
-  /** The partner that is the agency: the client id of its tokens. */
+  /** The partner record behind the agency. Its id is also the client id with which the agency gets tokens. */
   readonly partnerId: string;
   readonly agencyId: string;
   readonly providerId: string;
   readonly key: IssuedKey;
-  /** Vehicles whose logs began. */
+  /** How many vehicles' event logs began with this agency. */
   readonly vehicles: number;
 }
 
 /**
- * Makes an agency with its key. With the first agency of a system the log of its vehicles begins.
+ * Creates an agency and its key. The first agency of a system starts the log of vehicle events.
  * @throws ServiceError when another partner has the name, or earlier agencies know the operator by another id
  */
 export async function createAgency(
@@ -77,7 +79,7 @@ export async function createAgency(
 
 /**
  * Changes an agency's settings.
- * @returns them, as they are now
+ * @returns the settings after the change
  * @throws ServiceError when there is no such agency
  */
 export async function setAgency(
@@ -92,7 +94,7 @@ export async function setAgency(
     if (before === undefined) throw commandError("not_found", "agency", { id: partnerId });
     const settings = changed(before, change, await providerIdOf(tx, systemId));
     await updateAgencySettings(tx, systemId, partnerId, settings);
-    // Areas and files are too long for the log.
+    // The audit log records only whether there is a boundary or a file: both are too long for it.
     const { time_zone, trips_since, boundary, requirements, left_out } = settings;
     const detail = {
       time_zone,

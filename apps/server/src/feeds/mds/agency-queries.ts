@@ -37,7 +37,7 @@ export async function insertAgency(
   await tx.query(insertRow, [systemId, partnerId, agencyId, ...parameters(agency)]);
 }
 
-/** Returns an agency's settings; undefined when the partner is none. */
+/** Returns an agency's settings; undefined when the partner is not an agency. */
 export async function findAgencySettings(
   db: QueryRunner,
   systemId: string,
@@ -69,7 +69,7 @@ export interface StateRow {
   readonly nowhere: number;
   /** Vehicles whose form factor is not known. */
   readonly untyped: number;
-  /** Their place; null: not known, or not counted by place. */
+  /** Their position; null: unknown, or not counted by position. */
   readonly lat: number | null;
   readonly lon: number | null;
 }
@@ -89,7 +89,7 @@ const countStates = statement(
    group by 1, 5, 6`,
 );
 
-/** Returns the vehicles whose events are logged, by state, and by place where that is asked for. */
+/** Counts the vehicles whose events are logged by state, and also by position if asked. */
 export function countVehicleStates(db: Queryable, systemId: string, isByPlace: boolean): Promise<StateRow[]> {
   return db.query<StateRow>(countStates, [systemId, isByPlace]);
 }

@@ -31,10 +31,10 @@ interface ViewContext {
 const SHOWN_HOURS = 24;
 const SHOWN_MONTHS = 13;
 const SHOWN_READS = 10;
-/** Acts that are searched for readings. An agency that reads trips and events makes two an hour. */
+/** Audit entries that are searched for the agency's reads. An agency that reads trips and events makes two an hour. */
 const SEARCHED_ACTS = 300;
 
-/** Returns what an agency is given, and has read; undefined when the partner is none. */
+/** Returns what an agency can read and what it has read; undefined when the partner is not an agency. */
 export async function viewAgency(
   { db, clock, baseUrl, mds = false }: ViewContext,
   systemId: string,
@@ -63,12 +63,15 @@ export async function viewAgency(
   };
 }
 
-/** Returns the vehicles within a boundary by state, the commonest first. Those that are nowhere known count as within. */
+/**
+ * Counts the vehicles within a boundary by state, the most frequent state first. Vehicles without a known position
+ * count as within.
+ */
 function vehiclesIn(
   rows: readonly StateRow[],
   { boundary }: Pick<AgencySettings, "boundary">,
 ): ShownAgency["vehicles"] {
-  const isWithin = boundary === null ? everywhere : jurisdictionOf(boundary as MultiPolygon); // as it was checked when set
+  const isWithin = boundary === null ? everywhere : jurisdictionOf(boundary as MultiPolygon); // checked when it was set
   const there = rows.filter(({ lat, lon }) => lat === null || lon === null || isWithin(lat, lon));
   const sum = (of: readonly StateRow[], name: "vehicles" | "nowhere" | "untyped") =>
     of.reduce((total, row) => total + row[name], 0);
@@ -91,7 +94,7 @@ async function readsOf(db: Queryable, systemId: string, partnerId: string): Prom
     });
 }
 
-/** The hours up to the present one, the newest first, with the status that the agency gets. */
+/** Returns the latest hours, newest first, each with the status that the agency gets when it asks for the hour. */
 function hoursUntil(now: number, since: number, reads: ShownAgency["reads"]): ShownAgency["hours"] {
   const present = now - (now % HOUR_MS);
   return Array.from({ length: SHOWN_HOURS }, (_, index) => {

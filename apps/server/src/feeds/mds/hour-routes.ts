@@ -14,8 +14,8 @@ import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour }
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {}
 
 /**
- * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
- * older.
+ * The part of a reply that these routes need. Fastify's own type differs between its versions, and ts-rest passes an
+ * older version's.
  */
 export interface HeaderWriter {
   header(name: string, value: string): unknown;
@@ -26,19 +26,20 @@ interface HourCall {
   readonly reply: HeaderWriter;
 }
 
-/** A list of which agencies read whole hours. */
+/** A list that agencies read hour by hour, such as trips. */
 interface HourList<Row, Opened = SettledHour<Row>> {
   readonly path: string;
-  /** The name of the list in the document. */
+  /** The field of the response that holds the list. */
   readonly list: RecordList;
   readonly open: (agency: Agency) => Promise<Opened>;
-  /** Returns what agencies see of a row. */
+  /** Returns a row as MDS's records; none when the agency may not see it. */
   readonly records: (row: Row, context: RecordContext) => readonly object[];
 }
 
 /**
- * Answers with an hour of a list: 202 until it is settled, 304 to who has it. Each reading is in the audit log.
- * @param list its `open` returns undefined of an hour that is not settled
+ * Answers a request for an hour of a list: 202 until the hour is settled, 304 when the agency already has it. Each read
+ * is recorded in the audit log.
+ * @param list its `open` returns undefined while the hour is not settled
  */
 export async function answerHour<Row>(
   context: HourContext,
@@ -53,7 +54,10 @@ export async function answerHour<Row>(
   return { status: 202 as const, body: jsonBody<never>(NOT_SETTLED) };
 }
 
-/** Answers with an hour of a list whatever hour it is: 304 to who has it. Each reading is in the audit log. */
+/**
+ * Answers a request for any hour of a list that has no unsettled hours: 304 when the agency already has it. Each read
+ * is recorded in the audit log.
+ */
 export async function answerAnyHour<Row>(
   context: HourContext,
   call: HourCall,
@@ -100,7 +104,7 @@ const NOT_SETTLED = mdsErrorJson(
   "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
 );
 
-/** A part of the document is made when the one before was taken. */
+/** Makes each part of the document only after the previous one was sent. */
 const STREAMED = { objectMode: false, highWaterMark: 1 };
 
 async function* documentText<Row>(

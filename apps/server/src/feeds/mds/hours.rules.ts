@@ -5,8 +5,8 @@ import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 export const HOUR_MS = 3_600_000;
 
 /**
- * Milliseconds from the end of an hour until it is settled. Too low: agencies read hours that late reports still change.
- * Too high: agencies wait for longer.
+ * Milliseconds from the end of an hour until its data are settled: late reports are in. Too low: agencies read hours
+ * that late reports still change. Too high: agencies wait for longer.
  */
 export const SETTLE_MS = 60 * 60_000;
 

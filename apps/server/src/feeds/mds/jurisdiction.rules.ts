@@ -10,14 +10,17 @@ export type Jurisdiction = (lat: number, lon: number) => boolean;
 /** The whole world: the jurisdiction of an agency without a boundary. */
 export const everywhere: Jurisdiction = () => true;
 
-/** Bands of latitude that a boundary's edges are sorted into. Too low: a position is held against more edges. Too high: memory. */
+/**
+ * Bands of latitude into which a boundary's edges are sorted. Too low: each position is compared with more edges. Too
+ * high: takes more memory.
+ */
 const BANDS = 256;
 
 type Edge = readonly [fromLon: number, fromLat: number, toLon: number, toLat: number];
 
 /**
- * Returns the jurisdiction that a boundary draws. A position is inside where a line from it to the east crosses an odd
- * number of edges: a ring within a ring is a hole.
+ * Returns the jurisdiction of a boundary. A position is inside when a line from it to the east crosses an odd number of
+ * edges, so a ring within a ring is a hole.
  */
 export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   const edges = coordinates.flat().flatMap((ring) =>
@@ -28,7 +31,7 @@ export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
     }),
   );
   const latitudes = edges.map(([, lat]) => lat);
-  // Not as arguments of Math.min: a boundary has thousands of edges.
+  // Not Math.min(...latitudes): a call has a maximum number of arguments, and a boundary may have more edges.
   const south = latitudes.reduce((least, lat) => Math.min(least, lat), 90);
   const north = latitudes.reduce((most, lat) => Math.max(most, lat), -90);
   const bandOf = (lat: number) => Math.floor(((lat - south) / (north - south || 1)) * BANDS);
@@ -52,33 +55,40 @@ interface Position {
   readonly lon: number | null;
 }
 
-/** An event of the log, with the state and the position of the one before where it happened elsewhere. */
+/**
+ * An event of the log. When the vehicle has moved since its previous event, `from_…` hold the state and position of
+ * that previous event.
+ */
 export interface MovedEvent extends Position {
   readonly id: string;
   readonly at: Date;
   readonly vehicle_state: MdsVehicleState;
   readonly event_type: MdsEventType;
   readonly ride_id: string | null;
-  /** Null: it happened where the one before did. */
+  /** Null: the vehicle has not moved since its previous event. */
   readonly from_state: MdsVehicleState | null;
   readonly from_lat: number | null;
   readonly from_lon: number | null;
 }
 
-/** An event as an agency is told it: one of the log, or one beside it. */
+/**
+ * An event that an agency reads: an event of the log, or one that is derived from it because the vehicle crossed the
+ * boundary.
+ */
 export interface ToldEvent {
   readonly state: MdsToldState;
   readonly type: MdsToldType;
   readonly at: Date;
-  /** Names it among those that one event of the log became; undefined: it is that event. */
+  /** Distinguishes the events that are derived from one event of the log; undefined: the event of the log itself. */
   readonly part?: string;
-  /** It is told of where the vehicle was before it moved. */
+  /** Its location is the one before the move. */
   readonly isBefore?: boolean;
 }
 
 /**
- * Returns what an agency is told of an event. A vehicle outside its jurisdiction is `elsewhere`: it is told when one goes
- * there and comes from there, and nothing in between. A vehicle whose position is unknown stays where it was.
+ * Returns the events that an agency reads for one event of the log. Outside the agency's jurisdiction a vehicle is
+ * `elsewhere`: the agency reads that it left and that it came back, and nothing in between. A vehicle without a known
+ * position counts as inside.
  */
 export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly ToldEvent[] {
   const within = ({ lat, lon }: Position) => lat === null || lon === null || isWithin(lat, lon);
@@ -90,7 +100,7 @@ export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly 
   const isByTrip = before === "on_trip" && event.ride_id !== null;
   if (isIn) {
     if (isByTrip) return placed(at, [told("on_trip", "trip_enter_jurisdiction"), same]);
-    // The operator has brought it back, or has taken it from there.
+    // Not by a trip: the operator brought the vehicle in, or picked it up outside.
     if (state === "removed") return placed(at, [told("removed", "rebalance_pick_up")]);
     const rest = pathTo("available", state, type).map((step) => told(step.to, step.type));
     return placed(at, [told("removed", "rebalance_pick_up"), told("available", "provider_drop_off"), ...rest]);
@@ -103,7 +113,10 @@ export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly 
   );
 }
 
-/** How a vehicle goes elsewhere other than on a trip. MDS has no word for the operator's taking it there. */
+/**
+ * The events by which a vehicle leaves the jurisdiction other than on a trip, by its state before. MDS has no event
+ * type for "the operator took it elsewhere".
+ */
 const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState, MdsToldType])[]>> = (() => {
   const unspecified = ["elsewhere", "unspecified"] as const;
   const lost = [["non_contactable", "comms_lost"], unspecified] as const;
@@ -118,15 +131,16 @@ function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
   return { state, type, part: type };
 }
 
-/** Places events a millisecond apart, the last at a time: the log leaves room after the event before. */
+/** Dates events a millisecond apart, the last one at `at`. The log keeps this room after the previous event. */
 function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[] {
   const last = events.length - 1;
   return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
 }
 
 /**
- * Returns the area that a GeoJSON document draws: a polygon, several, or the features of a collection.
- * @throws FactIssue for anything else, and for what zones may not be either: rings that are open, cross or are too long
+ * Returns the area of a GeoJSON document: a polygon, several polygons, or the features of a collection.
+ * @throws FactIssue for any other document, and for rings that zones may not have either: open, crossing or too long
+ * ones
  */
 export function boundaryFrom(document: unknown): MultiPolygon {
   const coordinates = geometriesOf(document).flatMap(polygonsOf);
@@ -141,7 +155,7 @@ function geometriesOf(document: unknown): readonly unknown[] {
   return [type === "Feature" ? geometry : document];
 }
 
-/** What is no polygon stays in the list, for the check to refuse it. */
+/** Keeps geometries that are no polygons, so that the check refuses them instead of ignoring them. */
 function polygonsOf(geometry: unknown): MultiPolygon["coordinates"] {
   const { type, coordinates } = isObject(geometry) ? geometry : {};
   const polygons: unknown = type === "Polygon" ? [coordinates] : coordinates;

@@ -3,12 +3,15 @@ import { isObject } from "../gbfs/values.ts";
 /** The lists of records that agencies read, as answers name them. */
 export type RecordList = "vehicles" | "vehicles_status" | "events" | "telemetry" | "trips" | "stops" | "reports";
 
-/** The fields that an agency may not be given, by list: `route`, or a path such as `vehicle_attributes.year`. */
+/**
+ * The fields that an agency's requirement file disallows, by list. A field is a name, such as `route`, or a path, such
+ * as `vehicle_attributes.year`.
+ */
 export type LeftOutFields = { readonly [List in RecordList]?: readonly string[] };
 
 /**
- * Returns a record without the fields that its agency may not be given. A name alone is left out wherever it stands in the
- * record: a location that is disallowed is in no event of a status either.
+ * Returns a record without the disallowed fields. A name is removed wherever it occurs in the record: a disallowed
+ * `location` is also removed from the `last_event` of a status.
  */
 export function leaveOut<Value>(fields: readonly string[] | undefined, value: Value): Value {
   if (fields === undefined || fields.length === 0) return value;

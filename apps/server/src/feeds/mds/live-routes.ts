@@ -32,7 +32,7 @@ type LiveRoutes = Pick<
   "vehicles" | "vehicle" | "vehiclesStatus" | "vehicleStatus" | "recentEvents" | "stops" | "stop"
 >;
 
-/** The routes of what is so now, or was a moment ago. */
+/** Routes for the present state: vehicles, recent events and stops. */
 export function liveRoutes(context: LiveContext): LiveRoutes {
   const live = () => ({ version: MDS_VERSION, last_updated: context.clock(), ttl: 0 });
   const ask = (request: FastifyRequest) => agencyOf(context, partnerOf(request));
@@ -62,7 +62,7 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
     recentEvents: async ({ request, reply, query: { start_time: from, end_time: to, cursor } }) => {
       const agency = await ask(request);
       const { rows, links } = await readEvents(context, agency, { from, to }, cursor);
-      // The pages after the first are of the same reading.
+      // The audit log records a read once, with its first page.
       if (cursor === undefined) {
         const read = { endpoint: RECENT_PATH, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
         await recordRead(context, agency, callerOf(request).key.id, read);
@@ -83,7 +83,7 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
   };
 }
 
-/** Returns the vehicles that are, or lately were, within the agency's boundary. */
+/** Returns the vehicles that are within the agency's boundary, or left it recently. */
 function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   const since = leftSince(context, "deployed");
   const isTold = (row: VehicleRow) => agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;
@@ -118,7 +118,10 @@ async function readEvents(context: LiveContext, agency: Agency, { from, to }: Ev
   return { rows, links: linksTo(context, scope, path, next && JSON.stringify(next)) };
 }
 
-/** Returns where a page begins; undefined: with the first. @throws ServiceError `invalid_cursor` */
+/**
+ * Returns the position after which a page begins; undefined: the first page.
+ * @throws ServiceError `invalid_cursor`
+ */
 function readCursor({ cursors }: LiveContext, scope: string, cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const after = cursors.decrypt(scope, cursor);
@@ -130,7 +133,7 @@ function linksTo({ cursors, baseUrl }: LiveContext, scope: string, path: string,
   return { next: next === undefined ? null : `${baseUrl()}${path}cursor=${cursors.encrypt(scope, next)}` };
 }
 
-/** Answers with lists of records, as far as the agency may be given them. */
+/** Answers with lists of records, without the fields that the agency's requirement file disallows. */
 function ok<Body extends object>(reply: HeaderWriter, { leftOut }: Agency, body: Body) {
   reply.header("content-type", MDS_MEDIA_TYPE);
   const allowed = Object.entries(body).map(([name, value]: [string, unknown]) => [

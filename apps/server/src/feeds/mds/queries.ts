@@ -14,7 +14,7 @@ export interface AgencyRow extends Pick<
 > {
   /** The fields that its requirement file disallows, by endpoint. */
   readonly left_out: LeftOutFields | null;
-  /** Its boundary; null: it has none, or the caller knows it. */
+  /** Its boundary; null: it has none, or it is one of `knownBoundaries`. */
   readonly new_boundary: MultiPolygon | null;
   readonly provider_id: string;
   readonly namespace: string;
@@ -41,8 +41,8 @@ const insertProviderRow = statement(
 );
 
 /**
- * Returns an agency; undefined when the partner is none.
- * @param knownBoundaries the hashes of boundaries that are not read once more
+ * Returns an agency; undefined when the partner is not one.
+ * @param knownBoundaries hashes of boundaries that the caller has in memory, and that are not read again
  */
 export async function findAgency(
   db: QueryRunner,
@@ -80,10 +80,10 @@ export interface VehicleRow {
   readonly lon: number | null;
   readonly position_at: Date | null;
   readonly battery_percent: number | null;
-  /** The position of its last event; null: nowhere known. */
+  /** The position of its last event; null: unknown. */
   readonly event_lat: number | null;
   readonly event_lon: number | null;
-  /** The position before it moved there; null: it did not, or it is nowhere known. */
+  /** The position before its last event; null: it did not move, or the position is unknown. */
   readonly from_lat: number | null;
   readonly from_lon: number | null;
   readonly form_factor: string | null;
@@ -102,7 +102,7 @@ const from = `from bikes b
   left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
   ${joinType("b.vehicle_type_id")}`;
 
-// A vehicle that left is listed until a time after it did.
+// A vehicle stays listed for some time after it left.
 const listRows = (name: string, states: string, condition = "") =>
   statement(
     name,
@@ -167,7 +167,7 @@ export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "
   readonly event_type: MdsEventType;
 }
 
-// The day names the partition. A station's position stands in where a vehicle told none of its own.
+// The day selects the partition. Where a vehicle reported no position, its station's is taken.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
@@ -186,7 +186,7 @@ const listLog = (name: string, condition: string, more = "") =>
 const isEvent = "e.event_type <> 'position'";
 const listHour = listLog("mds.listEvents", `${inHour} and ${isEvent}`);
 const listRecent = listLog("mds.listRecentEvents", `${inDays} and ${isEvent}`);
-// A position may have been reported before the start of the ride during which it was.
+// A position can arrive before the report that its ride had started.
 const listHourPoints = listLog(
   "mds.listPoints",
   inHour,
@@ -255,7 +255,7 @@ export function listRecentEvents(
   return db.query<EventRow>(listRecent, [systemId, firstDay, start, to, after.at, after.id, limit, lastDay]);
 }
 
-/** Returns how many events an hour has, and when the newest of them was recorded: it changes with each. */
+/** Returns how many events an hour has and when the newest was recorded. Every new event changes the result. */
 export async function findStateOfHour(
   db: QueryRunner,
   systemId: string,

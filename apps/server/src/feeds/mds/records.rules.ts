@@ -18,11 +18,11 @@ const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
 export interface RecordContext {
   readonly providerId: string;
   readonly uuid: UuidNames;
-  /** Tells what is within the agency's boundary. */
+  /** Tells whether a position is within the agency's boundary. */
   readonly isWithin: Jurisdiction;
 }
 
-/** Returns a shape in MDS's words: where nobody has told of another, a vehicle is a bicycle. */
+/** Returns MDS's vehicle type for a form factor. A vehicle whose form factor is unknown is a bicycle. */
 export function formFactorOf(told: string | null | undefined): MdsVehicle["vehicle_type"] {
   return formFactors.find((each) => each === told) ?? "bicycle";
 }
@@ -39,8 +39,8 @@ export function vehicleRecord(row: VehicleRow, { providerId, uuid }: RecordConte
 }
 
 /**
- * Returns an event as an agency sees it: nothing of one outside its boundary or without a location, which MDS has no form
- * for, and several where the vehicle entered or left.
+ * Returns an event as an agency reads it: several events when the vehicle crossed the boundary; none when it happened
+ * outside, or when its location is unknown, because MDS requires one.
  */
 export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: RecordContext): readonly MdsEvent[] {
   const { lat, lon, from_lat: fromLat, from_lon: fromLon } = row;
@@ -61,8 +61,8 @@ export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: Reco
 }
 
 /**
- * Returns what an agency was told last of a vehicle; undefined of one that was never anywhere within its boundary, or has
- * left it before a time.
+ * Returns the last event that an agency read of a vehicle; undefined when the vehicle was never within its boundary, or
+ * left it before `leftSince`.
  * @param leftSince milliseconds since 1970
  */
 export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsEvent | undefined {
@@ -78,7 +78,7 @@ export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSin
   return event?.vehicle_state === "elsewhere" && event.timestamp < leftSince ? undefined : event;
 }
 
-/** Returns the status of a vehicle; undefined as of `lastEventRecord`. */
+/** Returns the status of a vehicle; undefined when `lastEventRecord` returns undefined. */
 export function statusRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsVehicleStatus | undefined {
   const event = lastEventRecord(row, context, leftSince);
   if (event === undefined) return undefined;
@@ -88,7 +88,10 @@ export function statusRecord(row: VehicleRow, context: RecordContext, leftSince:
   return { device_id, provider_id, last_event: event, last_telemetry: telemetryRecord(row, event, context), ...stop };
 }
 
-/** A vehicle on a trip is where its trip began: where riders are is neither shown nor stored. */
+/**
+ * Returns the last known position of a vehicle. On a trip it is where the trip began: positions of riders are neither
+ * shown nor stored.
+ */
 function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: RecordContext): MdsTelemetry {
   const { device_id, provider_id, location, timestamp, stop_id } = event;
   const isHidden = row.lat === null || row.lon === null || row.position_at === null || !isWithin(row.lat, row.lon);
@@ -111,11 +114,11 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: R
 }
 
 /**
- * Returns a point of the log as agencies see it; undefined where nothing tells where the vehicle was, and outside the
- * boundary unless a trip from within ended there.
+ * Returns a position of the log as an agency reads it; undefined when the position is unknown, or outside the boundary
+ * and not the end of a trip that began inside.
  */
 export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: RecordContext): MdsTelemetry | undefined {
-  // A vehicle that is lost has sent nothing: its events name where it was before.
+  // A lost vehicle sends no position: these events repeat the one before.
   const isSilent = row.vehicle_state === "non_contactable" || row.vehicle_state === "missing";
   if (isSilent || row.is_under_way || row.lat === null || row.lon === null) return undefined;
   const isOfTrip = row.ride_id !== null && row.from_lat !== null && row.from_lon !== null;
@@ -134,8 +137,8 @@ export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: Recor
 }
 
 /**
- * Returns a ride as agencies see it; undefined of one that neither began nor ended within the boundary, or did so nowhere
- * known, or whose bike has no lasting id.
+ * Returns a ride as an agency reads it; undefined when it neither began nor ended within the boundary, when one of its
+ * ends has no known position, or when its bike has no lasting id.
  */
 export function tripRecord(row: TripRow, { providerId, uuid, isWithin }: RecordContext): MdsTrip | undefined {
   const { start_lat, start_lon, end_lat, end_lon } = row;

@@ -3,20 +3,25 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Jurisdiction } from "./jurisdiction.rules.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
-/** A local day, with the trips that were counted of it last. */
+/** A local day, and the trips that were last counted for it. */
 export interface DayRow {
   readonly day: string;
   readonly from: Date;
   readonly to: Date;
-  /** The state of its rides: another one than `counted_version` means that they changed since. */
+  /**
+   * Identifies the state of its rides. When it differs from `counted_version`, rides changed since they were counted.
+   */
   readonly version: string;
   readonly counted_version: string | null;
   readonly counts: readonly DayCount[] | null;
 }
 
-/** Trips of a group of riders with a type of vehicle: of its id, because the operator may describe the type anew. */
+/**
+ * Trips of one group of riders with one vehicle type. The type is kept by id, because the operator may describe it
+ * differently later.
+ */
 export interface DayCount {
-  /** Null: no group that is counted by itself. */
+  /** Null: riders in none of the special groups. */
   readonly special_group: string | null;
   readonly vehicle_type_id: string | null;
   readonly n: number;
@@ -72,7 +77,7 @@ const listShapes = statement(
    where b.system_id = $1 and b.last_event is not null`,
 );
 
-/** What days are counted by: their time zone, and the boundary's hash where an agency has one. */
+/** What a day's counts depend on: the time zone, and the hash of the agency's boundary. */
 export interface CountedBy {
   readonly timeZone: string;
   readonly boundaryHash: string | null;
@@ -117,7 +122,7 @@ export async function countTripsWithin(
 
 type TripEnds = Readonly<Record<"start_lat" | "start_lon" | "end_lat" | "end_lon", number | null>>;
 
-/** Keeps what was counted of a day. */
+/** Stores a day's counts. */
 export async function keepTripsOfDay(
   db: Queryable,
   systemId: string,
@@ -127,7 +132,7 @@ export async function keepTripsOfDay(
   await db.query(keepDay, [systemId, nameOf(by), day, version, JSON.stringify(counts)]);
 }
 
-/** Returns the shapes of the vehicles whose events are logged; null: a vehicle of no type. */
+/** Returns the form factors of the vehicles whose events are logged; null: a vehicle without a type. */
 export async function listShapesInOperation(db: QueryRunner, systemId: string): Promise<(string | null)[]> {
   return (await db.query<{ form_factor: string | null }>(listShapes, [systemId])).map(({ form_factor: form }) => form);
 }

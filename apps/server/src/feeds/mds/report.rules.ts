@@ -5,7 +5,7 @@ import type { Agency } from "./service.ts";
 
 /** Trips of a group of riders with a shape of vehicle. */
 interface TripCount {
-  /** Null: no group that is counted by itself. */
+  /** Null: riders in none of the special groups. */
   readonly special_group: string | null;
   /** Null: unknown. */
   readonly form_factor: string | null;
@@ -17,14 +17,14 @@ export interface Report {
   /** Such as `2026-10`. */
   readonly month: string;
   readonly counts: readonly TripCount[];
-  /** The shapes of the vehicles in operation; null: unknown. */
+  /** The form factors of the vehicles in operation; null: unknown. */
   readonly shapes: readonly (string | null)[];
 }
 
-/** The smallest count that is told: a smaller group could point at a person. */
+/** The smallest count that is published: a smaller group could point at a person. */
 const K_ANONYMITY = 10;
 
-/** What stands for a smaller count, and for riders, who are not known. */
+/** Published instead of a smaller count, and for the number of riders, which is not known. */
 const HIDDEN = -1;
 
 /** Returns a month's report: a row for every group of riders and shape of vehicle. */

@@ -21,8 +21,8 @@ interface ReportContext extends AgencyReads {
 }
 
 /**
- * Returns the trips of a month. Days are counted one by one and kept, so that no request counts more than the days of its
- * month that changed since the last.
+ * Returns the trips of a month. Each day is counted by itself and its counts are stored, so a request counts only the
+ * days that changed since.
  * @throws ServiceError `not_found` for a month that is not over, or was before the service began
  */
 export async function reportOf(context: ReportContext, agency: Agency, file: string): Promise<Report> {

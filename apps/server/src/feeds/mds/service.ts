@@ -37,22 +37,25 @@ export interface AgencyReads {
   readonly clock: () => number;
 }
 
-/** An agency that asks, and what its records have in common. */
+/** The agency that sent a request, and what all records for it have in common. */
 export interface Agency extends RecordContext {
   readonly whose: ListReader;
   readonly agencyId: string;
   readonly loggedSince: number;
-  /** The trips that ended from then on are given. */
+  /** The agency reads trips that ended at or after this time, in milliseconds since 1970. */
   readonly tripsSince: number;
-  /** Where its months begin; null: in the system's time zone. */
+  /** The time zone of its monthly reports; null: the system's time zone. */
   readonly timeZone: string | null;
-  /** The fields that it may not be given. */
+  /** The fields that its requirement file disallows. */
   readonly leftOut: LeftOutFields;
-  /** Changes with its boundary; null: it has none. */
+  /** Identifies its boundary, and changes with it; null: it has no boundary. */
   readonly boundaryHash: string | null;
 }
 
-/** Returns the agency whose key it is. @throws Error when the partner is none: no other partner gets such a key */
+/**
+ * Returns the agency behind a key.
+ * @throws Error when the partner is not an agency: no other partner gets a key with `mds:read`
+ */
 export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
   const known = new Map(jurisdictions);
   const row = await filtered.read(whose, (db) => findAgency(db, whose.systemId, whose.partnerId, [...known.keys()]));
@@ -71,11 +74,11 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
   };
 }
 
-/** The boundaries that were asked for last, by their hashes. */
+/** Recently used boundaries, ready for look-ups, by their hashes. Building one for each request would take too long. */
 const jurisdictions = new Map<string, Jurisdiction>();
 const MAX_JURISDICTIONS = 20;
 
-/** @param known those whose boundaries were not read once more */
+/** @param known the boundaries that the statement did not read again */
 function jurisdictionIn(
   { boundary_hash: hash, new_boundary: boundary }: AgencyRow,
   known: ReadonlyMap<string, Jurisdiction>,
@@ -90,7 +93,7 @@ function jurisdictionIn(
   return made;
 }
 
-/** The names of the systems that were asked for last. */
+/** The UUIDs of recently used systems. */
 const names = new Map<string, UuidNames>();
 const MAX_SYSTEMS = 20;
 
@@ -105,10 +108,10 @@ function namesOf(namespace: string): UuidNames {
 
 const MINUTE_MS = 60_000;
 
-/** For how long a vehicle that left is listed, by list. */
+/** How long a vehicle stays listed after it left the boundary, by list. */
 const LEFT_MS = { deployed: 30 * 24 * HOUR_MS, statuses: 90 * MINUTE_MS } as const;
 
-/** Returns since when a vehicle may have left and is still listed, in milliseconds since 1970. */
+/** Returns the time, in milliseconds since 1970: vehicles that left the boundary later are still listed. */
 export function leftSince({ clock }: AgencyReads, list: keyof typeof LEFT_MS): number {
   return clock() - LEFT_MS[list];
 }
@@ -116,7 +119,9 @@ export function leftSince({ clock }: AgencyReads, list: keyof typeof LEFT_MS): n
 /** Vehicles of a page. Too low: an agency asks often. Too high: one answer takes its time from others. */
 const PAGE_SIZE = 500;
 
-/** Returns the vehicles after an id, and the id after which the next page begins; undefined on the last page. */
+/**
+ * Returns a page of vehicles after an id, and the id after which the next page begins; undefined: it is the last page.
+ */
 export async function vehiclePage(
   reads: AgencyReads,
   { whose }: Agency,
@@ -129,10 +134,10 @@ export async function vehiclePage(
   return { rows: page, next: rows.length > PAGE_SIZE ? page.at(-1)?.id : undefined };
 }
 
-/** Ids that are looked through at a time. */
+/** Ids that are read at a time to find the one that a UUID names. */
 const SEARCHED_IDS = 10_000;
 
-/** How a thing that agencies know by a UUID is found. */
+/** How to find a row by the UUID that agencies know. */
 interface NamedLookUp<Row> {
   readonly kind: "device" | "stop";
   readonly listIds: (db: QueryRunner, systemId: string, after: string, limit: number) => Promise<readonly string[]>;
@@ -140,8 +145,8 @@ interface NamedLookUp<Row> {
 }
 
 /**
- * Returns what an agency knows by a UUID. The UUID follows from the id and not the other way round, so the ids are looked
- * through: 40,000 take some 60 ms, and an agency has a rate limit.
+ * Finds a row by the UUID that agencies know. A UUID is computed from an id and cannot be reversed, so this computes
+ * the UUIDs of all ids: 40,000 take some 60 ms, and the agency's rate limit bounds it.
  * @throws ServiceError `not_found`
  */
 export async function findNamed<Row>(
@@ -171,19 +176,19 @@ export function vehicleOfDevice(reads: AgencyReads, agency: Agency, deviceId: st
 
 /** An hour of a list that is settled. */
 export interface SettledHour<Row> {
-  /** Changes whenever the hour does. */
+  /** Identifies the content of the hour: changes whenever the content does. */
   readonly version: string;
-  /** Its rows, some at a time: each batch is read when the one before was taken. */
+  /** Its rows in batches. A batch is read only after the previous one was used. */
   readonly batches: () => AsyncGenerator<readonly Row[]>;
 }
 
 /** Events of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
 
-/** Events are not later than that: no report may say so. */
+/** Events lie at most this far ahead of now: reports of later times are refused. */
 const MAX_AHEAD_MS = 24 * HOUR_MS;
 
-/** Lies before the id of every event. */
+/** Sorts before the id of every event. */
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
@@ -219,8 +224,8 @@ export function tripsOfHour(
 }
 
 /**
- * Returns where vehicles were in an hour, at its events and by their reports. It is never refused: MDS has neither 202 nor
- * 404 for it, and what comes later changes the hour.
+ * Returns the positions of vehicles in an hour, from events and reports. Every hour is answered at once, although late
+ * reports may still change it: MDS has no 202 and no 404 for telemetry.
  */
 export async function telemetryOfHour(
   reads: AgencyReads,
@@ -236,14 +241,14 @@ export async function telemetryOfHour(
   });
 }
 
-/** The statements that read an hour of a list. */
+/** Statements that read one list of an hour. */
 interface HourReads<Row> {
   readonly state: (
     db: QueryRunner,
     systemId: string,
     span: LogHour,
   ) => Promise<{ readonly n: number; readonly recorded_at: Date | null }>;
-  /** @param last the last row of the batch before */
+  /** @param last the last row of the previous batch */
   readonly list: (db: QueryRunner, systemId: string, span: LogHour, last: Row | undefined) => Promise<readonly Row[]>;
 }
 
@@ -278,7 +283,7 @@ async function hourOf<Row>(
   return { version: `${n} ${recordedAt?.getTime() ?? 0}`, batches };
 }
 
-/** How far back the events of any times are read. */
+/** How far back `/events/recent` reads. */
 const RECENT_MS = 14 * 24 * HOUR_MS;
 
 /** The times of events that an agency asks for, in milliseconds since 1970. */
@@ -287,15 +292,16 @@ export interface EventSpan {
   readonly to: number;
 }
 
-/** The place of an event in their order. */
+/** The position of an event in the order by time. */
 export interface EventPlace {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * Returns the events of a span that follow a place, and the place after which the next page begins; undefined on the last.
- * @throws ServiceError `invalid_parameter` where the span begins more than two weeks ago, or ends before it begins
+ * Returns the events of a span after a position, and the position after which the next page begins; undefined: it is
+ * the last page.
+ * @throws ServiceError `invalid_parameter` when the span begins more than two weeks ago, or ends before it begins
  */
 export async function recentEvents(
   { filtered, clock }: AgencyReads,
@@ -316,7 +322,10 @@ export async function recentEvents(
   return { rows: page, next: end && { at: end.at.getTime(), id: end.id } };
 }
 
-/** Writes into the audit log what an agency reads of where vehicles and their riders went. @param what the endpoint, and of when */
+/**
+ * Records in the audit log that an agency read vehicles' movements.
+ * @param what the endpoint, and the times that were asked for
+ */
 export async function recordRead(
   context: Omit<ActorContext, "actor">,
   { whose: { systemId, partnerId } }: Agency,

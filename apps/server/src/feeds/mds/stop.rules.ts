@@ -6,7 +6,7 @@ type Counts = MdsStop["capacity"];
 
 /** What the stops of a system have in common. */
 export interface StopContext extends RecordContext {
-  /** The shapes of the system's vehicle types, by the types' ids. */
+  /** The form factors of the system's vehicle types, by type id. */
   readonly formFactors: ReadonlyMap<string, string>;
 }
 
@@ -51,7 +51,7 @@ function short(text: string): string {
   return text.slice(0, MAX_LENGTH).toWellFormed();
 }
 
-/** Returns the docks in all: where nobody has told, those that are free and those that are taken; null: unknown. */
+/** Returns the number of docks: the capacity, or else free and occupied docks together; null: unknown. */
 function capacityOf(row: StopRow): number | null {
   if (row.capacity !== null) return row.capacity;
   if (row.num_docks_available === null) return null;
@@ -59,7 +59,10 @@ function capacityOf(row: StopRow): number | null {
   return bikes + row.num_docks_available + (row.num_docks_disabled ?? 0);
 }
 
-/** Returns the vehicles to be had. A feed need not tell of each its type: the rest count under the usual one. */
+/**
+ * Returns the available vehicles by MDS's vehicle type. Vehicles for which the feed gives no type count under the most
+ * usual type.
+ */
 function availableOf(row: StopRow, formFactors: StopContext["formFactors"], usual: keyof Counts): Counts {
   if (row.vehicles !== null) return countByForm(row.vehicles, "available");
   const counts: Counts = {};

@@ -5,7 +5,7 @@ import { findStop, listFormFactors, listStopIds, listStops, type StopRow } from 
 /** Stations of a statement. Too low: makes more statements. Too high: one of them runs for too long. */
 const BATCH_SIZE = 1_000;
 
-/** Returns every station within the agency's boundary: MDS has no pages of stops. */
+/** Returns every station within the agency's boundary. There is one page: MDS has no pages for stops. */
 export async function stopsOf(
   reads: AgencyReads,
   agency: Agency,

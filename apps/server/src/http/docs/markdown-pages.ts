@@ -1,7 +1,7 @@
 import type { JsonSchema, OpenApiDocument } from "@bikeshare/contract/openapi";
 import { addressOf, type Guide, guideGroups, guides, readGuide, startGuide } from "./guides.ts";
 
-/** The pages of the documentation as Markdown, for programs that read them: language models above all. */
+/** Serves the documentation as Markdown, above all for language models. */
 
 /** Returns the path of a guide's Markdown. */
 export function markdownPath({ slug }: Guide): string {
@@ -37,7 +37,7 @@ function markdownAddress(address: string, baseUrl: string): string {
   return `${baseUrl}${[shown ?? path, ...anchor].join("#")}`;
 }
 
-/** Returns the list of all that there is to read, by the convention of llms.txt. */
+/** Returns the list of all pages, by the convention of llms.txt. */
 export function llmsText({ info }: OpenApiDocument, baseUrl: string): string {
   const link = (path: string, title: string, summary: string) => `- [${title}](${baseUrl}${path}): ${summary}`;
   const guideLink = (guide: Guide) => link(markdownPath(guide), guide.title, guide.summary);
@@ -111,7 +111,7 @@ function ofOperation({ path, method, operation }: ReturnType<typeof operationsOf
   ];
 }
 
-/** Returns the codes of an error's description, whose meanings the guide on errors has; any other text as it is. */
+/** Returns only the error codes of a description, because the guide on errors explains them; other texts unchanged. */
 function codesIn(text: string): string {
   const codes = [...text.matchAll(/^- (`\w+`):/gm)].map(([, code = ""]) => code);
   return codes.length === 0 ? text : codes.join(", ");

@@ -6,10 +6,12 @@ import type { DescribedTool } from "./describe-tools.ts";
 import type { Params } from "./protocol.rules.ts";
 import { type Answer, type Args, DEFAULT_ITEMS, MAX_ITEMS } from "./tools.ts";
 
-/** Characters of one answer. Too low: long lists need more calls. Too high: an answer fills a model's memory. */
+/**
+ * Maximum characters of an answer. Too low: long lists need more calls. Too high: one answer fills a model's context.
+ */
 const MAX_ANSWER_LENGTH = 100_000;
 
-/** Characters of an argument. Cursors are the longest that are of use. */
+/** Maximum characters of an argument. Cursors are the longest useful ones. */
 const MAX_ARGUMENT_LENGTH = 4_096;
 
 /** The outcome of a tool's call, and the status with which the endpoint answered. */
@@ -19,7 +21,10 @@ export interface ToolOutcome {
   readonly result: object;
 }
 
-/** Calls a tool's endpoint for the caller of a request. What the endpoint refuses is the call's result, which models read. */
+/**
+ * Calls a tool's endpoint on behalf of a request's caller. An endpoint's error is returned as the tool's result, not
+ * thrown: models read results.
+ */
 export async function callTool(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -60,8 +65,8 @@ function tooLong(length: number): string {
 }
 
 /**
- * Returns the request of an endpoint; a text says what no request can have. An argument that the endpoint does not take goes
- * where the endpoint refuses it by its name.
+ * Builds the request to the endpoint; returns a text instead when the arguments cannot make one. An argument that the
+ * endpoint does not know is passed on, so that the endpoint refuses it by name.
  */
 function innerRequest(
   { endpoint: { method, path }, placements, listed }: DescribedTool,
@@ -94,7 +99,7 @@ function innerRequest(
   return { method, url, headers, body: takesBody ? body : undefined };
 }
 
-/** Whatever is no number of items is refused by the endpoint. */
+/** Caps a number of items. Anything else is passed on, and the endpoint refuses it. */
 function cappedLimit(text: string): string {
   return Number(text) > MAX_ITEMS ? String(MAX_ITEMS) : text;
 }

@@ -25,8 +25,8 @@ export interface DescribedTool extends Tool {
 }
 
 /**
- * Parameters that no tool takes: numbered pages, which may repeat or skip items, and what programs use to keep a copy up to
- * date.
+ * Parameters that no tool has: page numbers, because numbered pages may repeat or skip items, and those by which
+ * programs keep a copy up to date.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set(["page", "updated_since", "changes_since", "If-None-Match"]);
 
@@ -139,7 +139,9 @@ function outputSchema({ responses }: Operation, document: OpenApiDocument, added
   return withLocalReferences({ ...whole, ...(Object.keys(named).length > 0 && { $defs: named }) }) as JsonSchema;
 }
 
-/** Adds fields to the items of a list. Its other fields are dropped: `View.choose` returns `data` alone. */
+/**
+ * Adds fields to the items of a list's schema, and drops the list's other fields: `View.choose` returns `data` alone.
+ */
 function withItems({ properties, ...schema }: JsonSchema, added: object): JsonSchema {
   const { data } = properties as Record<string, JsonSchema>;
   const items = { allOf: [data?.["items"], { type: "object", properties: added, required: Object.keys(added) }] };

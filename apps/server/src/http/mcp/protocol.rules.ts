@@ -1,8 +1,11 @@
-/** The messages of the Model Context Protocol, of the revisions that are spoken here. No state lasts from one to the next. */
+/**
+ * Reads and writes messages of the supported revisions of the Model Context Protocol. No state is kept between
+ * messages.
+ */
 
-/** The revision in which every message says all about itself. */
+/** The revision in which each message names its revision and client, so that no session is needed. */
 const MODERN = "2026-07-28";
-/** Revisions in which a client says hello first; what it says then changes no answer. The newest first. */
+/** Revisions in which a client sends `initialize` first, newest first. What it sends there changes no later answer. */
 const LEGACY = ["2025-11-25", "2025-06-18"] as const;
 export const supportedVersions: readonly string[] = [MODERN, ...LEGACY];
 
@@ -13,7 +16,7 @@ export const rpcCodes = {
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
-  /** Of the revisions before 2026-07-28. */
+  /** Only in revisions before 2026-07-28. */
   resourceNotFound: -32002,
   headerMismatch: -32020,
   unsupportedVersion: -32022,
@@ -37,7 +40,7 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** A message that cannot be acted on, and the HTTP status that says so. */
+/** A message that cannot be processed, with the HTTP status of its answer. */
 export class RpcFailure extends Error {
   override readonly name = "RpcFailure";
   readonly error: RpcError;
@@ -52,7 +55,7 @@ export class RpcFailure extends Error {
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Returns the id by which an answer names a body's message; undefined: it has none that can be used. */
+/** Returns the id that the answer to a body's message must repeat; undefined: it has no usable id. */
 export function idOf(body: unknown): string | number | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
@@ -169,13 +172,16 @@ export interface ServerInfo {
   readonly version: string;
 }
 
-/** How long an answer may be kept, and by whom. */
+/** How long a client may cache an answer, and for whom. */
 export interface Caching {
   readonly ttlMs: number;
   readonly cacheScope: "public" | "private";
 }
 
-/** Returns a result as the message's revision has it. @param caching for the answers that the revision lets clients keep */
+/**
+ * Returns a result in the form of the message's revision.
+ * @param caching for answers that this revision allows clients to cache
+ */
 export function resultOf({ isModern }: Message, result: object, server: ServerInfo, caching?: Caching): object {
   if (!isModern) return result;
   return { resultType: "complete", ...result, ...caching, _meta: { [`${META}serverInfo`]: server } };

@@ -46,7 +46,7 @@ interface MethodResult {
 
 type Method = (message: Message, request: FastifyRequest) => MethodResult | Promise<MethodResult>;
 
-/** Answers the Model Context Protocol: each POST is one message, its answer is JSON, and nothing is kept in between. */
+/** Serves the Model Context Protocol. Each POST carries one message and is answered in JSON; no session is kept. */
 export function mcpRoutes(app: FastifyInstance, options: McpOptions): RouterImplementation<typeof mcpContract> {
   const server: ServerInfo = { name: "bikeshare", title: "Bike-Sharing Data Service", version: options.version };
   const methods = methodsOf(app, options, server);
@@ -157,7 +157,7 @@ async function call(
   return result;
 }
 
-/** Lists are short, and given whole. */
+/** Refuses cursors: these lists have one page. */
 function refuseCursor({ params }: Message): void {
   if (params["cursor"] !== undefined) throw new RpcFailure(invalidParams("This list has one page: leave cursor out."));
 }
@@ -196,7 +196,7 @@ function resourceMethods({ baseUrl }: McpOptions): [string, Method][] {
   ];
 }
 
-/** Says what a model should know of all tools. */
+/** Returns what a model should know before it uses any tool. */
 function instructionsFor(request: FastifyRequest, { docs }: McpOptions): string {
   const { scopes: held } = callerOf(request).key;
   const missing = (Object.keys(scopes) as Scope[]).filter((scope) => !held.includes(scope));
@@ -213,7 +213,10 @@ function instructionsFor(request: FastifyRequest, { docs }: McpOptions): string 
   ].join("\n");
 }
 
-/** Returns the refusal of a request that a page of another site makes (DNS rebinding); undefined: it may be made. */
+/**
+ * Returns the error for a request from a web page of another origin, which could otherwise attack a local service by
+ * DNS rebinding; undefined: the request is allowed.
+ */
 function foreignOrigin({ headers: { origin } }: FastifyRequest, { baseUrl }: McpOptions) {
   if (origin === undefined || origin === URL.parse(baseUrl())?.origin) return undefined;
   return serviceError("forbidden", "otherOrigin");

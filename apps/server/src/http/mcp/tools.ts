@@ -10,7 +10,7 @@ import type { AppRoute } from "@ts-rest/core";
 import { z } from "zod";
 import { nearest, searchBox } from "./near.rules.ts";
 
-/** Items of a list that an agent is given at once, and without a limit of its own. Too high: an answer fills a model's memory. */
+/** Default and maximum items of a list. Too high: one answer fills a model's context. */
 export const MAX_ITEMS = 50;
 export const DEFAULT_ITEMS = 20;
 
@@ -19,20 +19,22 @@ export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly endpoint: AppRoute;
-  /** When to choose it. What it does, its bounds and its fields follow from the contract. */
+  /**
+   * Tells a model when to choose the tool. What the tool does, its limits and its fields are taken from the contract.
+   */
   readonly when: string;
-  /** Arguments that are not the endpoint's. */
+  /** Arguments beyond those of the endpoint, if the tool has any. */
   readonly view?: View;
 }
 
-/** A part of an endpoint's answer, chosen by arguments that the endpoint does not have. */
+/** Arguments that the endpoint lacks, and how they select a part of its answer. */
 interface View {
   readonly arguments: z.AnyZodObject;
-  /** Parameters of the endpoint that the arguments decide. */
+  /** Parameters of the endpoint that these arguments replace. */
   readonly hides: readonly string[];
-  /** Returns the values of these parameters. */
+  /** Returns values for the replaced parameters. */
   readonly query: (args: Args) => Readonly<Record<string, string | number>>;
-  /** Returns the part of the answer; a text says why there is none. */
+  /** Returns the selected part of the answer, or a text that says why there is none. */
   readonly choose: (answer: Answer, args: Args) => Answer | string;
   /** Fields that are added to each item. */
   readonly added?: Readonly<Record<string, object>>;

@@ -1,18 +1,22 @@
 import { createMailer, type Mailer, PermanentMailError } from "./mailer.ts";
 
-/** Stands for the chat room in a queue of mails: its URL is a secret, which the database does not keep. */
+/**
+ * The recipient under which messages to the chat room are queued. The room's URL is a secret, so the database does not
+ * store it.
+ */
 export const CHAT_ROOM = "chat room";
 
-/** Milliseconds for one message. Too low: fails rooms that are slow. Too high: delays the messages behind it. */
+/** Time limit of one message, in milliseconds. Too low: slow rooms fail. Too high: delays the messages behind it. */
 const TIMEOUT_MS = 15_000;
 
-/** Characters of a message. Slack cuts at 40,000, Teams refuses 28 kB. */
+/** Maximum characters of a message. Slack cuts at 40,000, Teams refuses 28 kB. */
 const MAX_LENGTH = 8_000;
 
 /**
- * Returns what sends notices to the operator: mails by the mail server, and those to `CHAT_ROOM` as messages. Undefined:
- * there is neither.
- * @param roomUrl an incoming webhook of Slack, Teams, or of a server that takes Slack's (Mattermost, Rocket.Chat)
+ * Returns a mailer for notices to the operator: it posts messages for `CHAT_ROOM` to the room and mails all others.
+ * Undefined when neither a mail server nor a room is configured.
+ * @param roomUrl an incoming webhook of Slack or Teams, or of a server that accepts Slack's format (Mattermost,
+ * Rocket.Chat)
  */
 export function createOperatorMailer(
   mail: { readonly smtpUrl: string; readonly from: string } | undefined,
@@ -23,7 +27,7 @@ export function createOperatorMailer(
   return {
     async send(message, signal) {
       if (message.to === CHAT_ROOM) return post(roomUrl, `${message.subject}\n\n${message.text}`, signal);
-      // Another process has recorded it, which has a mail server.
+      // A process that has a mail server queued this mail.
       if (mailer === undefined) throw new Error("this process has no SMTP_URL");
       return mailer.send(message, signal);
     },
@@ -39,7 +43,7 @@ async function post(roomUrl: string, text: string, given: AbortSignal | undefine
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(messageFor(new URL(roomUrl), text.slice(0, MAX_LENGTH).toWellFormed())),
-      // The secret is in the URL: nobody else may name another one.
+      // The URL is a secret: a redirect must not send the message elsewhere.
       redirect: "manual",
       signal: given === undefined ? late : AbortSignal.any([late, given]),
     });
@@ -56,11 +60,11 @@ async function post(roomUrl: string, text: string, given: AbortSignal | undefine
   throw isBusy ? new Error(message) : new PermanentMailError(`${message}: check ALERT_WEBHOOK_URL`);
 }
 
-/** Hosts of Teams' workflows, which take cards; everybody else takes Slack's text. */
+/** Hosts of Teams' workflows, which take cards. All other hosts get Slack's format. */
 const TEAMS = /(^|\.)(logic\.azure\.com|powerplatform\.com|powerautomate\.com|webhook\.office\.com)$/;
 
 function messageFor({ hostname }: URL, text: string): object {
-  // Names of partners and feeds are in it: nobody is to be called by one.
+  // Escapes names of partners and feeds, which could otherwise mention people (`<!channel>`).
   if (!TEAMS.test(hostname))
     return { text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;") };
   const content = {

@@ -3,7 +3,7 @@ import { commandError } from "../../command-errors.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type EndpointRow, listUnknownPlaces } from "./endpoint-queries.ts";
 
-/** The places whose events an endpoint is sent: any of these. */
+/** The places whose events an endpoint receives. An event at any of them suffices. */
 export interface Places {
   readonly station_ids: readonly string[];
   readonly region_ids: readonly string[];
@@ -11,21 +11,21 @@ export interface Places {
   readonly bbox: string | null;
 }
 
-/** The columns that hold an endpoint's places; all null: everywhere. */
+/** The columns of an endpoint's places. All null: it receives events from everywhere. */
 export type PlaceColumns = Pick<EndpointRow, "station_ids" | "region_ids" | "bbox">;
 
-/** Stations or regions that an endpoint may name. Too high: each event compares with all of them. */
+/** Maximum stations, and maximum regions, of an endpoint. Too high: each event is compared with all of them. */
 const MAX_PLACES = 200;
 
-/** Returns an endpoint's places; null: everywhere. */
+/** Returns an endpoint's places; null: it receives events from everywhere. */
 export function placesOf({ station_ids, region_ids, bbox }: PlaceColumns): Places | null {
   if (station_ids === null && region_ids === null && bbox === null) return null;
   return { station_ids: station_ids ?? [], region_ids: region_ids ?? [], bbox: bbox?.join(",") ?? null };
 }
 
 /**
- * Returns the columns of places, each in one order and once.
- * @throws ServiceError when the box is none
+ * Returns places as columns, sorted and without duplicates.
+ * @throws ServiceError when `bbox` is not a box
  */
 export function placeColumns(places: Places | null): PlaceColumns {
   const listed = (ids: readonly string[] = []) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
@@ -40,7 +40,7 @@ export function placeColumns(places: Places | null): PlaceColumns {
 }
 
 /**
- * Checks that places are few and known, so that a mistyped id does not silence an endpoint.
+ * Requires that places exist and are not too many: a mistyped id would silence an endpoint.
  * @throws ServiceError
  */
 export async function requireKnownPlaces(db: Queryable, systemId: string, places: Places): Promise<void> {

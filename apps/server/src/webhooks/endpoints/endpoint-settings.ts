@@ -66,17 +66,20 @@ interface EndpointSettings extends EndpointScope {
   readonly name?: string | undefined;
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
-  /** Who is mailed when deliveries fail; null: nobody. */
+  /** The address that is mailed when deliveries fail; null: nobody. */
   readonly email?: string | null | undefined;
-  /** What deliveries are signed with; of a new endpoint `service`. */
+  /** How deliveries are signed; a new endpoint starts with `service`. */
   readonly signature?: SignatureSchemes | undefined;
-  /** Where events are to happen; null: anywhere. */
+  /** The places whose events it receives; null: everywhere. */
   readonly places?: Places | null | undefined;
   /** When `station.below_threshold` and `station.back_to_normal` are sent. */
   readonly thresholds?: readonly Threshold[] | undefined;
   /** Deliveries of new events in an hour, at most; null: all. */
   readonly max_per_hour?: number | null | undefined;
-  /** The settings that whoever changes them has seen; left out: whatever they are. */
+  /**
+   * The settings that the person saw before changing them: the change is refused when they differ by now. Left out: not
+   * compared.
+   */
   readonly seen?: SeenSettings | undefined;
 }
 
@@ -125,9 +128,8 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
 }
 
 /**
- * Adds an endpoint to a partner's, which may have MAX_ENDPOINTS. One that was removed under the same name is created anew.
- * So is the one that was removed first, once every slot is taken: a partner's rows stay as few, and a log that is still
- * kept is not lost.
+ * Adds an endpoint to a partner, which may have MAX_ENDPOINTS. A removed endpoint of the same name is created anew.
+ * Once every slot is taken, the endpoint that was removed first gives up its slot, so that a partner's rows stay few.
  * @throws ServiceError when there is no such partner, the name is taken, a value is not allowed, or there are too many
  */
 export async function addEndpoint(
@@ -148,7 +150,7 @@ export async function addEndpoint(
   });
 }
 
-/** Runs `work` on all of a partner's endpoints, to which nobody adds one meanwhile. */
+/** Runs `work` with all of a partner's endpoints, under a lock that keeps others from adding one meanwhile. */
 async function withEndpoints(
   context: SettingContext,
   { places, thresholds, ...scope }: Pick<EndpointSettings, "systemId" | "partnerId" | "places" | "thresholds">,

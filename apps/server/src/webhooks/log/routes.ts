@@ -69,7 +69,7 @@ export function partnerDeliveryRoutes(
     },
     resend: async ({ params: { id }, request, reply }) => {
       const acting = { ...context, actor: `key:${callerOf(request).key.id}` };
-      // It takes no body, so that none makes a repeat another request.
+      // The endpoint takes no body: a repeat with another one is the same request.
       const asked = { ...repeatableRequest(request), body: {} };
       const answer = await withIdempotency(context, asked, async (tx) => ({
         status: 200,
@@ -98,7 +98,7 @@ function detailOf(detail: DeliveryDetail): DeliveryDetailJson {
   return { ...recordOf(detail), endpoint_name, attempt_log: exchanges.map(attemptOf) };
 }
 
-/** Returns an attempt without its address, headers and what was sent: they may hold secrets, or need other scopes. */
+/** Returns an attempt without address, headers and request: these may hold secrets, or need further scopes. */
 function attemptOf({ answer, timings, started_at, next_attempt_at, ...exchange }: Exchange): DeliveryAttempt {
   const { number, outcome, summary, failure, detail } = exchange;
   const code = answer?.status ?? null;
@@ -112,7 +112,7 @@ function attemptOf({ answer, timings, started_at, next_attempt_at, ...exchange }
   };
 }
 
-/** Returns a body as text, without what is none. */
+/** Returns a body as text. Bytes that are not UTF-8 become replacement characters. */
 function textOf({ encoding, text }: NonNullable<Exchange["answer"]>["body"]): string {
   return encoding === "utf-8" ? text : new TextDecoder().decode(Buffer.from(text, encoding));
 }

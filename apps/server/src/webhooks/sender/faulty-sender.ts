@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AttemptRequest, AttemptResult, FailedAttempt, Header } from "../rules/after-attempt.ts";
 import type { Sender } from "./sender.ts";
 
-/** What the deliveries of a sandbox suffer. */
+/** Faults of a sandbox's deliveries. */
 export interface DeliveryFaults {
   /** Seconds before each attempt. */
   readonly delay: number;
@@ -14,15 +14,15 @@ export interface DeliveryFaults {
   readonly until?: string | undefined;
 }
 
-/** How long a delivery waits for another that overtakes it. */
+/** Milliseconds that a delivery waits for a later one to overtake it. */
 const OVERTAKEN_WITHIN_MS = 3_000;
 
 /**
- * Returns a sender whose attempts suffer what a partner's tests ask for.
- * @param faults asked for at each attempt; null: none
+ * Returns a sender with the faults that a partner has set for its tests.
+ * @param faults read at each attempt; null: none
  */
 export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {
-  /** Lets the delivery go on that waits for another. */
+  /** Releases the delivery that waits to be overtaken. */
   let overtake: (() => void) | undefined;
   const afterAnother = async (): Promise<void> => {
     if (overtake !== undefined) return;
@@ -53,7 +53,7 @@ export function createFaultySender(sender: Sender, faults: () => DeliveryFaults 
 function withWrongSignature(request: AttemptRequest): AttemptRequest {
   const headers = request.headers.map(([name, value]): Header => {
     if (!/signature$/i.test(name)) return [name, value];
-    // Another letter at the beginning: at the end of Base64 some say the same.
+    // Changes the first letter: at the end of a Base64 text, different letters can mean the same bytes.
     return [
       name,
       value.replaceAll(/(v1[=,])(.)/g, (_, scheme: string, first: string) => scheme + (first === "0" ? "1" : "0")),

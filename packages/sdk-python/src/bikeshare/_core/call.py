@@ -203,7 +203,7 @@ def _announce_wait(this: _Call, seconds: float) -> None:
 def _delay_after(this: _Call, error: BikeShareError) -> float:
     """Returns the seconds to wait after a failed attempt.
 
-    :raises BikeShareError: its error, where no further attempt is made
+    :raises BikeShareError: the error of the attempt, when no further one is made
     """
     shared = this.shared
     delay = retry_delay(this.attempts, error.retry_after, shared.platform.random())

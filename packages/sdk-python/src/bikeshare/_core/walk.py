@@ -180,7 +180,7 @@ def _next_position(
     cursor = body.get("next_cursor", "")
     if not isinstance(cursor, str) or (cursor and cursor in (asked.cursor, seen_cursor)):
         raise wrong_field("next_cursor")
-    # Without it nobody could go on from here.
+    # Without a checkpoint the program could not continue from here.
     if asked.since is not None and not cursor and not body.get("checkpoint"):
         raise wrong_field("checkpoint")
     if not asked.cursor and not is_by_changes:
@@ -252,7 +252,7 @@ class Walk(Generic[Item]):
             self._seen_cursor = next_position.cursor if next_position else None
         self._position, self._next = self._next, next_position
         self._end, self._items = page.checkpoint, page.data
-        # Where the last item has left its page, the whole page is returned again: rather twice than never.
+        # When the last returned item has left this page, the whole page is returned again: better twice than never.
         ids = [_id_of(item) for item in self._items] if self._position.offset else []
         last_id = self._position.last_id
         self._offset = ids.index(last_id) + 1 if last_id in ids else 0
@@ -262,7 +262,7 @@ class Walk(Generic[Item]):
         """Returns the position after what was returned last; None when the iteration is finished."""
         after, start = self._list.after, self._list.start
         if after is not None:
-            # Of "now" nothing is left once it has been asked about: without any event, the oldest is the next.
+            # "now" cannot be asked again later. If there was no event yet, the next iteration begins with the oldest.
             begun = after if self._next or after != "now" else None
             return self._last_id or self._end or begun or None
         is_followed = start.since is not None

@@ -724,7 +724,7 @@ class DeliveriesResource:
         """Send a delivery again.
 
         Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
-        webhook is paused or removed, when it is a test, or when what it said is no longer kept.
+        webhook is paused or removed, when it is a test, or when its content is no longer stored.
 
         Needs a key with the scope `deliveries:write`.
         """
@@ -1695,7 +1695,7 @@ class AsyncDeliveriesResource:
         """Send a delivery again.
 
         Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
-        webhook is paused or removed, when it is a test, or when what it said is no longer kept.
+        webhook is paused or removed, when it is a test, or when its content is no longer stored.
 
         Needs a key with the scope `deliveries:write`.
         """
