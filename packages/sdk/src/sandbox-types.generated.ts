@@ -13,9 +13,9 @@ export type SandboxScenarioName = "rush-hour" | "station-outage" | "bike-breaks-
 /** Your test city. */
 export interface SandboxStatus {
   system_id: string;
-  /** What its city was made from */
+  /** The number from which its city was generated */
   seed: number;
-  /** When its city was made */
+  /** When its city was last generated */
   reset_at: string;
   stations: number;
   bikes: number;
@@ -26,17 +26,17 @@ export interface SandboxStatus {
 
 /** Which city to make. */
 export interface SandboxReset {
-  /** The same seed makes the same city, byte for byte; the last one, when left out */
+  /** A seed always makes the same city, byte for byte. When left out: the previous seed */
   seed?: number | undefined;
 }
 
 /** What was done to cause an event. */
 export interface SandboxEvent {
   event: Open<SandboxEventName>;
-  /** The ride, station, reservation, alert or bike that the event is of */
+  /** The ride, station, reservation, alert or bike that the event is about */
   resource_id: string;
   station_id: string | null;
-  /** What happened, in order; each step may make events of its own */
+  /** What happened, in order; each step may cause further events */
   steps: string[];
 }
 
@@ -61,7 +61,7 @@ export interface SandboxClock {
   now: string;
   /** Seconds added by `clock/advance` since the city was made */
   advanced_seconds: number;
-  /** Whether everything that fell due is done: reservations have expired, and deliveries have been tried */
+  /** Whether everything that became due is done: reservations have expired, and deliveries have been attempted */
   ready: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface SandboxFaults {
     /** `timeout`: the connection ends after 30 s without an answer */
     status: 429 | 500 | 503 | "timeout";
     share: number;
-    /** Answers left until the fault ends */
+    /** How many more requests fail before the fault ends; null: no limit */
     count: number | null;
     /** RFC 3339 instant in UTC, to the millisecond */
     until: string;
@@ -92,7 +92,7 @@ export interface SandboxFaultRequest {
   status: 429 | 500 | 503 | "timeout";
   /** The share of requests that fail; all when left out */
   share?: number | undefined;
-  /** Answers after which the fault ends */
+  /** How many requests fail before the fault ends */
   count?: number | undefined;
   /** An hour from now, when left out */
   until?: string | undefined;
@@ -110,6 +110,6 @@ export interface SandboxWebhookFaults {
   bad_signature: boolean;
   /** No attempt reaches the receiver */
   down: boolean;
-  /** When it ends; never by itself, when left out */
+  /** When these faults end. When left out, they last until others replace them */
   until?: string;
 }

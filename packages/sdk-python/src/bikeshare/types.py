@@ -182,9 +182,9 @@ class SandboxStatus(TypedDict):
 
     system_id: str
     seed: int
-    """What its city was made from."""
+    """The number from which its city was generated."""
     reset_at: str
-    """When its city was made."""
+    """When its city was last generated."""
     stations: int
     bikes: int
     rides: int
@@ -200,7 +200,7 @@ class SandboxClock(TypedDict):
     advanced_seconds: int
     """Seconds added by `clock/advance` since the city was made."""
     ready: bool
-    """Whether everything that fell due is done: reservations have expired, and deliveries have been tried."""
+    """Whether everything that became due is done: reservations have expired, and deliveries have been attempted."""
 
 
 class SandboxScenario(TypedDict):
@@ -219,7 +219,7 @@ class SandboxFaultsFaults(TypedDict):
     """`timeout`: the connection ends after 30 s without an answer."""
     share: float
     count: int | None
-    """Answers left until the fault ends."""
+    """How many more requests fail before the fault ends; null: no limit."""
     until: str
     """RFC 3339 instant in UTC, to the millisecond."""
 
@@ -244,7 +244,7 @@ class SandboxWebhookFaults(TypedDict):
     down: NotRequired[bool]
     """No attempt reaches the receiver."""
     until: NotRequired[str]
-    """When it ends; never by itself, when left out."""
+    """When these faults end. When left out, they last until others replace them."""
 
 
 class SandboxEvent(TypedDict):
@@ -252,10 +252,10 @@ class SandboxEvent(TypedDict):
 
     event: SandboxEventName | str
     resource_id: str
-    """The ride, station, reservation, alert or bike that the event is of."""
+    """The ride, station, reservation, alert or bike that the event is about."""
     station_id: str | None
     steps: list[str]
-    """What happened, in order; each step may make events of its own."""
+    """What happened, in order; each step may cause further events."""
 
 
 class StationAtVehicleTypesAvailable(TypedDict):

@@ -924,10 +924,10 @@ class SandboxResource:
     def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
         """Let time pass.
 
-        Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
-        the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls
-        due is done at once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET
-        /sandbox/v1/clock` until it is `ready`.
+        Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
+        and faults, the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries.
+        What becomes due is done at once. Signatures and the times of events still follow the real clock, as
+        receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -964,7 +964,7 @@ class SandboxResource:
     ) -> SandboxFaults:
         """Make the API fail.
 
-        Up to 10 faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.
+        Up to 10 faults at once, which end by themselves. They do not affect requests to /sandbox/v1.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -1895,10 +1895,10 @@ class AsyncSandboxResource:
     async def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
         """Let time pass.
 
-        Brings nearer what waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults,
-        the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What falls
-        due is done at once. Signatures and the times of events keep to the real clock, as receivers do. Ask `GET
-        /sandbox/v1/clock` until it is `ready`.
+        Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
+        and faults, the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries.
+        What becomes due is done at once. Signatures and the times of events still follow the real clock, as
+        receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
 
         Needs a key of a sandbox, with whatever scopes.
         """
@@ -1935,7 +1935,7 @@ class AsyncSandboxResource:
     ) -> SandboxFaults:
         """Make the API fail.
 
-        Up to 10 faults at once, which end by themselves. Requests to /sandbox/v1 suffer none.
+        Up to 10 faults at once, which end by themselves. They do not affect requests to /sandbox/v1.
 
         Needs a key of a sandbox, with whatever scopes.
         """
