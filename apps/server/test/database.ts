@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
-import { createSystem } from "../src/city/systems/service.ts";
 import { type Database, openDatabase } from "../src/storage/db/database.ts";
 import { updateDatabaseSettings } from "../src/storage/distribution/queries.ts";
-import { copyDatabase, dropDatabase, withDatabaseName } from "./server-commands.ts";
+import { copyDatabase, dropDatabase, SYSTEM_ID, withDatabaseName } from "./server-commands.ts";
 
 export interface TestDatabase {
   readonly db: Database;
@@ -19,13 +18,9 @@ export interface TestDatabase {
  */
 const TEST_TIMEOUT_MS = 60_000;
 
-const SYSTEM_ID = "main";
-
 /** A migrated database of the test's own, with one system. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const database = await copyOf(inject("templateDatabase"));
-  await createSystem(database.db, SYSTEM_ID, "Test city", 0);
-  return database;
+export function createTestDatabase(): Promise<TestDatabase> {
+  return copyOf(inject("systemTemplateDatabase"));
 }
 
 /** A copy of a test's database with all its rows. Nobody may be connected to that: close its `db` before. */

@@ -3,18 +3,28 @@ import { chmod, rm } from "node:fs/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import type { TestProject } from "vitest/node";
+import { createSystem } from "../src/city/systems/service.ts";
 import { openDatabase } from "../src/storage/db/database.ts";
 import { migrate } from "../src/storage/db/migrate/migrate.ts";
-import { insertExtension } from "../src/storage/distribution/queries.ts";
+import { insertExtension, updateDatabaseSettings } from "../src/storage/distribution/queries.ts";
 import { distributeTables } from "../src/storage/distribution/service.ts";
-import { closeToConnections, dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
+import {
+  closeToConnections,
+  copyDatabase,
+  dropDatabase,
+  runOnServer,
+  SYSTEM_ID,
+  withDatabaseName,
+} from "./server-commands.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** A PostgreSQL server's maintenance database. */
     serverUrl: string;
-    /** Name of the migrated database that each test copies. */
+    /** Name of a migrated database, for tests to copy. */
     templateDatabase: string;
+    /** Name of its copy with one system, which nearly each test copies. */
+    systemTemplateDatabase: string;
   }
 }
 
@@ -47,9 +57,18 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await closeToConnections(serverUrl, templateDatabase);
   }
   await template.close();
+  const systemTemplateDatabase = `${templateDatabase}_system`;
+  await copyDatabase(serverUrl, templateDatabase, systemTemplateDatabase);
+  const systemTemplate = openDatabase({ connectionString: withDatabaseName(serverUrl, systemTemplateDatabase) });
+  if (citusUrl !== undefined) await updateDatabaseSettings(systemTemplate);
+  await createSystem(systemTemplate, SYSTEM_ID, "Test city", 0);
+  await systemTemplate.close();
+  if (citusUrl !== undefined) await closeToConnections(serverUrl, systemTemplateDatabase);
   project.provide("serverUrl", serverUrl);
   project.provide("templateDatabase", templateDatabase);
+  project.provide("systemTemplateDatabase", systemTemplateDatabase);
   return async () => {
+    await dropDatabase(serverUrl, systemTemplateDatabase);
     await dropDatabase(serverUrl, templateDatabase);
     await own?.close();
     await rm(directory, { recursive: true, force: true });

@@ -2,6 +2,9 @@ import { Socket } from "node:net";
 import pg from "pg";
 import { until } from "./until.ts";
 
+/** The one system of a test's database. */
+export const SYSTEM_ID = "main";
+
 /** This process's connection to each server, kept: a new one takes as long as most statements, and there are thousands. */
 const connections = new Map<string, Promise<Connection>>();
 

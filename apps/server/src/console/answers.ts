@@ -68,8 +68,19 @@ type Shape = (value: unknown) => unknown;
 
 const same: Shape = (value) => value;
 
-/** Dates stay: JSON has each as the instant that the contract asks for. */
+/** Shapes by schema: endpoints share schemas, and tests make hundreds of services. */
+const shapes = new WeakMap<ZodTypeAny, Shape>();
+
 function shapeOf(schema: ZodTypeAny): Shape {
+  const known = shapes.get(schema);
+  if (known !== undefined) return known;
+  const shape = makeShape(schema);
+  shapes.set(schema, shape);
+  return shape;
+}
+
+/** Dates stay: JSON has each as the instant that the contract asks for. */
+function makeShape(schema: ZodTypeAny): Shape {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     const shape = shapeOf(schema.unwrap() as ZodTypeAny);
     return (value) => (value === null || value === undefined ? value : shape(value));
@@ -102,11 +113,11 @@ function shapeOfEither(options: readonly ZodTypeAny[]): Shape {
 }
 
 function shapeOfFields(fields: Readonly<Record<string, ZodTypeAny>>): Shape {
-  const shapes = Object.entries(fields).map(([name, schema]) => [name, shapeOf(schema)] as const);
+  const fieldShapes = Object.entries(fields).map(([name, schema]) => [name, shapeOf(schema)] as const);
   return (value) => {
     const from = value as Readonly<Record<string, unknown>>;
     return Object.fromEntries(
-      shapes.flatMap(([name, shape]) => (from[name] === undefined ? [] : [[name, shape(from[name])]])),
+      fieldShapes.flatMap(([name, shape]) => (from[name] === undefined ? [] : [[name, shape(from[name])]])),
     );
   };
 }
