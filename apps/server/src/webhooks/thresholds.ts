@@ -175,8 +175,8 @@ async function newEvent(
 
 /** Milliseconds between two comparisons. Too low: reads stations more often. Too high: alarms are late. */
 const COMPARE_INTERVAL_MS = 3_000;
-/** Stations in one transaction. Too high: holds their locks for longer, and reads more history at once. */
-const BATCH_SIZE = 100;
+/** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
+const BATCH_SIZE = 25;
 
 /** Compares stations with thresholds every few seconds. */
 export function startThresholds({
