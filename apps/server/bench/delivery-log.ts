@@ -63,7 +63,7 @@ async function measureFilters(): Promise<void> {
   say("| filter | rows | p50 ms | p99 ms | PostgreSQL ms | middle: rows | p50 ms | p99 ms |");
   say("|---|---|---|---|---|---|---|---|");
   for (const [name, filter] of Object.entries(await filters())) {
-    const search = searchOf({ clock }, { systemId: log.systemId, endpointId: log.endpointId, filter });
+    const search = { ...searchOf({ clock }, { systemId: log.systemId, filter }), endpointIds: [log.endpointId] };
     const first = await pages.measure(deliveriesPath(filter));
     const ofSearch = await searchMilliseconds(log.db, search);
     const further =

@@ -35,6 +35,7 @@ const count = z.number().int().min(0);
 const recordFields = {
   id: identifier.describe("The `delivery_id` that your receiver gets"),
   endpoint_id: identifier.describe("The webhook that it goes to"),
+  endpoint_name: z.string().describe("What that is called"),
   event: z.string(),
   event_id: identifier.describe("The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated`"),
   resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
@@ -81,7 +82,6 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 export const deliveryDetail = namedObject("DeliveryDetail", "A delivery with its attempts.", {
   ...recordFields,
-  endpoint_name: z.string(),
   attempt_log: z
     .array(deliveryAttempt)
     .describe(`The latest attempts that the log keeps, up to ${MAX_SHOWN_ATTEMPTS}, oldest first`),
@@ -107,9 +107,7 @@ export const deliveryListQuery = z
   .object({
     limit: pagingQuery.limit,
     cursor: pagingQuery.cursor,
-    endpoint_id: identifierParam
-      .optional()
-      .describe("The webhook, which may be left out where you have one. Without it, an error names those you have"),
+    endpoint_id: identifierParam.optional().describe("Only those to this webhook"),
     status: z
       .enum([...deliveryStatus.options, ...deliveryProblems], givenOnce())
       .optional()
@@ -138,8 +136,8 @@ export const deliveryEndpoints = {
     path: "/v1/deliveries",
     summary: "List deliveries",
     description:
-      `What was sent to one of your webhooks in the last ${EVENT_RETENTION_DAYS} days, by \`created_at\`, newest first; ` +
-      "the id breaks ties. 404 when you have no such webhook.",
+      `What was sent to your webhooks in the last ${EVENT_RETENTION_DAYS} days, by \`created_at\`, newest first; ` +
+      "the id breaks ties. 404 when you have no webhook with the given id.",
     metadata: needs("deliveries:read"),
     query: deliveryListQuery,
     responses: { 200: deliveryRecordList, 404: errorBody, ...errors },

@@ -720,6 +720,8 @@ export interface DeliveryRecord {
   id: string;
   /** The webhook that it goes to */
   endpoint_id: string;
+  /** What that is called */
+  endpoint_name: string;
   event: string;
   /** The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated` */
   event_id: string;
@@ -778,6 +780,8 @@ export interface DeliveryDetail {
   id: string;
   /** The webhook that it goes to */
   endpoint_id: string;
+  /** What that is called */
+  endpoint_name: string;
   event: string;
   /** The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated` */
   event_id: string;
@@ -801,8 +805,7 @@ export interface DeliveryDetail {
   finished_at: string | null;
   /** What its state means and why, in words */
   explanation: string;
-  endpoint_name: string;
-  /** The latest attempts that the log keeps, up to 20, oldest first */
+  /** The latest attempts that the log keeps, up to 20, the first of them first */
   attempt_log: DeliveryAttempt[];
 }
 
@@ -948,7 +951,7 @@ export interface DeliveryListQuery {
   limit?: number | undefined;
   /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
   cursor?: string | undefined;
-  /** The webhook, which may be left out where you have one. Without it, an error names those you have */
+  /** Only those to this webhook */
   endpoint_id?: string | undefined;
   /** `failing`: to be tried again after a failed attempt; `unsuccessful`: failing or given up */
   status?: "pending" | "succeeded" | "failed" | "held" | "failing" | "unsuccessful" | undefined;

@@ -2,7 +2,7 @@ import { median } from "@bikeshare/load";
 import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { findPageStatement, findSearchIndex, updateSearchSettings } from "../../src/webhooks/log/delivery-queries.ts";
-import { type DeliverySearch, searchValues } from "../../src/webhooks/log/search-sql-fragments.ts";
+import type { DeliverySearch } from "../../src/webhooks/log/search-sql-fragments.ts";
 
 const REPETITIONS = 5;
 /** A page, and one row more to see whether another follows. */
@@ -18,9 +18,9 @@ export async function searchMilliseconds(db: Database, search: DeliverySearch): 
   for (let repetition = 0; repetition < REPETITIONS; repetition++) {
     await db.transaction(async (tx) => {
       await updateSearchSettings(tx);
-      const { text } = findPageStatement(await findSearchIndex(tx, search));
-      const explain = statement("", `explain (analyze, timing off, format json) ${text}`);
-      const [row] = await tx.query<Explained>(explain, [...searchValues(search), LIMIT]);
+      const { page, values } = findPageStatement(await findSearchIndex(tx, search), search, LIMIT);
+      const explain = statement("", `explain (analyze, timing off, format json) ${page.text}`);
+      const [row] = await tx.query<Explained>(explain, values);
       times.push(row?.["QUERY PLAN"][0]?.["Execution Time"] ?? Number.NaN);
     });
   }

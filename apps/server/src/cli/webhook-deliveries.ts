@@ -133,6 +133,7 @@ async function finishedDelivery(context: ActorContext, systemId: string, id: str
 
 const deliveryColumns: Columns<DeliveryView> = {
   id: "id",
+  endpoint: "endpoint_name",
   event: "event",
   created: "created_at",
   status: "status",
@@ -143,9 +144,9 @@ const deliveryColumns: Columns<DeliveryView> = {
 function registerList(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("deliveries")
-    .description("list an endpoint's deliveries with explanations, newest first")
+    .description("list a partner's deliveries with explanations, newest first")
     .requiredOption(...partnerOption)
-    .option(...endpointOption)
+    .option("--endpoint <name>", "only this endpoint's: its name or id")
     .addOption(
       new Option("--status <status>", "only this status").choices(["pending", "succeeded", "failed", "held"] as const),
     )

@@ -4,15 +4,12 @@ import { cursorScope, readPageRequest, serviceError } from "@bikeshare/rules";
 import type { FastifyReply } from "fastify";
 import { stepBounds } from "../city/history/summary.ts";
 import { cursorPosition } from "../http/cursor.ts";
-import {
-  type EndpointScope,
-  type PartnerScope,
-  requireEndpointOrRemoved,
-} from "../webhooks/endpoints/endpoint-context.ts";
+import type { EndpointScope, PartnerScope } from "../webhooks/endpoints/endpoint-context.ts";
 import {
   deliveryPosition,
   findFailingBeside,
   listDeliveries,
+  listedEndpoints,
   type ReadContext,
   showDelivery,
 } from "../webhooks/log/deliveries.ts";
@@ -240,12 +237,15 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
     partner: async ({ query, request, reply }) => {
       const { systemId, partnerId, person } = partnerCaller(request);
       const found = consoleSession(request);
-      const endpoint = await requireEndpointOrRemoved(db, { systemId, partnerId, endpointRef: query.endpoint_id });
+      const endpoints = await listedEndpoints(db, { systemId, partnerId, endpointRef: query.endpoint_id });
       const stream = openEventStream(reply as unknown as FastifyReply);
       const lastId = request.headers["last-event-id"];
       const viewer = { ...stream, personId: person.id };
       const leave = live.hub.add(
-        deliveriesKey(systemId, endpoint.id),
+        deliveriesKey(
+          systemId,
+          endpoints.map(({ id }) => id),
+        ),
         viewer,
         typeof lastId === "string" ? lastId : undefined,
       );

@@ -9,7 +9,8 @@ import {
   openEndpointsHarness,
   unanswered,
 } from "../../test/webhooks/endpoints.harness.ts";
-import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
+import { addEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import { csvCell } from "../webhooks/log/delivery-texts.ts";
 import { queueReplays } from "../webhooks/log/resend.ts";
@@ -44,9 +45,11 @@ beforeEach(async () => {
   admin = await signInTo(harness.partnerId);
 });
 
-/** Makes a partner's endpoint, with the secrets file's key of the app. */
+/** Has the app's key of the secrets file. */
+const cipher = createSecretCipher([{ id: 1, key: new Uint8Array(32).fill(8) }]);
+
+/** Makes a partner's endpoint. */
 function endpointOf(partnerId: string) {
-  const cipher = createSecretCipher([{ id: 1, key: new Uint8Array(32).fill(8) }]);
   const url = "https://partner.example/hooks?a=1";
   const { systemId } = harness;
   return setEndpoint({ ...harness, cipher }, { systemId, partnerId, url, events: ["ride.started"] });
@@ -293,6 +296,30 @@ describe("over time", () => {
     );
     const { causes, causes_counted_from } = await overTime("?step=PT15M");
     expect([causes, causes_counted_from]).toEqual([[], new Date(harness.clock()).toISOString()]);
+  });
+
+  it("counts all of a partner's webhooks together, each within its share of what may be read", async () => {
+    const { systemId, partnerId } = harness;
+    const added = { name: "Second", url: "https://two.example/", events: ["ride.started"] };
+    const second = await addEndpoint({ ...harness, cipher }, { systemId, partnerId, ...added });
+    await sent(1, answered(204));
+    await harness.send(second.endpoint.id, answered(204));
+    const sums = ({ data }: Awaited<ReturnType<typeof overTime>>) =>
+      data.reduce((sum, { deliveries }) => sum + (deliveries?.succeeded ?? 0), 0);
+    expect(sums(await overTime("?step=PT15M"))).toBe(2);
+    expect(sums(await overTime(`?step=PT15M&endpoint_id=${second.endpoint.id}`))).toBe(1);
+    const at = new Date(harness.clock() - 3_600_000);
+    await harness.rows(
+      `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts)
+       select $1, ($3::timestamptz)::date, 'many_' || n, $2, 'event_' || n, 'ride.started', $3, 'succeeded', 1
+       from generate_series(1, 25_001) as n`,
+      second.endpoint.id,
+      at,
+    );
+    const cut = await overTime("?step=PT15M");
+    expect([cut.counted_from, sums(cut)]).toEqual([at.toISOString(), 2]);
+    expect((await overTime(`?step=PT15M&endpoint_id=${second.endpoint.id}`)).counted_from).toBeNull();
+    await removeEndpoint(harness, { systemId, partnerId, endpointRef: "Second" });
   });
 
   it("takes the days of the city, and refuses more steps than a chart can show", async () => {

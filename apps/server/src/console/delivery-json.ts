@@ -17,7 +17,6 @@ export function deliveryDetailJson(
 ): Served<DeliveryDetailJson> {
   return {
     ...deliveryJson(detail),
-    endpoint_name: detail.endpoint_name,
     exchanges: detail.exchanges.map(attemptJson),
     next_failing_id: beside.older,
     previous_failing_id: beside.newer,

@@ -3,6 +3,8 @@ import { buildAnother, type BuiltApp } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { until } from "../../test/until.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
+import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
+import { addEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 
 let harness: EndpointsHarness;
 let app: BuiltApp;
@@ -54,6 +56,41 @@ it("tells an open page which deliveries are new and which have changed", async (
   await arriving;
   expect(text).toContain("event: deliveries\n");
   expect(sent.some((id) => text?.includes(id))).toBe(true);
+  await reader.cancel();
+});
+
+it("tells of all of a partner's webhooks where none is named, also of a removed one", async () => {
+  const { systemId } = harness;
+  const partnerId = await harness.partner("Several");
+  const added = { systemId, partnerId, url: "https://two.example/", events: ["ride.started"] };
+  const first = await addEndpoint(harness, { ...added, name: "First" });
+  const second = await addEndpoint(harness, { ...added, name: "Second" });
+  await removeEndpoint(harness, { systemId, partnerId, endpointRef: "First" });
+  const { headers } = await signIn({ ...harness, url: app.url }, { partnerId });
+  const reader = (await fetch(app.url + path(partnerId), { headers })).body?.getReader();
+  if (reader === undefined) throw new Error("there is no stream");
+  await readUntil(reader, "retry");
+  const ids = { [first.endpoint.id]: "delivery_of_first", [second.endpoint.id]: "delivery_of_second" };
+  for (const [of, id] of Object.entries(ids))
+    await harness.rows(
+      `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)
+       values ($1, ($4::timestamptz)::date, $3, $2, $3, 'ride.started', $4, 'held')`,
+      of,
+      id,
+      new Date(harness.clock()),
+    );
+  let text: string | undefined;
+  const told = readUntil(reader, "\n\n").then((read) => (text = read));
+  // The first look finds what is there; what happens after it is a change.
+  await until(async () => {
+    await harness.rows(
+      "update webhook_deliveries set attempts = 1 - attempts where system_id = $1 and id = any($2::text[])",
+      [...Object.values(ids)],
+    );
+    return text !== undefined;
+  });
+  await told;
+  for (const id of Object.values(ids)) expect(text).toContain(id);
   await reader.cancel();
 });
 

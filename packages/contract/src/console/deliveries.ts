@@ -5,7 +5,7 @@ import { summaryQuery } from "../sums.ts";
 import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, consolePage, consolePageQuery, partnerPath } from "./endpoint.ts";
 
-const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
+export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
 export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 
 /** An event for the partner's endpoint, as the list shows it. */
@@ -13,6 +13,7 @@ const delivery = z
   .object({
     id: identifier,
     endpoint_id: identifier.describe("The webhook that it goes to"),
+    endpoint_name: z.string(),
     event: z.string(),
     event_id: identifier,
     resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
@@ -165,7 +166,6 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 const deliveryDetail = delivery
   .extend({
-    endpoint_name: z.string(),
     exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, the first first"),
     next_failing_id: identifier.nullable().describe("The nearest older delivery that fails or was given up"),
     previous_failing_id: identifier.nullable().describe("The nearest newer one"),
@@ -184,6 +184,11 @@ export const ofWebhook = z
   .strict();
 
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
+/** Which of a partner's webhooks a list is about. */
+export const ofWebhooks = z
+  .object({ endpoint_id: identifierParam.optional().describe("Only this webhook's; all, when left out") })
+  .strict();
+
 /** Metadata of endpoints that change something. */
 export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
 /** A whole file reads 50 pages or more: a session may download 30 in a minute, one after the other. */
@@ -195,19 +200,19 @@ export const deliveryEndpoints = {
   list: {
     method: "GET",
     path: `${partner}/deliveries`,
-    summary: "The deliveries of a partner's webhook, newest first",
+    summary: "The deliveries of a partner's webhooks, newest first",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: deliveryFilters.merge(ofWebhook).extend(consolePageQuery).strict(),
+    query: deliveryFilters.merge(ofWebhooks).extend(consolePageQuery).strict(),
     responses: { 200: deliveryPage, ...consoleErrors },
   },
   overTime: {
     method: "GET",
     path: `${partner}/deliveries-over-time`,
-    summary: "The deliveries of a partner's webhook by time and outcome, and why they fail",
+    summary: "The deliveries of a partner's webhooks by time and outcome, and why they fail",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: summaryQuery.merge(ofWebhook),
+    query: summaryQuery.merge(ofWebhooks),
     responses: { 200: deliveriesOverTime, ...consoleErrors },
   },
   get: {
@@ -257,7 +262,7 @@ export const deliveryEndpoints = {
     summary: "What a list shows, as CSV",
     metadata: consoleNeeds("partner", "viewer", { cost: EXPORT_COST }),
     pathParams: partnerPath,
-    query: deliveryFilters.merge(ofWebhook).strict(),
+    query: deliveryFilters.merge(ofWebhooks).strict(),
     responses: { 200: z.string(), ...consoleErrors },
   },
 } as const;

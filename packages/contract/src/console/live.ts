@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ofWebhook } from "./deliveries.ts";
+import { ofWebhooks } from "./deliveries.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 /** The topics of a partner's live events. */
@@ -21,7 +21,7 @@ export const liveStreamEndpoints = {
     summary: "A partner's changes as they happen",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
-    query: ofWebhook.extend({ topic: liveTopic }),
+    query: ofWebhooks.extend({ topic: liveTopic }),
     responses: { 200: z.string(), ...consoleErrors },
   },
 } as const;

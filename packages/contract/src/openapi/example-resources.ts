@@ -196,6 +196,7 @@ export const exampleMe: Me = {
 export const exampleDeliveryRecord: DeliveryRecord = {
   id: "delivery_0VbeTqWcA3kLx9mPz2RsYd7kq2xa",
   endpoint_id: "endpoint_01JP2MQ7C1RX",
+  endpoint_name: "Main",
   event: "ride.completed",
   event_id: "event_0VbeTqWcA3kLx9mPz2RsYd",
   resource_id: exampleRide.id,
@@ -212,7 +213,6 @@ export const exampleDeliveryRecord: DeliveryRecord = {
 
 export const exampleDeliveryDetail: DeliveryDetail = {
   ...exampleDeliveryRecord,
-  endpoint_name: "Main",
   attempt_log: [
     {
       number: 1,

@@ -802,6 +802,8 @@ class DeliveryRecord(TypedDict):
     """The `delivery_id` that your receiver gets."""
     endpoint_id: str
     """The webhook that it goes to."""
+    endpoint_name: str
+    """What that is called."""
     event: str
     event_id: str
     """The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated`"""
@@ -879,6 +881,8 @@ class DeliveryDetail(TypedDict):
     """The `delivery_id` that your receiver gets."""
     endpoint_id: str
     """The webhook that it goes to."""
+    endpoint_name: str
+    """What that is called."""
     event: str
     event_id: str
     """The event; `/v1/events/{id}` has it, unless it is a notice such as `station.updated`"""
@@ -902,7 +906,6 @@ class DeliveryDetail(TypedDict):
     """When it succeeded, was given up or began to be held."""
     explanation: str
     """What its state means and why, in words."""
-    endpoint_name: str
     attempt_log: list[DeliveryAttempt]
     """The latest attempts that the log keeps, up to 20, oldest first."""
 

@@ -79,5 +79,5 @@ export const blank: Readonly<{ Station: Station; Alert: Alert; Bike: Bike; Ride:
   Reservation: {"id":"","status":"active","station_id":null,"bike_id":"","vehicle_type_id":null,"rider_ref":null,"created_at":"","expires_at":"","cancelled_at":null,"cancel_reason":null,"ride_id":null,"ride_cancelled_at":null,"updated_at":""},
   VehicleType: {"id":"","name":null,"form_factor":null,"propulsion_type":null,"max_range_meters":null},
   Export: {"id":"","kind":"rides","month":null,"format":"csv","privacy":null,"file_name":"","bytes":0,"sha256":"","rows":0,"left_out":null,"merged":null,"as_of":"","time_zone":"","licence":null,"made_at":"","download_url":"","download_expires_at":""},
-  DeliveryRecord: {"id":"","endpoint_id":"","event":"","event_id":"","resource_id":null,"created_at":"","status":"pending","is_failing":false,"attempts":0,"code":null,"failure":null,"next_attempt_at":null,"finished_at":null,"explanation":""},
+  DeliveryRecord: {"id":"","endpoint_id":"","endpoint_name":"","event":"","event_id":"","resource_id":null,"created_at":"","status":"pending","is_failing":false,"attempts":0,"code":null,"failure":null,"next_attempt_at":null,"finished_at":null,"explanation":""},
 };

@@ -26,10 +26,11 @@ export function putDelivery(city: City, partnerId: string, fields: DeliveryField
   const now = instant(city.now());
   const { attempt_log = [], status = "succeeded" } = fields;
   const isFinished = status !== "pending";
-  const made = { ...blank.DeliveryRecord, endpoint_id: "endpoint_000001", event: "ride.completed", created_at: now };
+  const endpoint = { endpoint_id: "endpoint_000001", endpoint_name: "Main" };
+  const made = { ...blank.DeliveryRecord, ...endpoint, event: "ride.completed", created_at: now };
   const ended = { status, attempts: attempt_log.length, finished_at: isFinished ? now : null };
   const is_failing = status === "pending" && attempt_log.length > 0;
-  const shown = { ...made, ...ended, is_failing, endpoint_name: "Main", attempt_log, ...fields };
+  const shown = { ...made, ...ended, is_failing, attempt_log, ...fields };
   city.deliveries.set(fields.id, { partnerId, shown });
 }
 
@@ -100,6 +101,6 @@ function compare(delivery: DeliveryRecord, [created, id]: readonly [string, stri
 }
 
 /** A delivery without what only `get` shows. */
-function recordOf({ endpoint_name: _name, attempt_log: _log, ...record }: DeliveryDetail): DeliveryRecord {
+function recordOf({ attempt_log: _log, ...record }: DeliveryDetail): DeliveryRecord {
   return record;
 }

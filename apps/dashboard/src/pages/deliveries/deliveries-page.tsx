@@ -48,18 +48,16 @@ function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
     return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
   }
   const webhooks = data.data;
+  if (wanted === null && webhooks.length === 0) return <NoWebhook access={access} />;
   // That of a removed one is read by its id, as long as it is kept.
-  const endpointId = wanted ?? webhooks[0]?.id;
-  return endpointId === undefined ? (
-    <NoWebhook access={access} />
-  ) : (
-    <DeliveryList key={endpointId} access={access} endpointId={endpointId} webhooks={webhooks} />
-  );
+  const endpointId = wanted ?? (webhooks.length === 1 ? webhooks[0]?.id : undefined);
+  return <DeliveryList key={endpointId} access={access} endpointId={endpointId} webhooks={webhooks} />;
 }
 
 interface DeliveryListProps {
   readonly access: PartnerAccess;
-  readonly endpointId: string;
+  /** Undefined: the deliveries of all webhooks. */
+  readonly endpointId: string | undefined;
   readonly webhooks: readonly Webhook[];
 }
 
@@ -70,6 +68,8 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   const { target, filters, setFilters, list, live, onNext, onPrevious } = shown;
   const { data, error, refetch } = list;
   const { mayResend, client } = resendingBy(access);
+  // What is sent again at once goes to one webhook.
+  const mayChoose = mayResend && endpointId !== undefined;
   // The webhook was removed meanwhile.
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
@@ -81,13 +81,15 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
         onChange={setFilters}
         count={data === undefined ? "" : `${countDeliveries(data.data.length)} on this page`}
       />
-      {mayResend && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
+      {mayChoose && <SelectionBar chosen={chosen} onResend={setSelection} filters={filters} onClear={clear} />}
+      {mayResend && !mayChoose && <p class="muted">To resend many at once, choose a webhook.</p>}
       {live.isWaiting && <ChangesNotice onShow={() => void refetch()} />}
       <DeliveryTable
         deliveries={data?.data}
         error={error}
         onRetry={() => void refetch()}
-        choosing={mayResend ? { chosen, toggle } : undefined}
+        choosing={mayChoose ? { chosen, toggle } : undefined}
+        hasWebhooks={endpointId === undefined}
         isFiltered={Object.keys(filters).length > 0}
         onClear={() => setFilters({})}
       />
@@ -154,9 +156,8 @@ function ListHeader({ target, filters, list, live, webhooks }: ListHeaderProps) 
 function WebhookChoice({ webhooks, endpointId }: Omit<DeliveryListProps, "access">) {
   const [search, setSearch] = useSearchParams();
   if (webhooks.length < 2 && webhooks[0]?.id === endpointId) return null;
-  const others = webhooks.some(({ id }) => id === endpointId)
-    ? []
-    : [{ value: endpointId, label: "A removed webhook" }];
+  const isKnown = endpointId === undefined || webhooks.some(({ id }) => id === endpointId);
+  const others = isKnown ? [] : [{ value: endpointId, label: "A removed webhook" }];
   const choose = (id: string) => {
     const next = withParameter(search, "endpoint", id);
     next.delete("cursor");
@@ -166,8 +167,12 @@ function WebhookChoice({ webhooks, endpointId }: Omit<DeliveryListProps, "access
     <div class="webhook-choice">
       <SelectField
         label="Webhook"
-        value={endpointId}
-        choices={[...webhooks.map(({ id, name }) => ({ value: id, label: name })), ...others]}
+        value={endpointId ?? ""}
+        choices={[
+          { value: "", label: "All webhooks" },
+          ...webhooks.map(({ id, name }) => ({ value: id, label: name })),
+          ...others,
+        ]}
         onChange={choose}
       />
     </div>
@@ -194,11 +199,11 @@ function SearchedNotice({ to }: { readonly to: string }) {
 const CSV = routes.deliveries.export;
 
 /** The page of the list that the address asks for. */
-function useDeliveryList(access: PartnerAccess, endpointId: string, onChange: () => void, isHeld: boolean) {
+function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, onChange: () => void, isHeld: boolean) {
   const [search, setSearch] = useSearchParams();
   const target = {
     params: { system_id: access.systemId, partner_id: access.partnerId },
-    query: { endpoint_id: endpointId },
+    query: endpointId === undefined ? {} : { endpoint_id: endpointId },
   };
   const filters = readFilters(search);
   const cursor = search.get("cursor") ?? undefined;

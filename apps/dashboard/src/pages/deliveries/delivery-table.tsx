@@ -22,12 +22,15 @@ interface DeliveryTableProps {
   readonly onRetry: () => void;
   /** Undefined: the reader may choose none. */
   readonly choosing: Choosing | undefined;
+  /** Whether rows are of several webhooks, and name theirs. */
+  readonly hasWebhooks: boolean;
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
 /** A page of deliveries. */
-export function DeliveryTable({ deliveries, error, onRetry, choosing, isFiltered, onClear }: DeliveryTableProps) {
+export function DeliveryTable(props: DeliveryTableProps) {
+  const { deliveries, error, onRetry, choosing, hasWebhooks, isFiltered, onClear } = props;
   const { id: openId } = useParams<{ id?: string }>();
   return (
     <Table
@@ -37,13 +40,13 @@ export function DeliveryTable({ deliveries, error, onRetry, choosing, isFiltered
       isCurrent={({ id }) => id === openId}
       error={error}
       onRetry={onRetry}
-      columns={columnsFor(choosing)}
+      columns={columnsFor(choosing, hasWebhooks)}
       empty={<Nothing isFiltered={isFiltered} onClear={onClear} />}
     />
   );
 }
 
-function columnsFor(choosing: Choosing | undefined): Column<Delivery>[] {
+function columnsFor(choosing: Choosing | undefined, hasWebhooks: boolean): Column<Delivery>[] {
   const select: Column<Delivery> = {
     id: "select",
     title: "",
@@ -56,10 +59,13 @@ function columnsFor(choosing: Choosing | undefined): Column<Delivery>[] {
       />
     ),
   };
-  return [...(choosing === undefined ? [] : [select]), ...columns];
+  const [lead, ...others] = columns;
+  return [...(choosing === undefined ? [] : [select]), lead, ...(hasWebhooks ? [webhook] : []), ...others];
 }
 
-const columns: readonly Column<Delivery>[] = [
+const webhook: Column<Delivery> = { id: "webhook", title: "Webhook", cell: (row) => row.endpoint_name };
+
+const columns: readonly [Column<Delivery>, ...Column<Delivery>[]] = [
   {
     id: "delivery",
     title: "Delivery",

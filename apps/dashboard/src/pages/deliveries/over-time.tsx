@@ -79,7 +79,7 @@ function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
     valuesUntilNow(steps, ({ deliveries }) => deliveries && of(deliveries));
   const series: readonly Series[] = [
     { label: "Arrived", values: values(({ succeeded }) => succeeded) },
-    { label: "Held or dropped", values: values(({ held, dropped }) => held + dropped), tone: "off" },
+    { label: "Held, dropped or skipped", values: values(({ held, dropped }) => held + dropped), tone: "off" },
     { label: "Waiting", values: values(({ waiting }) => waiting) },
     { label: "Failing", values: values(({ failing }) => failing), tone: "attention" },
     { label: "Given up", values: values(({ failed }) => failed), tone: "bad" },

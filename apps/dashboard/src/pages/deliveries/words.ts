@@ -10,7 +10,12 @@ export interface StateWords {
 }
 
 /** Returns a delivery's state in a word. */
-export function stateOf({ status, is_failing: isFailing, attempts, failure }: Delivery): StateWords {
+export function stateOf({
+  status,
+  is_failing: isFailing,
+  attempts,
+  failure,
+}: Pick<Delivery, "status" | "is_failing" | "attempts" | "failure">): StateWords {
   switch (status) {
     case "succeeded":
       return { tone: "success", word: "arrived" };
@@ -53,12 +58,13 @@ const failures: Readonly<Record<string, string>> = {
   unknown: "result unknown",
   set_aside: "ended its processes",
   dropped: "dropped on request",
+  skipped: "over the hourly limit",
 };
 
 export const statusChoices: readonly Choice[] = [
   { value: "unsuccessful", label: "Failing or given up" },
   { value: "failing", label: "Failing, will be retried" },
-  { value: "failed", label: "Given up or dropped" },
+  { value: "failed", label: "Given up, dropped or skipped" },
   { value: "held", label: "Held" },
   { value: "pending", label: "Waiting" },
   { value: "succeeded", label: "Arrived" },

@@ -184,10 +184,19 @@ export interface LiveFeed {
   close(): Promise<void>;
 }
 
-/** Returns the topic of a stream of deliveries. */
-export function deliveriesKey(systemId: string, endpointId: string): string {
-  return `deliveries\n${systemId}\n${endpointId}`;
+/** Returns the topic of a stream of some endpoints' deliveries. */
+export function deliveriesKey(systemId: string, endpointIds: readonly string[]): string {
+  return `deliveries\n${systemId}\n${endpointIds.join(",")}`;
 }
+
+/** Returns whose deliveries a topic is about. */
+function readKey(key: string) {
+  const [, systemId = "", ids = ""] = key.split("\n");
+  return { key, systemId, endpointIds: ids.split(",") };
+}
+
+/** Changes named in one event. */
+const MAX_IDS = 50;
 
 /**
  * Polls for changes that open pages watch: once a second for all pages of this process together, with one statement for
@@ -198,16 +207,19 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
   const changes = new DeliveryChanges();
   let polling: Promise<void> | undefined;
   const poll = async () => {
-    const watched = hub.watched().map((key) => key.split("\n") as [string, string, string]);
+    const watched = hub.watched().map(readKey);
     changes.forget((systemId, endpointId) =>
-      watched.some(([, system, id]) => system === systemId && id === endpointId),
+      watched.some((topic) => topic.systemId === systemId && topic.endpointIds.includes(endpointId)),
     );
-    for (const [systemId, keys] of Map.groupBy(watched, ([, system]) => system)) {
-      const endpointIds = keys.map(([, , id]) => id);
+    for (const [systemId, topics] of Map.groupBy(watched, (topic) => topic.systemId)) {
+      const all = [...new Set(topics.flatMap(({ endpointIds }) => endpointIds))];
       // The next poll makes up for a failed one, since it compares with the last seen state; other systems are unaffected.
-      const found = await changes.poll(db, systemId, endpointIds).catch(() => []);
-      for (const { endpointId, ids, more } of found) {
-        hub.publish(deliveriesKey(systemId, endpointId), "deliveries", { ids, more });
+      const found = await changes.poll(db, systemId, all).catch(() => []);
+      for (const { key, endpointIds } of topics) {
+        const own = found.filter(({ endpointId }) => endpointIds.includes(endpointId));
+        const ids = own.flatMap((changed) => changed.ids);
+        const more = ids.length > MAX_IDS || own.some((changed) => changed.more);
+        if (ids.length > 0) hub.publish(key, "deliveries", { ids: ids.slice(0, MAX_IDS), more });
       }
     }
   };

@@ -6,7 +6,7 @@ import {
   type SweeperSurroundings,
 } from "../../storage/background/periodic.ts";
 import type { Database, Queryable } from "../../storage/db/database.ts";
-import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
+import { countedSteps, cutOf } from "../../storage/lists/counted-steps.rules.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { isOfUnits } from "../../storage/set-aside/units.ts";
 import {
@@ -129,7 +129,7 @@ export async function usageOverTime(
   bounds: readonly Date[],
 ) {
   const rows = await listUsageSteps(db, systemId, owner, bounds);
-  const { steps, countedFrom } = countedSteps(bounds, rows, MAX_CHARTED_MINUTES);
+  const { steps, countedFrom } = countedSteps(bounds, rows, cutOf(rows, MAX_CHARTED_MINUTES));
   const data = steps.map(({ from, to, row }) => {
     const { requests = 0, client_errors = 0, server_errors = 0, rate_limited = 0 } = row ?? {};
     return { from, to, counts: row === null ? null : { requests, client_errors, server_errors, rate_limited } };

@@ -82,7 +82,6 @@ describe("a partner's endpoints", () => {
       () => showEndpoint(harness, scope()),
       () => pauseEndpoint(harness, { ...scope(), reason: "partner" as const }),
       () => setEndpoint(harness, { ...scope(), events: ["ride.started"] }),
-      () => listDeliveries(harness, scope()),
     ])
       expect(await act().catch(codeOf)).toBe(
         `invalid_parameter: Partner ${harness.partnerId} has several webhook endpoints: name one with --endpoint. It has: ${said}.`,

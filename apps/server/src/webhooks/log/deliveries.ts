@@ -4,7 +4,7 @@ import { timeOfId } from "../../ids.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { type PositionCodec, timePosition } from "../../storage/lists/page.ts";
 import { addDays, dayOf } from "../../storage/partitions/partition.rules.ts";
-import { chooseEndpoint, type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import { type EndpointScope, requireEndpointOrRemoved, requirePartner } from "../endpoints/endpoint-context.ts";
 import { type EndpointRow, findEndpoint, listEndpointsOf } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryFilter } from "./delivery-filter.rules.ts";
@@ -23,15 +23,8 @@ import {
   listLatestAttempts,
   listNewestDeliveries,
 } from "./delivery-queries.ts";
-import {
-  type Circumstances,
-  commandHints,
-  type Exchange,
-  explainDelivery,
-  type Hints,
-  readExchange,
-} from "./delivery-view.ts";
-import type { DeliveryPosition, DeliverySearch } from "./search-sql-fragments.ts";
+import { commandHints, type Exchange, explainDelivery, type Hints, readExchange } from "./delivery-view.ts";
+import type { DeliveryPosition, SearchRange } from "./search-sql-fragments.ts";
 
 /** A delivery as its partner sees it. */
 export interface DeliveryView extends Pick<
@@ -52,6 +45,8 @@ export interface DeliveryView extends Pick<
   readonly next_attempt_at: Date | null;
   /** An explanation of the delivery's state. */
   readonly explanation: string;
+  /** The name of its endpoint. */
+  readonly endpoint_name: string;
 }
 
 export interface DeliveryPage {
@@ -65,6 +60,7 @@ export interface DeliveryPage {
   readonly searchedTo: Date | null;
 }
 
+/** Where no endpoint is named, the deliveries of all that the partner has or had. */
 export interface DeliveryListInput extends EndpointScope, DeliveryFilter {
   /** The position, or the id of the delivery, behind which the page begins. */
   readonly after?: DeliveryPosition | string | undefined;
@@ -96,38 +92,48 @@ export interface ReadContext {
 }
 
 /**
- * Returns an endpoint's deliveries, the newest first, each explained.
- * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
+ * Returns a partner's deliveries, the newest first, each explained.
+ * @throws ServiceError when there is no endpoint, or `after` names no delivery of the partner's
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
-  return listDeliveriesOf(context, input, await requireEndpointOrRemoved(context.db, input));
+  return listDeliveriesOf(context, input, await listedEndpoints(context.db, input));
 }
 
 /** Like `listDeliveries`; where none is named, a partner that never had an endpoint has no deliveries. */
 export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
-  const endpoint = chooseEndpoint(await listEndpointsOf(context.db, input.systemId, input.partnerId), input);
-  if (endpoint !== undefined) return listDeliveriesOf(context, input, endpoint);
-  return input.endpointRef === undefined
-    ? { deliveries: [], next: null, searchedTo: null }
-    : listDeliveries(context, input);
+  if (input.endpointRef !== undefined) return listDeliveries(context, input);
+  return listDeliveriesOf(context, input, await listEndpointsOf(context.db, input.systemId, input.partnerId));
+}
+
+/**
+ * Returns the endpoint that a scope names, or all that the partner has or had.
+ * @throws ServiceError when there is none
+ */
+export async function listedEndpoints(db: Queryable, scope: EndpointScope): Promise<readonly EndpointRow[]> {
+  if (scope.endpointRef !== undefined) return [await requireEndpointOrRemoved(db, scope)];
+  const all = await listEndpointsOf(db, scope.systemId, scope.partnerId);
+  if (all.length > 0) return all;
+  await requirePartner({ db }, scope);
+  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
 }
 
 async function listDeliveriesOf(
   context: ReadContext,
   input: DeliveryListInput,
-  endpoint: EndpointRow,
+  endpoints: readonly EndpointRow[],
 ): Promise<DeliveryPage> {
   const { systemId, after, limit = DEFAULT_DELIVERIES, ...filter } = input;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
   const position = typeof after === "string" ? await requireDelivery(context, input, after) : after;
-  const search = searchOf(context, { systemId, endpointId: endpoint.id, filter, after: position });
+  const range = searchOf(context, { systemId, filter, after: position });
+  const search = { ...range, endpointIds: endpoints.map(({ id }) => id) };
   const { rows, stoppedAt } = await listFoundDeliveries(context.db, search, limit + 1);
   const page = rows.slice(0, limit);
   const isFull = rows.length > limit;
   return {
-    deliveries: await viewsOf(context, systemId, endpoint, page),
+    deliveries: await viewsOf(context, systemId, endpoints, page),
     next: isFull ? positionOf(page.at(-1)) : stoppedAt,
     searchedTo: isFull ? null : (stoppedAt?.created_at ?? null),
   };
@@ -141,40 +147,39 @@ export function searchOf(
   { clock }: Pick<ReadContext, "clock">,
   {
     systemId,
-    endpointId,
     filter,
     after,
-  }: Pick<DeliverySearch, "systemId" | "endpointId" | "filter"> & {
-    readonly after?: DeliveryPosition | undefined;
-  },
-): DeliverySearch {
+  }: Pick<SearchRange, "systemId" | "filter"> & { readonly after?: DeliveryPosition | undefined },
+): SearchRange {
   const { since = new Date(0), until = new Date(clock() + DAY_MS) } = filter;
   if (filter.until !== undefined && since >= until) throw commandError("invalid_parameter", "emptyRange");
   const before = after !== undefined && after.created_at < until ? after : { created_at: until, id: "" };
-  return { systemId, endpointId, filter, since, before };
+  return { systemId, filter, since, before };
 }
 
 function positionOf(row: DeliveryRow | undefined): DeliveryPosition | null {
   return row === undefined ? null : { created_at: row.created_at, id: row.id };
 }
 
-/** Deliveries of one endpoint, each explained. */
+/** Deliveries of some endpoints, each explained. */
 async function viewsOf(
   context: ReadContext,
   systemId: string,
-  endpoint: EndpointRow,
+  endpoints: readonly EndpointRow[],
   rows: readonly DeliveryRow[],
 ): Promise<DeliveryView[]> {
   const last = await latestAttempts(context, systemId, rows);
-  const circumstances = await circumstancesOf(context, systemId, endpoint, rows);
-  return rows.map((row) => viewOf(row, circumstances, last.get(row.id)));
+  const isSending = await findWhetherSending(context, systemId, rows);
+  const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  return rows.flatMap((row) => {
+    const endpoint = byId.get(row.endpoint_id);
+    return endpoint === undefined ? [] : [viewOf(context, row, { endpoint, isSending }, last.get(row.id))];
+  });
 }
 
 /** A delivery with every attempt that the log keeps. */
 export interface DeliveryDetail extends DeliveryView {
   readonly partner_id: string;
-  /** The name of its endpoint. */
-  readonly endpoint_name: string;
   readonly exchanges: readonly Exchange[];
 }
 
@@ -200,10 +205,10 @@ export async function showDelivery(
   const endpoint = await endpointOf(context, scope.systemId, row);
   const days = { from: addDays(row.created_on, -1), to: dayOf(now + DAY_MS) };
   const attempts = await listAttempts(context.db, scope.systemId, { id, ...days, limit: latest });
+  const isSending = await findWhetherSending(context, scope.systemId, [row]);
   return {
-    ...viewOf(row, await circumstancesOf(context, scope.systemId, endpoint, [row]), attempts.at(-1)),
+    ...viewOf(context, row, { endpoint, isSending }, attempts.at(-1)),
     partner_id: row.partner_id,
-    endpoint_name: endpoint.name,
     exchanges: attempts.map((attempt, index) =>
       index < attempts.length - 1 ? readExchange(attempt) : withDueTime(readExchange(attempt), row.due_at),
     ),
@@ -245,19 +250,18 @@ export async function endpointOf({ db }: ReadContext, systemId: string, row: Fou
 }
 
 /** Returns whether anybody sends, which explains pending deliveries. Queries only when there are pending ones. */
-async function circumstancesOf(
-  { db, clock, hints = commandHints }: ReadContext,
+async function findWhetherSending(
+  { db }: ReadContext,
   systemId: string,
-  endpoint: EndpointRow,
   rows: readonly DeliveryRow[],
-): Promise<Circumstances> {
-  const isPending = rows.some(({ status }) => status === "pending");
-  return { endpoint, isSending: !isPending || (await countWorkers(db, systemId)) > 0, now: clock(), hints };
+): Promise<boolean> {
+  return rows.every(({ status }) => status !== "pending") || (await countWorkers(db, systemId)) > 0;
 }
 
 function viewOf(
+  { clock, hints = commandHints }: ReadContext,
   row: DeliveryRow,
-  circumstances: Circumstances,
+  { endpoint, isSending }: { readonly endpoint: EndpointRow; readonly isSending: boolean },
   last: LatestAttempt | AttemptRow | undefined,
 ): DeliveryView {
   const { id, endpoint_id, event, event_id, resource_id, created_at, status, attempts } = row;
@@ -277,7 +281,8 @@ function viewOf(
       finished_at,
     },
     next_attempt_at: row.due_at,
-    explanation: explainDelivery(row, circumstances, last),
+    explanation: explainDelivery(row, { endpoint, isSending, now: clock(), hints }, last),
+    endpoint_name: endpoint.name,
   };
 }
 

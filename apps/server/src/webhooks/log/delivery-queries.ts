@@ -10,6 +10,7 @@ import {
   deliveryColumns,
   type DeliveryPosition,
   type DeliverySearch,
+  type EndpointSearch,
   forEachIndex,
   found,
   matches,
@@ -36,7 +37,7 @@ const isResendable = `(status <> 'pending' or latest_failure is not null) and no
 /** SQL for the deliveries of a choice: `is_end` marks a row behind which more would have to be looked at. */
 const chosenBy = (index: SearchIndex) => `
   select created_on, id, n = ${MAX_LOOKED_AT} as is_end
-  from (${found(index, MAX_LOOKED_AT, `or n = ${MAX_LOOKED_AT}`)}) as delivery
+  from (${found(index, { endpoint: "$2", limit: MAX_LOOKED_AT })}) as delivery
   where ${isResendable} or n = ${MAX_LOOKED_AT} limit ${MAX_RESENDS + 1}`;
 const chosenByIds = `
   select created_on, id, false as is_end from webhook_deliveries
@@ -84,19 +85,19 @@ export interface CountedChoice {
 }
 
 /** Returns how many deliveries a resend would send. */
-export async function countChosen(db: Queryable, choice: DeliverySearch | NamedDeliveries): Promise<CountedChoice> {
+export async function countChosen(db: Queryable, choice: EndpointSearch | NamedDeliveries): Promise<CountedChoice> {
   if ("ids" in choice) return oneRow(await db.query<CountedChoice>(countIds, idValues(choice)));
   return db.transaction(async (tx) => {
     await updateSearchSettings(tx);
-    const index = await findSearchIndex(tx, choice);
-    return oneRow(await tx.query<CountedChoice>(counts[index], searchValues(choice)));
+    const index = await findSearchIndex(tx, { ...choice, endpointIds: [choice.endpointId] });
+    return oneRow(await tx.query<CountedChoice>(counts[index], searchValues(choice, choice.endpointId)));
   });
 }
 
 /** Inserts a resend of the chosen deliveries. */
 export async function insertBulkResend(
   tx: Transaction,
-  choice: DeliverySearch | NamedDeliveries,
+  choice: EndpointSearch | NamedDeliveries,
   { id, now }: { readonly id: string; readonly now: Date },
 ): Promise<BulkResendRow> {
   if ("ids" in choice) {
@@ -104,8 +105,9 @@ export async function insertBulkResend(
     return oneRow(await tx.query<BulkResendRow>(insertIds, [...idValues(choice), ...unused, id, now, now]));
   }
   await updateSearchSettings(tx);
-  const index = await findSearchIndex(tx, choice);
-  return oneRow(await tx.query<BulkResendRow>(inserts[index], [...searchValues(choice), id, choice.since, now]));
+  const index = await findSearchIndex(tx, { ...choice, endpointIds: [choice.endpointId] });
+  const values = [...searchValues(choice, choice.endpointId), id, choice.since, now];
+  return oneRow(await tx.query<BulkResendRow>(inserts[index], values));
 }
 
 function idValues({ systemId, endpointId, days, ids }: NamedDeliveries): unknown[] {
@@ -130,24 +132,29 @@ export async function findBulkResend(
   return (await db.query<BulkResendRow & { is_behind: boolean }>(findToResend, [systemId, endpointId, id]))[0];
 }
 
-// The last of the rows that may be read is returned whether it matches or not: the next page begins behind it.
+// Of each endpoint a page, so that each is found by its index. The last of the rows that may be read is returned whether it
+// matches or not: the next page begins behind it.
 const pageOf = (index: SearchIndex): Statement =>
   statement(
     `deliveries.search.${index}`,
-    `select ${deliveryColumns}, (${matches}) as is_match, delivery.n = ${MAX_SEARCHED_ROWS} as is_last_searched
-     from (${found(index, MAX_SEARCHED_ROWS, `or n = ${MAX_SEARCHED_ROWS}`)} limit $13) as delivery
+    `select ${deliveryColumns}, (${matches}) as is_match, delivery.n = $14 as is_last_searched
+     from unnest($2::text[]) as chosen (endpoint_id)
+     cross join lateral (
+       ${found(index, { endpoint: "chosen.endpoint_id", limit: "$14::bigint" })} limit $13) as delivery
      left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id
      order by delivery.created_at desc, delivery.id desc`,
   );
 
 const pages = forEachIndex(pageOf);
 
-/**
- * Returns the statement that finds a page by an index. Its parameters: those of `searchValues`, and the most rows to
- * return.
- */
-export function findPageStatement(index: SearchIndex): Statement {
-  return pages[index];
+/** Returns the statement that finds a page by an index, and its parameters. @param limit the most rows of each endpoint */
+export function findPageStatement(
+  index: SearchIndex,
+  search: DeliverySearch,
+  limit: number,
+): { readonly page: Statement; readonly values: unknown[] } {
+  const perEndpoint = Math.floor(MAX_SEARCHED_ROWS / search.endpointIds.length);
+  return { page: pages[index], values: [...searchValues(search, search.endpointIds), limit, perEndpoint] };
 }
 
 // A plan that sorts reads everything that an index gives before it returns the first row, and most often looks cheaper: to
@@ -177,22 +184,28 @@ interface SearchedRow extends DeliveryRow {
   readonly is_last_searched: boolean;
 }
 
-/** Deliveries that a filter lets through, newest first, `limit` at most. Reads no more than MAX_SEARCHED_ROWS rows. */
+/**
+ * Returns deliveries that a filter lets through, newest first, `limit` at most. It reads no more than MAX_SEARCHED_ROWS
+ * rows: of several endpoints each has an equal share, and the list ends where the first of them has read its share.
+ */
 export async function listFoundDeliveries(db: Queryable, search: DeliverySearch, limit: number): Promise<FoundRows> {
+  if (search.endpointIds.length === 0) return { rows: [], stoppedAt: null };
   const searched = await db.transaction(async (tx) => {
     await updateSearchSettings(tx);
-    const index = await findSearchIndex(tx, search);
-    return tx.query<SearchedRow>(pages[index], [...searchValues(search), limit]);
+    const { page, values } = findPageStatement(await findSearchIndex(tx, search), search, limit);
+    return tx.query<SearchedRow>(page, values);
   });
-  const last = searched.at(-1);
-  const rows = searched.flatMap(({ is_match, is_last_searched: _, ...row }) => (is_match ? [row] : []));
-  return { rows, stoppedAt: rows.length < limit && last?.is_last_searched === true ? last : null };
+  const last = searched.findIndex((row) => row.is_last_searched);
+  const complete = last === -1 ? searched : searched.slice(0, last + 1);
+  const rows = complete.flatMap(({ is_match, is_last_searched: _, ...row }) => (is_match ? [row] : []));
+  return { rows: rows.slice(0, limit), stoppedAt: rows.length < limit ? (searched[last] ?? null) : null };
 }
 
 const queued = statement(
   "deliveries.queued",
   `select count(*) as n from (
-     select from webhook_queue where system_id = $1 and endpoint_id = $2 limit ${MAX_QUEUED_ROWS + 1}) as first`,
+     select from webhook_queue where system_id = $1 and endpoint_id = any($2::text[])
+     limit ${MAX_QUEUED_ROWS + 1}) as first`,
 );
 
 /**
@@ -201,11 +214,11 @@ const queued = statement(
  */
 export async function findSearchIndex(
   db: Queryable,
-  { systemId, endpointId, filter }: DeliverySearch,
+  { systemId, endpointIds, filter }: DeliverySearch,
 ): Promise<SearchIndex> {
   const index = searchIndexFor(filter);
   if (index !== "queue") return index;
-  const { n } = oneRow(await db.query<{ n: number }>(queued, [systemId, endpointId]));
+  const { n } = oneRow(await db.query<{ n: number }>(queued, [systemId, endpointIds]));
   return n <= MAX_QUEUED_ROWS ? "queue" : "endpoint";
 }
 
@@ -228,7 +241,7 @@ const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
 /** Returns the nearest delivery that fails or was given up, in one direction. */
 export async function findNextProblem(
   db: Queryable,
-  { systemId, endpointId }: Pick<DeliverySearch, "systemId" | "endpointId">,
+  { systemId, endpointId }: Pick<EndpointSearch, "systemId" | "endpointId">,
   from: DeliveryPosition,
   direction: "older" | "newer",
 ): Promise<string | null> {

@@ -4,10 +4,11 @@ import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webho
 import { statement } from "../../storage/db/statement.ts";
 import { dailyTables, dayOf } from "../../storage/partitions/partition.rules.ts";
 import { createPartitions } from "../../storage/partitions/service.ts";
+import { addEndpoint } from "../endpoints/endpoint-settings.ts";
 import { listDeliveries, searchOf } from "./deliveries.ts";
 import { codeRange, type DeliveryFilter, readCodeFilter, type SearchIndex } from "./delivery-filter.rules.ts";
 import { findPageStatement, findSearchIndex, updateSearchSettings } from "./delivery-queries.ts";
-import { MAX_SEARCHED_ROWS, searchValues } from "./search-sql-fragments.ts";
+import { MAX_SEARCHED_ROWS } from "./search-sql-fragments.ts";
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -142,15 +143,24 @@ const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId 
 const later = () => ({ db: harness.db, clock: () => start + 10 * DAY_MS });
 
 /** Every page, `limit` deliveries each. */
-async function walk(filter: DeliveryFilter, limit: number, partnerId = harness.partnerId): Promise<string[]> {
+async function walk(
+  filter: DeliveryFilter,
+  limit: number,
+  partnerId = harness.partnerId,
+  between = (): Promise<void> => Promise.resolve(),
+): Promise<string[]> {
   const ids: string[] = [];
   for (let after: Awaited<ReturnType<typeof listDeliveries>>["next"] | undefined; after !== null;) {
     const page = await listDeliveries(later(), { ...scope(), partnerId, ...filter, limit, after });
     ids.push(...page.deliveries.map(({ id }) => id));
     after = page.next;
+    await between();
   }
   return ids;
 }
+
+const newestFirst = (all: readonly Row[]) =>
+  all.toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1));
 
 describe("a search in the delivery log", () => {
   it("gives on all its pages together what the filter means, newest first, whatever filters come together", async () => {
@@ -170,9 +180,7 @@ describe("a search in the delivery log", () => {
             all.map((row) => ({ ...row, id: `${row.id}_other` })),
           );
           for (const filter of asked) {
-            const expected = all
-              .filter((row) => isFound(row, filter))
-              .toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1));
+            const expected = newestFirst(all.filter((row) => isFound(row, filter)));
             expect(await walk(filter, limit)).toEqual(expected.map(({ id }) => id));
           }
           expect(await walk({}, 50, other)).toHaveLength(all.length);
@@ -210,19 +218,78 @@ describe("a search in the delivery log", () => {
   });
 });
 
-/** Rows of the log, by the thousand. */
-async function fill(n: number): Promise<void> {
+describe("the deliveries of several endpoints", () => {
+  let several: string;
+  const endpoints: string[] = [];
+  beforeAll(async () => {
+    several = await harness.partner("Several");
+    endpoints.push((await harness.endpoint(several)).endpoint.id);
+    for (const name of ["Second", "Third"]) {
+      const added = { name, url: `https://${name}.example/`, events: ["ride.started"] };
+      const { endpoint } = await addEndpoint(harness, { systemId: harness.systemId, partnerId: several, ...added });
+      endpoints.push(endpoint.id);
+    }
+  });
+
+  it("are one list, newest first: none is lost or listed twice while others are created", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        fc.array(fc.nat(2), { minLength: 80, maxLength: 80 }),
+        filters,
+        fc.integer({ min: 1, max: 9 }),
+        async (all, owners, filter, limit) => {
+          await clear();
+          for (const [n, id] of endpoints.entries())
+            await write(
+              id,
+              all.filter((_, index) => owners[index] === n),
+            );
+          let created = 0;
+          const create = async () => {
+            created += 1;
+            const newer = { ...(all[0] as Row), id: `new_${created}`, created_at: new Date(start + 90 * HOUR_MS) };
+            await write(endpoints[created % 3] ?? "", created <= 6 ? [newer] : []);
+          };
+          const walked = await walk(filter, limit, several, create);
+          // Those created behind the reader may be missed, as they were not there when it passed.
+          const before = walked.filter((id) => !id.startsWith("new_"));
+          expect(before).toEqual(newestFirst(all.filter((row) => isFound(row, filter))).map(({ id }) => id));
+          expect(new Set(walked).size).toBe(walked.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it("are read within the bound of one endpoint's, and go on where the first has read its share", async () => {
+    await fill(26_000, endpoints);
+    const none: DeliveryFilter = { code: { exact: 202 } };
+    const plan = await explain(none, endpoints);
+    expect(plan.rowsRead).toBeLessThanOrEqual(MAX_SEARCHED_ROWS + 15);
+    // One row more than the page of each, and one of each partition to begin with.
+    expect((await explain({}, endpoints)).rowsRead).toBeLessThanOrEqual(3 * (51 + 5));
+    expect((await explain({ status: "held" }, endpoints)).scans).toEqual(new Set(["webhook_deliveries_problem"]));
+    await harness.rows(
+      "update webhook_deliveries set latest_code = 202 where system_id = $1 and id in ('delivery_00000005', 'delivery_00012000')",
+    );
+    expect(await walk(none, 50, several)).toEqual(["delivery_00012000", "delivery_00000005"]);
+  });
+});
+
+/** Rows of the log, by the thousand, in turn of some endpoints. */
+async function fill(n: number, of = [endpointId]): Promise<void> {
   await clear();
   await harness.rows(
     `insert into webhook_deliveries
        (system_id, endpoint_id, created_on, event_id, id, event, resource_id, created_at, status, attempts, latest_code, latest_failure)
-     select $1, $2, created_at::date, 'event_' || i, 'delivery_' || lpad(i::text, 8, '0'),
-       case when i % 1000 = 0 then 'station.offline' else 'ride.started' end, 'ride_' || i % 5000, created_at,
+     select $1, ($2::text[])[1 + i % cardinality($2::text[])], created_at::date, 'event_' || i,
+       'delivery_' || lpad(i::text, 8, '0'), case when i % 1000 = 0 then 'station.offline' else 'ride.started' end, 'ride_' || i % 5000, created_at,
        case when i % 100 = 1 then 'failed' when i % 100 = 2 then 'held' when i % 100 = 3 then 'pending' else 'succeeded' end, 1,
        case when i % 100 in (1, 3) then 500 when i % 100 = 2 then null else 200 end,
        case when i % 100 in (1, 3) then 'http_5xx' when i % 100 = 2 then 'dns' end
      from (select i, $3::timestamptz + i * interval '8 s' as created_at from generate_series(1, $4::int) as i) as made`,
-    endpointId,
+    of,
     new Date(start),
     n,
   );
@@ -252,14 +319,15 @@ function rowsReadBy(scan: Plan): number {
 }
 
 /** How PostgreSQL finds a page: by which indexes of deliveries, and through how many of their rows. */
-async function explain(filter: DeliveryFilter) {
-  const search = searchOf(later(), { systemId: harness.systemId, endpointId, filter });
+async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
+  const search = { ...searchOf(later(), { systemId: harness.systemId, filter }), endpointIds };
   const index = await findSearchIndex(harness.db, search);
   const [row] = await harness.db.transaction(async (tx) => {
     await updateSearchSettings(tx);
+    const { page, values } = findPageStatement(index, search, 51);
     return tx.query<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>(
-      statement("", `explain (analyze, format json) ${findPageStatement(index).text}`),
-      [...searchValues(search), 51],
+      statement("", `explain (analyze, format json) ${page.text}`),
+      values,
     );
   });
   const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));

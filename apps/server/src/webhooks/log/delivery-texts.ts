@@ -121,6 +121,7 @@ const columns = [
   "next_attempt_at",
   "finished_at",
   "explanation",
+  "endpoint_name",
 ] as const satisfies readonly (keyof DeliveryView)[];
 
 /**

@@ -24,7 +24,7 @@ type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
 type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
 
 /** The circumstances that a delivery's state depends on. */
-export interface Circumstances {
+interface Circumstances {
   readonly endpoint: Pick<EndpointRow, "status" | "pause_reason" | "paused_at">;
   /** Whether any process is sending. */
   readonly isSending: boolean;

@@ -6,30 +6,43 @@ import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
  * Deliveries that a chart counts at most, the newest. Too low: a busy day is cut off. Too high: one chart reads for longer
  * than 100 ms.
  */
-export const MAX_CHARTED_ROWS = 50_000;
+const MAX_CHARTED_ROWS = 50_000;
 /** Failed deliveries whose causes are counted at most. They lie apart from one another, and cost more to read. */
 const MAX_CAUSE_ROWS = 10_000;
 const MAX_CAUSES = 12;
 /** Bytes of an answer that are read for a few words of it. */
 const MAX_ANSWER_BYTES = 400;
 
-const inRange = `system_id = $1 and endpoint_id = $2
-       and created_on between $3::timestamptz::date and $4::timestamptz::date and created_at >= $3 and created_at < $4`;
+/**
+ * Returns SQL for the newest deliveries of a range as `newest`: of several endpoints each has an equal share of the rows that
+ * may be read. Where one has more, `cut` is how far back all of them were read, and older rows are left out.
+ * @param share how many rows of each endpoint may be read
+ */
+const newestOf = (columns: string, share: string, condition = "") => `
+   with read as materialized (
+     select delivery.* from unnest($2::text[]) as chosen (endpoint_id)
+     cross join lateral (
+       select endpoint_id, created_at, ${columns} from webhook_deliveries
+       where system_id = $1 and endpoint_id = chosen.endpoint_id
+         and created_on between $3::timestamptz::date and $4::timestamptz::date and created_at >= $3 and created_at < $4
+         ${condition} order by created_at desc, id desc limit ${share} + 1) as delivery),
+   cut as materialized (
+     select max(oldest_at) as at from (
+       select min(created_at) as oldest_at from read group by endpoint_id having count(*) > ${share}) as full_shares),
+   newest as (select * from read where created_at >= coalesce((select at from cut), $3))`;
 
 const counts = statement(
   "deliveries.overTime",
-  `select width_bucket(created_at, $5::timestamptz[]) as step,
+  `${newestOf("status, problem, latest_failure", "$6::int")}
+   select width_bucket(created_at, $5::timestamptz[]) as step,
      (count(*) filter (where status = 'succeeded'))::int as succeeded,
      (count(*) filter (where status = 'pending' and problem is null))::int as waiting,
      (count(*) filter (where problem = 'failing'))::int as failing,
      (count(*) filter (where status = 'failed' and coalesce(latest_failure, '') not in ${UNTRIED}))::int as failed,
      (count(*) filter (where status = 'held'))::int as held,
      (count(*) filter (where status = 'failed' and latest_failure in ${UNTRIED}))::int as dropped,
-     count(*)::int as n, min(created_at) as oldest_at
-   from (
-     select created_at, status, problem, latest_failure from webhook_deliveries
-     where ${inRange} order by created_at desc, id desc limit ${MAX_CHARTED_ROWS + 1}) as newest
-   group by step`,
+     (select at from cut) as cut_at
+   from newest group by step`,
 );
 
 /** The deliveries of one step, by how they are now. */
@@ -42,37 +55,38 @@ export interface StepRow {
   readonly failed: number;
   readonly held: number;
   readonly dropped: number;
-  /** All of them. */
-  readonly n: number;
-  readonly oldest_at: Date;
+  /** Older deliveries were not read; null: all were. */
+  readonly cut_at: Date | null;
 }
 
-/** Deliveries of an endpoint in a range. */
+/** Deliveries of some endpoints in a range. */
 export interface ChartedRange {
   readonly systemId: string;
-  readonly endpointId: string;
+  readonly endpointIds: readonly string[];
   /** Where each step begins, and where the last one ends. */
   readonly bounds: readonly Date[];
 }
 
-function valuesOf({ systemId, endpointId, bounds }: ChartedRange): unknown[] {
-  return [systemId, endpointId, bounds[0], bounds.at(-1)];
+function valuesOf({ systemId, endpointIds, bounds }: ChartedRange): unknown[] {
+  return [systemId, endpointIds, bounds[0], bounds.at(-1)];
 }
 
-/** Counts the newest deliveries of a range step by step: MAX_CHARTED_ROWS, and one more where there are more. */
+/** Returns the rows of each endpoint that may be read. */
+function shareOf({ endpointIds }: ChartedRange, rows: number): number {
+  return Math.floor(rows / endpointIds.length);
+}
+
+/** Counts the newest deliveries of a range step by step: MAX_CHARTED_ROWS, and one more of each endpoint that has more. */
 export function countDeliverySteps(tx: Transaction, range: ChartedRange): Promise<StepRow[]> {
-  return tx.query<StepRow>(counts, [...valuesOf(range), range.bounds]);
+  return tx.query<StepRow>(counts, [...valuesOf(range), range.bounds, shareOf(range, MAX_CHARTED_ROWS)]);
 }
 
 const causes = statement(
   "deliveries.causes",
-  `select failure, code, count(*)::int as deliveries, min(created_at) as first_at, max(created_at) as last_at,
-     (array_agg(id order by created_at desc, id desc))[1] as newest_id, (sum(count(*)) over ())::int as n,
-     min(min(created_at)) over () as oldest_at
-   from (
-     select id, created_at, coalesce(latest_failure, 'unknown') as failure, failed_code as code from webhook_deliveries
-     where ${inRange} and problem in ('failing', 'failed')
-     order by created_at desc, id desc limit ${MAX_CAUSE_ROWS + 1}) as newest
+  `${newestOf("id, coalesce(latest_failure, 'unknown') as failure, failed_code as code", "$5::int", "and problem in ('failing', 'failed')")}
+   select failure, code, count(*)::int as deliveries, min(created_at) as first_at, max(created_at) as last_at,
+     (array_agg(id order by created_at desc, id desc))[1] as newest_id, (select at from cut) as cut_at
+   from newest
    group by failure, code order by failure in ${UNTRIED} desc, deliveries desc, failure, code limit ${MAX_CAUSES + 2}`,
 );
 
@@ -98,11 +112,11 @@ interface CountedCauses {
  * leaving them out would read more than MAX_CAUSE_ROWS, but are no cause.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
-  const rows = await tx.query<CauseRow & { readonly n: number; readonly oldest_at: Date }>(causes, valuesOf(range));
-  const [first] = rows;
+  const values = [...valuesOf(range), shareOf(range, MAX_CAUSE_ROWS)];
+  const rows = await tx.query<CauseRow & Pick<StepRow, "cut_at">>(causes, values);
   return {
     causes: rows.filter(({ failure }) => failure !== DROPPED && failure !== SKIPPED).slice(0, MAX_CAUSES),
-    countedFrom: first !== undefined && first.n > MAX_CAUSE_ROWS ? first.oldest_at : null,
+    countedFrom: rows[0]?.cut_at ?? null,
   };
 }
 

@@ -1,7 +1,8 @@
-/** An endpoint's deliveries over time, and why they fail: counted within a bound, whatever there is. */
+/** Deliveries over time, and why they fail: counted within a bound, whatever there is. */
 import type { Queryable } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
-import { type EndpointScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
+import type { EndpointScope } from "../endpoints/endpoint-context.ts";
+import { listedEndpoints } from "./deliveries.ts";
 import { updateSearchSettings } from "./delivery-queries.ts";
 import { excerptOf } from "./delivery-view.ts";
 import { adviceOn, type FailureAdvice } from "./failure-advice.rules.ts";
@@ -11,14 +12,13 @@ import {
   countDeliveryCauses,
   countDeliverySteps,
   listAnswers,
-  MAX_CHARTED_ROWS,
   type StepRow,
 } from "./over-time-queries.ts";
 
 /** Characters of an answer that are shown. */
 const MAX_SAID = 160;
 
-type Counts = Omit<StepRow, "step" | "n" | "oldest_at">;
+type Counts = Omit<StepRow, "step" | "cut_at">;
 
 export interface OverTime {
   readonly data: readonly {
@@ -40,7 +40,7 @@ interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newe
 }
 
 /**
- * Returns an endpoint's deliveries step by step, by how they are now, and the causes of those that fail.
+ * Returns the deliveries of an endpoint, or of all of a partner's, step by step, by how they are now, and the causes of those that fail.
  * @param bounds where each step begins, and where the last one ends
  * @throws ServiceError when there is no endpoint
  */
@@ -49,14 +49,14 @@ export async function deliveriesOverTime(
   scope: EndpointScope,
   bounds: readonly Date[],
 ): Promise<OverTime> {
-  const { id: endpointId } = await requireEndpointOrRemoved(db, scope);
-  const range = { systemId: scope.systemId, endpointId, bounds };
+  const endpoints = await listedEndpoints(db, scope);
+  const range = { systemId: scope.systemId, endpointIds: endpoints.map(({ id }) => id), bounds };
   return db.transaction(async (tx) => {
     await updateSearchSettings(tx);
     const steps = await countDeliverySteps(tx, range);
     const { causes, countedFrom: causesFrom } = await countDeliveryCauses(tx, range);
     const said = await answersOf(tx, range, causes, clock());
-    const { steps: counted, countedFrom } = countedSteps(bounds, steps, MAX_CHARTED_ROWS);
+    const { steps: counted, countedFrom } = countedSteps(bounds, steps, steps[0]?.cut_at ?? null);
     return {
       data: counted.map(({ from, to, row }) => ({ from, to, deliveries: row === null ? null : countsOf(row) })),
       counted_from: countedFrom,

@@ -172,16 +172,21 @@ describe("a partner's deliveries", () => {
     expect(await refusal(await call(`?endpoint_id=${endpointId}`, theirs))).toMatchObject({ status: 404 });
   });
 
-  it("of several webhooks are asked for by one, and without it the error names them", async () => {
+  it("of several webhooks are one list, each with its webhook's name, or those of one", async () => {
     const { systemId, partnerId } = harness;
-    const added = { name: "Second", url: "https://two.example/", events: ["ride.completed"] };
+    const added = { name: "Second", url: "https://two.example/", events: ["ride.started"] };
     const second = await addEndpoint(harness, { systemId, partnerId, ...added });
-    await harness.happen(1);
-    const message = await refusal(await call(""));
-    expect(message).toMatchObject({ status: 400, error: "invalid_parameter", message: containing(endpointId) });
-    expect(message).toMatchObject({ message: containing(second.endpoint.id) });
-    expect((await list(`?endpoint_id=${endpointId}`)).data).toHaveLength(1);
-    expect((await list(`?endpoint_id=${second.endpoint.id}`)).data).toEqual([]);
+    await harness.happen(2);
+    const all = (await list()).data;
+    expect(all.map(({ endpoint_name: name }) => name).toSorted()).toEqual(["Main", "Main", "Second", "Second"]);
+    expect((await list(`?endpoint_id=${endpointId}`)).data).toHaveLength(2);
+    const { data, next_cursor: next = "" } = await list(`?endpoint_id=${second.endpoint.id}&limit=1`);
+    expect(data).toMatchObject([{ endpoint_id: second.endpoint.id, endpoint_name: "Second" }]);
+    // A cursor of one webhook's list is none of all.
+    expect(await refusal(await call(`?cursor=${encodeURIComponent(next)}`))).toMatchObject({ error: "invalid_cursor" });
+    // What was sent to a removed one is still there.
+    await removeEndpoint(harness, { systemId, partnerId, endpointRef: "Second" });
+    expect((await list()).data).toHaveLength(4);
   });
 
   it("need their scopes, which the refusal names", async () => {

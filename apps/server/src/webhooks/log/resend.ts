@@ -50,7 +50,7 @@ import {
   MAX_RESENDS,
   type NamedDeliveries,
 } from "./delivery-queries.ts";
-import type { DeliverySearch } from "./search-sql-fragments.ts";
+import type { EndpointSearch } from "./search-sql-fragments.ts";
 
 /** Statuses that a replay can choose; pending deliveries are sent anyway. */
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
@@ -366,13 +366,13 @@ function chosen(
   systemId: string,
   { id: endpointId }: EndpointRow,
   choice: ResendChoice,
-): DeliverySearch | NamedDeliveries {
-  if ("filter" in choice) return searchOf(context, { systemId, endpointId, filter: choice.filter });
+): EndpointSearch | NamedDeliveries {
+  if ("filter" in choice) return { ...searchOf(context, { systemId, filter: choice.filter }), endpointId };
   const { ids } = choice;
   return { systemId, endpointId, ids, days: [...new Set(ids.flatMap((id) => likelyDays(id, context.clock())))] };
 }
 
-async function countWithinLimit(db: Queryable, deliveries: DeliverySearch | NamedDeliveries): Promise<number> {
+async function countWithinLimit(db: Queryable, deliveries: EndpointSearch | NamedDeliveries): Promise<number> {
   const { total, is_cut: isCut } = await countChosen(db, deliveries);
   if (!isCut && total <= MAX_RESENDS) return total;
   throw serviceError("invalid_parameter", "tooManyToResend", { limit: MAX_RESENDS });

@@ -82,10 +82,11 @@ export function partnerDeliveryRoutes(
 }
 
 function recordOf(view: DeliveryView): DeliveryRecord {
-  const { id, endpoint_id, event, event_id, resource_id, status, attempts, explanation } = view;
+  const { id, endpoint_id, endpoint_name, event, event_id, resource_id, status, attempts, explanation } = view;
   const { latest_code: code, latest_failure: failure } = view;
   return {
-    ...{ id, endpoint_id, event, event_id, resource_id, created_at: view.created_at.toISOString(), status },
+    ...{ id, endpoint_id, endpoint_name, event, event_id, resource_id },
+    ...{ created_at: view.created_at.toISOString(), status },
     ...{ is_failing: status === "pending" && failure !== null, attempts, code, failure },
     next_attempt_at: view.next_attempt_at?.toISOString() ?? null,
     finished_at: view.finished_at?.toISOString() ?? null,
@@ -94,8 +95,7 @@ function recordOf(view: DeliveryView): DeliveryRecord {
 }
 
 function detailOf(detail: DeliveryDetail): DeliveryDetailJson {
-  const { endpoint_name, exchanges } = detail;
-  return { ...recordOf(detail), endpoint_name, attempt_log: exchanges.map(attemptOf) };
+  return { ...recordOf(detail), attempt_log: detail.exchanges.map(attemptOf) };
 }
 
 /** Returns an attempt without address, headers and request: these may hold secrets, or need further scopes. */

@@ -7,21 +7,30 @@ import {
   type SearchIndex,
 } from "./delivery-filter.rules.ts";
 
-/** A position in an endpoint's deliveries, which are ordered by when they were created, and then by id. */
+/** A position in a list of deliveries, which are ordered by when they were created, and then by id. */
 export interface DeliveryPosition {
   readonly created_at: Date;
   readonly id: string;
 }
 
-/** A search in an endpoint's deliveries. */
-export interface DeliverySearch {
+/** A filter of a system's deliveries, and the range that is searched. */
+export interface SearchRange {
   readonly systemId: string;
-  readonly endpointId: string;
   readonly filter: DeliveryFilter;
   /** Created from then on. */
   readonly since: Date;
   /** Only those older than this. */
   readonly before: DeliveryPosition;
+}
+
+/** A search in the deliveries of some endpoints. */
+export interface DeliverySearch extends SearchRange {
+  readonly endpointIds: readonly string[];
+}
+
+/** A search in an endpoint's deliveries. */
+export interface EndpointSearch extends SearchRange {
+  readonly endpointId: string;
 }
 
 /**
@@ -59,15 +68,21 @@ export const matches = `($6::text is null or event = $6) and ($7::text is null o
 const range = `created_on between $3::timestamptz::date and $4::timestamptz::date
   and created_at >= $3 and (created_at, id) < ($4, $5::text)`;
 
-/** SQL for the rows that a search looks at, newest first, `limit` at most. */
-function candidates(index: SearchIndex, limit: number): string {
+/** What a search's SQL has for the endpoint, and for the most rows that are read. */
+interface Bounds {
+  readonly endpoint: string;
+  readonly limit: number | string;
+}
+
+/** SQL for the rows of an endpoint that a search looks at, newest first. */
+function candidates(index: SearchIndex, { endpoint, limit }: Bounds): string {
   const order = `order by created_at desc, id desc limit ${limit}`;
   if (index !== "queue") {
     return `select * from webhook_deliveries
-      where system_id = $1 and endpoint_id = $2 and ${indexConditions[index]} and ${range} ${order}`;
+      where system_id = $1 and endpoint_id = ${endpoint} and ${indexConditions[index]} and ${range} ${order}`;
   }
   return `select delivery.* from (
-      select delivery_id, created_on from webhook_queue where system_id = $1 and endpoint_id = $2
+      select delivery_id, created_on from webhook_queue where system_id = $1 and endpoint_id = ${endpoint}
       limit ${MAX_QUEUED_ROWS}) as queued
     cross join lateral (
       select * from webhook_deliveries
@@ -75,12 +90,12 @@ function candidates(index: SearchIndex, limit: number): string {
     where ${range.replaceAll(/\b(created_on|created_at|id)\b/g, "delivery.$1")} ${order}`;
 }
 
-/** Returns SQL for a filter's matches among at most `limit` rows: `n` counts the rows that were read. */
-export function found(index: SearchIndex, limit: number, orLast = ""): string {
+/** Returns SQL for a filter's matches among at most `limit` rows, and for the last of these: `n` counts the rows that were read. */
+export function found(index: SearchIndex, bounds: Bounds): string {
   return `select * from (
       select candidate.*, row_number() over (order by created_at desc, id desc) as n
-      from (${candidates(index, limit)}) as candidate) as searched
-    where (${matches}) ${orLast}`;
+      from (${candidates(index, bounds)}) as candidate) as searched
+    where (${matches}) or n = ${bounds.limit}`;
 }
 
 /** Returns a statement for each index: one for all would have to be planned for each value. */
@@ -97,14 +112,17 @@ export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<
   };
 }
 
-/** Returns the parameters $1 to $12 of a search's statements. */
-export function searchValues({ systemId, endpointId, filter, since, before }: DeliverySearch): unknown[] {
+/** Returns the parameters $1 to $12 of a search's statements. @param endpoints the ids, or the id, as the statement takes them */
+export function searchValues(
+  { systemId, filter, since, before }: SearchRange,
+  endpoints: string | readonly string[],
+): unknown[] {
   const { event = null, resourceId = null, status, code } = filter;
   const [lowest, highest] = code === undefined ? [null, null] : codeRange(code);
   const problem = problemOf(status);
   const plainStatus = problem === null ? (status ?? null) : null;
   return [
-    ...[systemId, endpointId, since, before.created_at, before.id],
+    ...[systemId, endpoints, since, before.created_at, before.id],
     ...[event, resourceId, failureAskedFor(filter), problem, lowest, highest, plainStatus],
   ];
 }

@@ -664,8 +664,8 @@ class DeliveriesResource:
     ) -> DeliveryRecordList:
         """List deliveries.
 
-        What was sent to one of your webhooks in the last 30 days, by `created_at`, newest first; the id breaks
-        ties. 404 when you have no such webhook.
+        What was sent to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
+        when you have no webhook with the given id.
 
         Needs a key with the scope `deliveries:read`.
         """
@@ -1635,8 +1635,8 @@ class AsyncDeliveriesResource:
     ) -> DeliveryRecordList:
         """List deliveries.
 
-        What was sent to one of your webhooks in the last 30 days, by `created_at`, newest first; the id breaks
-        ties. 404 when you have no such webhook.
+        What was sent to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
+        when you have no webhook with the given id.
 
         Needs a key with the scope `deliveries:read`.
         """
