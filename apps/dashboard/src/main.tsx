@@ -1,5 +1,6 @@
 /** Starts the dashboard in the browser. */
 import { render } from "preact";
+import { watchTyping } from "./api/session-end.ts";
 import { App } from "./app.tsx";
 import { pagesBase } from "./embedding.ts";
 import { loadPage } from "./layout/page-content.tsx";
@@ -9,6 +10,7 @@ import { askForSession } from "./session/session.ts";
 import "./styles.css";
 
 applyTheme(readTheme());
+watchTyping();
 // Requests the data of the first page before anything is drawn. If that fails, the page requests the data again and shows
 // the error.
 const page = pageAt(location.pathname.slice(pagesBase.length));

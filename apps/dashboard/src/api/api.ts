@@ -3,8 +3,10 @@ import { isEmbedded } from "../embedding.ts";
 import { type ConsoleClient, createClient } from "./client.ts";
 import { createConnection } from "./connection.ts";
 import { queries } from "./queries.ts";
+import { endSession } from "./session-end.ts";
 
 export { queries } from "./queries.ts";
+export { SESSION_KEY } from "./session-end.ts";
 
 export const connection = createConnection(() => void queries.invalidateQueries());
 
@@ -15,13 +17,9 @@ export function keepCsrfToken(token: string | undefined): void {
   csrfToken = token;
 }
 
-/** The key under which the session is cached. */
-export const SESSION_KEY = ["session"] as const;
-
 export const api: ConsoleClient = createClient({
   csrfToken: () => csrfToken,
-  // The layout sees that there is no session, and leads to the sign-in page.
-  onSignedOut: () => queries.setQueryData(SESSION_KEY, null),
+  onSignedOut: endSession,
   isEmbedded,
   onReached: (isReached) => connection.report(isReached),
 });

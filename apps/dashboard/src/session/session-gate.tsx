@@ -4,9 +4,13 @@ import { EmptyState } from "../components/empty-state.tsx";
 import { ErrorState } from "../components/error-state.tsx";
 import { Loading } from "../components/loading.tsx";
 import { isEmbedded } from "../embedding.ts";
+import { EndedDialog } from "./ended-dialog.tsx";
 import { useSession } from "./session.ts";
 
-/** Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. */
+/**
+ * Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. A page on which
+ * something is typed waits for its person.
+ */
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const { data: session, error, refetch } = useSession();
   const [path] = useLocation();
@@ -22,6 +26,16 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
     const next = search === "" ? path : `${path}?${search}`;
     return <Redirect to={next === "/" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`} replace />;
   }
-  if (session !== undefined) return <>{children}</>;
+  if (session !== undefined) {
+    const hasEnded = session.hasEnded === true;
+    return (
+      <>
+        <div class="session-page" hidden={hasEnded}>
+          {children}
+        </div>
+        {hasEnded && <EndedDialog personId={session.person.id} />}
+      </>
+    );
+  }
   return error === null ? <Loading /> : <ErrorState isPage error={error} onRetry={() => void refetch()} />;
 }

@@ -8,6 +8,9 @@ import { takeLinkToken } from "../embedding.ts";
 
 const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };
 
+/** A session, also one that has ended on a page that is kept for the person to go on with. */
+type KnownSession = ConsoleSession & { readonly hasEnded?: boolean };
+
 /** The session; null where nobody is signed in; undefined until that is known. */
 export function useSession() {
   return useQuery(SESSION_QUERY);
@@ -24,7 +27,7 @@ export function adoptSession(session: ConsoleSession): void {
   queries.setQueryData(SESSION_KEY, session);
 }
 
-async function readSession(): Promise<ConsoleSession | null> {
+async function readSession(): Promise<KnownSession | null> {
   try {
     const session = (await beginEmbedded()) ?? (await api.session.get());
     keepCsrfToken(session.csrf_token);

@@ -1,0 +1,66 @@
+import type { BrowserContext, Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { inspect, openBrowser } from "./browser.harness.ts";
+import { callAs } from "./console-client.ts";
+import { createPartner } from "./partners.ts";
+
+const { world, visitWith, allow } = openBrowser();
+
+const TYPED = "https://receiver.example/typed";
+
+/** A partner's admin in the middle of the form of a webhook, whose session ends before they save. */
+async function typing(name: string) {
+  const partner = await createPartner(world, name);
+  const cookie = await partner.signIn("admin");
+  const { context, open } = await visitWith(cookie);
+  const page = await open(`/partners/${partner.id}/webhook`);
+  await page.getByRole("textbox", { name: "Address" }).fill(TYPED);
+  await page.getByRole("checkbox", { name: "station.offline" }).check();
+  const cookies = await context.cookies();
+  await context.clearCookies();
+  allow(/401/);
+  await page.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  return { partner, cookie, cookies, context, page, dialog };
+}
+
+/** Comes back from another tab, in which somebody has signed in. */
+async function comeBack(page: Page, context: BrowserContext, cookies: Awaited<ReturnType<BrowserContext["cookies"]>>) {
+  await context.addCookies(cookies);
+  await page.evaluate(() => dispatchEvent(new Event("focus")));
+}
+
+it("who signs in again finds the form as it was typed, and saves it", async () => {
+  const { partner, cookie, cookies, context, page, dialog } = await typing("Is Called Away");
+  // Nobody reads meanwhile what the page has shown.
+  expect(await page.getByRole("main").count()).toBe(0);
+  await inspect(page, "session-ended");
+  await page.evaluate(() => dispatchEvent(new Event("focus")));
+  await dialog.waitFor();
+  await comeBack(page, context, cookies);
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.getByRole("textbox", { name: "Address" }).inputValue()).toBe(TYPED);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The webhook is saved.").waitFor();
+  const { data } = await (await callAs(cookie, world.url)).webhook.list({ params: partner.params });
+  expect(data).toMatchObject([{ url: TYPED, events: ["station.offline"] }]);
+});
+
+it("somebody else who signs in finds nothing of what was typed", async () => {
+  const { partner, context, page, cookies } = await typing("Shares A Computer");
+  const [name = "", value = ""] = (await partner.signIn("admin")).split("=");
+  await comeBack(
+    page,
+    context,
+    cookies.map((cookie) => ({ ...cookie, name, value })),
+  );
+  await expect.poll(() => page.getByRole("textbox", { name: "Address" }).inputValue()).toBe("");
+});
+
+it("where nothing was typed, or is given up, the sign-in page leads back to the page", async () => {
+  const { partner, page, dialog } = await typing("Gives Up");
+  await dialog.getByRole("button", { name: "Leave without it" }).click();
+  await page.waitForURL(/sign-in\?next=/);
+  expect(new URL(page.url()).searchParams.get("next")).toBe(`/partners/${partner.id}/webhook`);
+});
