@@ -106,7 +106,7 @@ it("an admin adds a second webhook, and sees of each its own state and deliverie
   await page.getByText("Only events of some places").click();
   await page.getByRole("textbox", { name: "Stations" }).fill("station-34");
   await page.getByRole("button", { name: "Preview" }).click();
-  await page.getByText(/^\d+ (delivery|deliveries) in the last 24 hours/).waitFor();
+  await page.getByText(/^In the last 24 hours this would have sent \d+ (delivery|deliveries)/).waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { name: "Staging", level: 1 }).waitFor();
   await inspect(page, "webhook-of-several");
@@ -120,6 +120,12 @@ it("an admin adds a second webhook, and sees of each its own state and deliverie
   await closeStations(world, "station-34");
   await page.getByRole("row", { name: /Main/ }).getByRole("link", { name: "Deliveries" }).click();
   await page.getByText("1 delivery on this page").waitFor();
+  await page.getByLabel("Webhook").selectOption({ label: "All webhooks" });
+  await page.getByText("2 deliveries on this page").waitFor();
+  await page.getByRole("row", { name: /station.offline.*Main/ }).waitFor();
+  await page.getByRole("row", { name: /station.online.*Staging/ }).waitFor();
+  await page.getByText("To resend many at once, choose a webhook.").waitFor();
+  await inspect(page, "deliveries-of-all");
   await page.getByLabel("Webhook").selectOption({ label: "Staging" });
   await page.getByRole("link", { name: "station.online" }).waitFor();
   expect(new URL(page.url()).searchParams.get("endpoint")).toMatch(/^endpoint_/);

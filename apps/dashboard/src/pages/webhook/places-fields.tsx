@@ -64,7 +64,7 @@ export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
 interface PreviewButtonProps {
   readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "preview">;
-  readonly what: { readonly events: string[]; readonly places: WebhookPlaces };
+  readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
 }
 
 /** Counts what the settings, as they are typed, would have sent. */
@@ -83,7 +83,8 @@ export function PreviewButton({ target, client, what }: PreviewButtonProps) {
   );
 }
 
-function previewText({ deliveries, is_complete: isComplete }: WebhookPreview): string {
-  const count = `${isComplete ? "" : "At least "}${countDeliveries(deliveries)}`;
-  return `${count} in the last 24 hours, without station.updated and bike.state_changed.`;
+function previewText({ deliveries, skipped, is_complete: isComplete }: WebhookPreview): string {
+  const count = `${isComplete ? "" : "at least "}${countDeliveries(deliveries)}`;
+  const beyond = skipped === 0 ? "" : `, and skipped ${skipped.toLocaleString("en")}`;
+  return `In the last 24 hours this would have sent ${count}${beyond}; station.updated and bike.state_changed are not counted.`;
 }

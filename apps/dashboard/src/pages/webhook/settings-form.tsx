@@ -9,6 +9,7 @@ import { isEmbedded } from "../../embedding.ts";
 import { useAction } from "../use-action.ts";
 import { type GivenPlaces, givenPlaces, PlacesFields, placesOf, PreviewButton } from "./places-fields.tsx";
 import { ProbeResult } from "./probe-result.tsx";
+import { type GivenThreshold, givenThresholds, ThresholdFields, thresholdsOf } from "./thresholds-fields.tsx";
 import { refreshWebhooks, type WebhookClient, type WebhookTarget } from "./webhook-client.ts";
 
 interface SettingsFormProps {
@@ -29,15 +30,11 @@ export function SettingsForm(props: SettingsFormProps) {
   const { target, client, webhook, events, canChange, hasOthers } = props;
   const [name, setName] = useState(webhook?.name ?? (hasOthers ? "" : "Main"));
   const [url, setUrl] = useState(webhook?.url ?? "");
-  const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [email, setEmail] = useState(webhook?.email ?? "");
   const [signature, setSignature] = useState(webhook?.signature ?? "service");
-  const [places, setPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
   const { save, isPending } = useSaving(props);
-  const what = { events: [...chosen], places: placesOf(places) };
+  const { what, choose, fields } = useConditions(webhook);
   const submit = () => save({ name, url, ...what, email: email === "" ? null : email, signature });
-  const choose = (event: string, isChosen: boolean) =>
-    setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
   return (
     <section class="card stack" aria-labelledby="settings">
       <h2 id="settings">Address and events</h2>
@@ -45,8 +42,8 @@ export function SettingsForm(props: SettingsFormProps) {
         <fieldset class="stack webhook-settings" disabled={!canChange}>
           <TextField label="Name" hint="Such as production or staging" value={name} onInput={setName} required />
           <AddressField target={target} client={client} url={url} onUrl={setUrl} canChange={canChange} />
-          <EventChoices events={events} chosen={chosen} webhook={webhook} canChange={canChange} onChange={choose} />
-          <PlacesFields places={places} onChange={setPlaces} />
+          <EventChoices events={events} chosen={what.events} {...{ webhook, canChange }} onChange={choose} />
+          <ConditionFields params={target.params} {...fields} />
           {canChange && <PreviewButton target={target} client={client} what={what} />}
           <FurtherSettings email={email} onEmail={setEmail} signature={signature} onSignature={setSignature} />
           {canChange && (
@@ -62,7 +59,56 @@ export function SettingsForm(props: SettingsFormProps) {
   );
 }
 
-type Settings = Pick<Webhook, "name" | "events" | "places" | "email" | "signature"> & { readonly url: string };
+/** What is sent, as it is typed: the events, where they happen, alarms, and how many in an hour. */
+function useConditions(webhook: Webhook | null) {
+  const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
+  const [places, onPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
+  const [thresholds, setThresholds] = useState<readonly GivenThreshold[]>(() =>
+    givenThresholds(webhook?.thresholds ?? []),
+  );
+  const [perHour, onPerHour] = useState(webhook?.max_per_hour?.toString() ?? "");
+  const what: Conditions = {
+    ...{ events: [...chosen], places: placesOf(places), thresholds: thresholdsOf(thresholds) },
+    max_per_hour: perHour === "" ? null : Number(perHour),
+  };
+  const choose = (event: string, isChosen: boolean) =>
+    setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
+  const onThresholds = (given: readonly GivenThreshold[]) => {
+    setThresholds(given);
+    // Without its event an alarm would tell nobody.
+    if (given.length > thresholds.length) setChosen(withAlarms(chosen));
+  };
+  return { what, choose, fields: { places, onPlaces, thresholds, onThresholds, perHour, onPerHour } };
+}
+
+type ConditionFieldsProps = ReturnType<typeof useConditions>["fields"] & Pick<WebhookTarget, "params">;
+
+function ConditionFields(props: ConditionFieldsProps) {
+  const { params, places, onPlaces, thresholds, onThresholds, perHour, onPerHour } = props;
+  return (
+    <>
+      <PlacesFields places={places} onChange={onPlaces} />
+      <ThresholdFields params={params} thresholds={thresholds} onChange={onThresholds} />
+      <TextField
+        label="Most deliveries in an hour"
+        hint="Further events of the hour are skipped, and stay in the log. All are sent, when empty."
+        type="number"
+        value={perHour}
+        onInput={onPerHour}
+      />
+    </>
+  );
+}
+
+/** Returns chosen events with those of alarms. */
+function withAlarms(chosen: readonly string[]): readonly string[] {
+  if (chosen.includes("station.*")) return chosen;
+  return [...new Set([...chosen, "station.below_threshold", "station.back_to_normal"])];
+}
+
+/** What is sent. */
+type Conditions = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_hour">;
+type Settings = Conditions & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
 /** Saves settings: of the webhook, or of a new one. */
 function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
@@ -72,8 +118,9 @@ function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsForm
       return hasOthers
         ? client.add({ params: target.params, body: settings })
         : client.set({ ...target, body: settings });
-    const { name, url, events, places, email, signature } = webhook;
-    return client.set({ ...target, body: { ...settings, seen: { name, url, events, places, email, signature } } });
+    const { name, url, events, places, thresholds, max_per_hour, email, signature } = webhook;
+    const seen = { name, url, events, places, thresholds, max_per_hour, email, signature };
+    return client.set({ ...target, body: { ...settings, seen } });
   };
   const save = (settings: Settings) =>
     run(async () => {

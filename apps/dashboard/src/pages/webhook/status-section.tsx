@@ -11,6 +11,7 @@ import { endpointState } from "../endpoint-state.ts";
 import { useAction } from "../use-action.ts";
 import { waitingText } from "../waiting-text.ts";
 import { HeldDialog } from "./held-dialog.tsx";
+import { hourText } from "./thresholds-words.ts";
 import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 interface StatusSectionProps {
@@ -24,6 +25,7 @@ interface StatusSectionProps {
 export function StatusSection({ target, client, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
+  const hour = hourText(webhook);
   // The operator's own page has more calls.
   const isOperatorsPause = webhook.pause_reason === "operator" && client.replay === undefined;
   return (
@@ -52,6 +54,7 @@ export function StatusSection({ target, client, webhook, canChange }: StatusSect
           </>
         )}
       </p>
+      {hour !== undefined && <p class="muted">This hour (UTC): {hour}.</p>}
       {isReplaying && (
         <p class="muted">
           {status === "active" ? "Deliveries are being resent." : "Deliveries are resent once the webhook is active."}

@@ -6,6 +6,7 @@ import { Time } from "../../components/time.tsx";
 import { endpointState } from "../endpoint-state.ts";
 import { addressIn, type Scope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
+import { hourText } from "./thresholds-words.ts";
 
 interface WebhookListProps {
   readonly webhooks: readonly Webhook[];
@@ -36,6 +37,8 @@ export function WebhookList({ webhooks, addressOf, scope }: WebhookListProps) {
       cell: ({ url }) => <code class="mono table-address">{url}</code>,
     },
     { id: "events", title: "Events", isSecondary: true, align: "end", cell: ({ events }) => events.length },
+    { id: "alarms", title: "Alarms", isSecondary: true, align: "end", cell: ({ thresholds }) => thresholds.length },
+    { id: "hour", title: "This hour", isSecondary: true, cell: (webhook) => hourText(webhook) ?? "no limit" },
     {
       id: "failing",
       title: "Failing since",

@@ -186,8 +186,9 @@ function isChanging({ status, pending, is_replaying: isReplaying }: Webhook): bo
 }
 
 /** Returns the key of the form: a change of status alone must not reset the user's input. */
-function settingsOf({ name, url, events, places, email, signature }: Webhook): string {
-  return JSON.stringify([name, url, events, places, email, signature]);
+function settingsOf(webhook: Webhook): string {
+  const { name, url, events, places, thresholds, max_per_hour: perHour, email, signature } = webhook;
+  return JSON.stringify([name, url, events, places, thresholds, perHour, email, signature]);
 }
 
 function paramsOf({ systemId, partnerId = "" }: Scope) {
