@@ -31,7 +31,7 @@ const CHUNKS = [
   { name: "deliveries", test: /\/pages\/deliveries\// },
   { name: "key-table", test: /\/pages\/keys\/key-table/ },
   { name: "webhook", test: /\/pages\/webhook\/(operator|webhook-page|settings|secret|status|replay|held)/ },
-  { name: "keys", test: /\/pages\/keys\// },
+  { name: "keys-and-sandbox", test: /\/pages\/(keys|sandbox)\// },
   { name: "gbfs", test: /\/pages\/gbfs\/(?!zone)/ },
   { name: "partners", test: /\/pages\/operator\/partner/ },
   { name: "overview", test: /\/pages\/overview\// },

@@ -110,6 +110,7 @@ export type {
 } from "./console/requests.ts";
 export { type IssuedInvitation, issuedInvitation, type MemberList, memberList } from "./console/people.ts";
 export type { FoundEntry } from "./console/search.ts";
+export { MAX_SANDBOX_HAPPENINGS, type SandboxActivity } from "./console/sandbox.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
 export type { MappedStation, StationMap } from "./console/stations.ts";

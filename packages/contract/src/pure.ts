@@ -10,6 +10,7 @@ export * from "./export-words.ts";
 export * from "./history-words.ts";
 export * from "./limits.ts";
 export * from "./messages.ts";
+export * from "./sandbox-words.ts";
 export * from "./scopes.ts";
 export * from "./sum-words.ts";
 export * from "./text-kinds.ts";

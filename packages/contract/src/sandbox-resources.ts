@@ -2,7 +2,10 @@ import { z } from "zod";
 import { deliveryNames } from "./event-names.ts";
 import { MAX_SANDBOX_RIDES } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
+import { scenarioNames } from "./sandbox-words.ts";
 import { givenIdentifier, givenInstant, identifier, timestamp } from "./values.ts";
+
+export * from "./sandbox-words.ts";
 
 const count = z.number().int().nonnegative();
 const seed = z
@@ -56,20 +59,6 @@ export const sandboxClock = namedObject("SandboxClock", "The sandbox's clock.", 
 });
 export type SandboxClock = z.infer<typeof sandboxClock>;
 
-/** The scenarios by name, with what happens in each. */
-export const sandboxScenarios = {
-  "rush-hour": "Many rides start and end at once.",
-  "station-outage": "A station goes offline with an alert, and comes back.",
-  "bike-breaks-while-reserved": "A reserved bike breaks: its reservation is cancelled.",
-  "reservation-expires": "A reservation expires before its bike is taken.",
-  "late-report": "A bike's report from before its ride arrives after it, and changes nothing.",
-  "ride-corrected": "A ride ends, and is corrected afterwards.",
-  "receiver-down-then-recovers": "Deliveries fail for ten seconds. Their next attempts arrive.",
-  "key-expires": "A key is made that expires in a minute.",
-} as const;
-export type SandboxScenarioName = keyof typeof sandboxScenarios;
-export const scenarioNames = Object.keys(sandboxScenarios) as [SandboxScenarioName, ...SandboxScenarioName[]];
-
 export const sandboxScenario = namedObject("SandboxScenario", "What a scenario did.", {
   scenario: z.enum(scenarioNames),
   steps: z.array(z.string()).describe("What happened, in order"),
@@ -83,7 +72,7 @@ export const MAX_SANDBOX_FAULTS = 10;
 const sandboxFault = {
   route: z
     .string()
-    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]+$/)
+    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]+$/, "must be a method and a path, such as GET /v1/stations/:id")
     .optional()
     .describe("Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out"),
   status: z

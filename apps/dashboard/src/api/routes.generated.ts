@@ -69,8 +69,14 @@ export const routes = {
   },
   partnerSandbox: {
     show: "GET /console/v1/systems/:system_id/partners/:partner_id/sandbox",
+    activity: "GET /console/v1/systems/:system_id/partners/:partner_id/sandbox/activity",
     create: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox",
     play: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/scenarios/:name",
+    trigger: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/events/:name",
+    advance: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/clock/advance",
+    addFault: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/faults",
+    endFaults: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/faults/end",
+    setWebhookFaults: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/webhooks/faults",
     reset: "POST /console/v1/systems/:system_id/partners/:partner_id/sandbox/reset",
   },
   partnerKeys: {

@@ -1,9 +1,7 @@
 import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
 import type { ShownPartner } from "@bikeshare/contract/console";
-import { serviceError } from "@bikeshare/rules";
 import type { RideContext } from "../city/rides/service.ts";
 import { commandError } from "../command-errors.ts";
-import { isSandbox } from "../partners/keys/service.ts";
 import {
   createPartner,
   overviewOf,
@@ -14,15 +12,6 @@ import {
   setPartner,
 } from "../partners/service.ts";
 import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
-import { playScenario } from "../sandbox/scenarios.ts";
-import {
-  createSandbox,
-  noteSandboxUse,
-  requireRoom,
-  resetSandbox,
-  statusOf,
-  systemOfSandbox,
-} from "../sandbox/service.ts";
 import type { ConsoleRoutes, Served } from "./answers.ts";
 import { consoleCaller, type ConsoleRequest, partnerCaller } from "./authorize.ts";
 import { type ConsoleContext, type LongReads, readerOf } from "./context.ts";
@@ -120,41 +109,6 @@ export function agencyRoutes(
       reply.header("content-type", "text/csv; charset=utf-8");
       reply.header("content-disposition", `attachment; filename="${month}.csv"`);
       return { status: 200, body: text };
-    },
-  };
-}
-
-/** A partner's sandbox, on the partner's pages and on its own. */
-export function partnerSandboxRoutes(context: ConsoleContext): ConsoleRoutes["partnerSandbox"] {
-  /** @throws ServiceError `not_found` on the pages of live data */
-  const sandboxIn = async (request: ConsoleRequest) => {
-    const caller = partnerCaller(request);
-    if (!(await isSandbox(context.db, caller.systemId))) throw serviceError("not_found", "page");
-    await noteSandboxUse(context, caller.systemId);
-    return caller;
-  };
-  return {
-    show: async ({ request }) => {
-      const systemId = await systemOfSandbox(context, partnerCaller(request));
-      if (systemId === undefined) return { status: 200, body: { sandbox: null } };
-      await noteSandboxUse(context, systemId);
-      return { status: 200, body: { sandbox: await statusOf(context, systemId) } };
-    },
-    create: async ({ request }) => {
-      const { actor, ...partner } = partnerCaller(request);
-      const { sandbox } = await createSandbox({ ...context, actor }, partner);
-      return { status: 200, body: await statusOf(context, sandbox.system_id) };
-    },
-    play: async ({ params: { name }, request }) => {
-      const { actor, systemId, partnerId } = await sandboxIn(request);
-      await requireRoom(context, systemId);
-      const { scenario, steps } = await playScenario({ ...context, actor }, { systemId, partnerId }, name);
-      return { status: 200, body: { scenario, steps } };
-    },
-    reset: async ({ request }) => {
-      const { systemId } = await sandboxIn(request);
-      await resetSandbox(context, systemId);
-      return { status: 200, body: await statusOf(context, systemId) };
     },
   };
 }

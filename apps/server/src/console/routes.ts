@@ -13,7 +13,7 @@ import { descriptionRoutes, feedQualityRoutes, feedRoutes, importRoutes, uploadR
 import { alertRoutes, fleetRoutes } from "./fleet-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequestRoutes } from "./log-routes.ts";
-import { agencyRoutes, partnerRoutes, partnerSandboxRoutes } from "./partners-routes.ts";
+import { agencyRoutes, partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { search } from "./search/service.ts";
@@ -24,6 +24,7 @@ import {
   sessionRoutes,
   signInRoutes,
 } from "./session-routes.ts";
+import { partnerSandboxRoutes } from "./sandbox-routes.ts";
 import { partnerSumsRoutes, stationRoutesOf, systemSumsRoutes } from "./stations-routes.ts";
 import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 

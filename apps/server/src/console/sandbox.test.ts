@@ -1,7 +1,11 @@
-import { sandboxStatus } from "@bikeshare/contract/sandbox";
+import { consoleContract, MAX_SANDBOX_HAPPENINGS } from "@bikeshare/contract/console";
+import { MAX_SANDBOX_FAULTS, sandboxEvent, sandboxStatus } from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
+import { createSequencer } from "../events/sequencer.ts";
+import { emptySandbox } from "../sandbox/service.ts";
+import { statement } from "../storage/db/statement.ts";
 
 let app: TestApp;
 let admin: SignedIn;
@@ -53,6 +57,96 @@ it("scenarios are played in the sandbox, and nowhere else", async () => {
   expect((await admin.call("POST", `${live}/sandbox/reset`, {})).status).toBe(404);
   const reset = sandboxStatus.parse(await bodyOf(await admin.call("POST", `${sandbox}/sandbox/reset`, {})));
   expect(reset.rides).toBe(0);
+});
+
+/** The system of the sandbox, which the path of its pages names. */
+const sandboxSystem = () => sandbox.split("/")[4] ?? "";
+
+const numberEvents = () =>
+  createSequencer({ db: app.db, clock: app.clock, onError: () => undefined, pollIntervalMs: 0 }).runOnce(
+    sandboxSystem(),
+  );
+
+const activityOf = async () =>
+  consoleContract.partnerSandbox.activity.responses[200].parse(
+    await bodyOf(await admin.call("GET", `${sandbox}/sandbox/activity`)),
+  );
+
+it("an event is caused, and seen in the feed with what became of its deliveries, the newest first", async () => {
+  const url = "https://receiver.example/";
+  await admin.call("PATCH", `${sandbox}/webhook`, { url, events: ["station.offline", "station.updated"] });
+  const cause = async (name: string, station_id?: string) =>
+    sandboxEvent.parse(await bodyOf(await admin.call("POST", `${sandbox}/sandbox/events/${name}`, { station_id })));
+  const closed = await cause("station.offline");
+  await cause("ride.completed");
+  await numberEvents();
+  const { happenings } = await activityOf();
+  const names = happenings.map(({ event }) => event);
+  expect(names).toEqual(expect.arrayContaining(["ride.completed", "ride.started", "station.offline"]));
+  expect(happenings.map(({ at }) => at)).toEqual(
+    happenings
+      .map(({ at }) => at)
+      .toSorted()
+      .toReversed(),
+  );
+  const told = happenings.find(({ resource_id: id }) => id === closed.resource_id);
+  expect(told?.deliveries).toMatchObject([{ endpoint_name: "Main", status: "pending", attempts: 0, code: null }]);
+  expect(happenings.find(({ event }) => event === "ride.completed")?.deliveries).toEqual([]);
+  const unknown = await admin.call("POST", `${sandbox}/sandbox/events/station.offline`, { station_id: "none" });
+  expect([unknown.status, (await bodyOf(unknown))["error"]]).toEqual([404, "not_found"]);
+});
+
+it("the feed is bounded, however much happens", async () => {
+  for (let rush = 0; rush < 2; rush++) await admin.call("POST", `${sandbox}/sandbox/scenarios/rush-hour`, {});
+  await numberEvents();
+  expect((await activityOf()).happenings).toHaveLength(MAX_SANDBOX_HAPPENINGS);
+});
+
+it("time is let pass, and faults are set, seen and ended as by a key", async () => {
+  const call = (path: string, body: object = {}) => admin.call("POST", `${sandbox}/sandbox/${path}`, body);
+  expect((await call("clock/advance", { seconds: 600 })).status).toBe(200);
+  expect(await activityOf()).toMatchObject({ clock: { advanced_seconds: 600 }, faults: [], webhook_faults: null });
+  for (let n = 0; n < MAX_SANDBOX_FAULTS; n++)
+    expect((await call("faults", { status: 503, share: 0.5 })).status).toBe(200);
+  expect((await call("faults", { status: 503 })).status).toBe(409);
+  await call("webhooks/faults", { down: true, until: new Date(app.clock() + 60_000).toISOString() });
+  const failing = await activityOf();
+  expect(failing.faults).toHaveLength(MAX_SANDBOX_FAULTS);
+  expect(failing.faults[0]).toMatchObject({ route: null, status: 503, share: 0.5 });
+  expect(failing.webhook_faults).toMatchObject({ down: true, delay: 0 });
+  await call("faults/end");
+  await call("webhooks/faults");
+  expect(await activityOf()).toMatchObject({ faults: [], webhook_faults: null });
+});
+
+it("the key of `key-expires` is shown to those alone who have just confirmed who they are", async () => {
+  const play = () => admin.call("POST", `${sandbox}/sandbox/scenarios/key-expires`, {});
+  expect(await bodyOf(await play())).toMatchObject({ key: expect.stringMatching(/^bss_test_/) as string });
+  await app.db.query(statement("", "update sessions set confirmed_at = confirmed_at - interval '1 hour'"));
+  expect(await bodyOf(await play())).toMatchObject({ error: "confirmation_required" });
+});
+
+it("a viewer looks on, and a page of live data has no feed and no buttons", async () => {
+  const viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
+  expect((await viewer.call("GET", `${sandbox}/sandbox/activity`)).status).toBe(200);
+  const calls = [
+    ["events/ride.started", {}],
+    ["clock/advance", { seconds: 60 }],
+    ["faults", { status: 500 }],
+    ["faults/end", {}],
+    ["webhooks/faults", {}],
+  ] as const;
+  for (const [path, body] of calls) {
+    expect((await viewer.call("POST", `${sandbox}/sandbox/${path}`, body)).status, path).toBe(403);
+    expect((await admin.call("POST", `${live}/sandbox/${path}`, body)).status, path).toBe(404);
+  }
+  expect((await admin.call("GET", `${live}/sandbox/activity`)).status).toBe(404);
+});
+
+it("a sandbox that was emptied says that it wakes up until its city is there", async () => {
+  expect((await activityOf()).is_waking).toBe(false);
+  await emptySandbox(app, sandboxSystem());
+  expect((await activityOf()).is_waking).toBe(true);
 });
 
 it("another partner and the operator's people find nothing there", async () => {

@@ -208,6 +208,18 @@ const newest = statement(
    order by found.position desc limit 1`,
 );
 
+// Like `newest`, in some days.
+const latest = statement(
+  "events.latest",
+  `select found.id, found.name, found.occurred_at, found.data::jsonb ->> 'id' as resource_id
+   from unnest($2::text[]) as seen(name) cross join unnest(array['', $3]) as owner(id)
+   cross join lateral (
+     select e.id, e.name, e.position, e.occurred_at, e.data from events e
+     where e.system_id = $1 and coalesce(e.partner_id, '') = owner.id and e.name = seen.name and e.recorded_on >= $4::date
+     order by e.position desc limit $5) as found
+   order by found.position desc limit $5`,
+);
+
 const byId = statement(
   "events.byId",
   `select ${json} as json from events where system_id = $1 and id = $4 and ${visible} limit 1`,
@@ -458,4 +470,22 @@ type OutboxRow = RowOf<typeof columns>;
 export function insertEvents(tx: Transaction, systemId: string, now: Date, rows: readonly OutboxRow[]): void {
   tx.send(insert, [systemId, now, ...columns.arrays(rows)]);
   tx.notify("event_outbox", systemId);
+}
+
+/** An event, and the id of what it is about. */
+export interface LatestEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly occurred_at: Date;
+  readonly resource_id: string | null;
+}
+
+/** Returns the events that a viewer may see, recorded on a day or later, the newest first. */
+export function listLatestEvents(
+  db: Queryable,
+  systemId: string,
+  viewer: EventViewer,
+  { since, limit }: { readonly since: string; readonly limit: number },
+): Promise<LatestEvent[]> {
+  return db.query<LatestEvent>(latest, [systemId, viewer.names, viewer.partnerId, since, limit]);
 }

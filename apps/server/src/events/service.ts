@@ -1,5 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
+import type { Queryable } from "../storage/db/database.ts";
 import { type Page, type PositionCodec, startOf, toPage } from "../storage/lists/page.ts";
 import type { ReadContext } from "../storage/lists/read-context.ts";
 import type { EventBlocks } from "./event-blocks.ts";
@@ -20,7 +21,9 @@ import {
   findNewestEvent,
   findPosition,
   findPositionAfter,
+  type LatestEvent,
   listEventRows,
+  listLatestEvents,
 } from "./queries.ts";
 
 export interface EventFilters {
@@ -147,4 +150,14 @@ export function getEvent(
   id: string,
 ): Promise<string | undefined> {
   return findEvent(readPool, systemId, viewer, id);
+}
+
+/** Returns the newest events that a viewer may see, of those recorded on a day or later. */
+export function latestEvents(
+  { db }: { readonly db: Queryable },
+  systemId: string,
+  viewer: EventViewer,
+  bounds: { readonly since: string; readonly limit: number },
+): Promise<LatestEvent[]> {
+  return listLatestEvents(db, systemId, viewer, bounds);
 }

@@ -1,11 +1,79 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
-import { sandboxScenario, sandboxStatus, scenarioNames } from "../sandbox-resources.ts";
+import { deliveryNames } from "../event-names.ts";
+import {
+  clockRequest,
+  eventRequest,
+  faultRequest,
+  sandboxClock,
+  sandboxEvent,
+  sandboxFaults,
+  sandboxScenario,
+  sandboxStatus,
+  scenarioNames,
+  webhookFaults,
+} from "../sandbox-resources.ts";
+import { identifier, timestamp } from "../values.ts";
+import { deliveryStatus } from "./deliveries.ts";
 import { changeErrors, consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
 const PATH = "/console/v1/systems/:system_id/partners/:partner_id/sandbox";
 
-const played = sandboxScenario.omit({ key: true });
+/** Events in the feed of a sandbox. Too high: each look costs more, and nobody reads so far. */
+export const MAX_SANDBOX_HAPPENINGS = 30;
+
+const sentDelivery = z
+  .object({
+    id: identifier,
+    endpoint_name: z.string(),
+    status: deliveryStatus,
+    is_failing: z.boolean().describe("To be tried again after a failed attempt"),
+    attempts: z.number().int(),
+    code: z.number().int().nullable().describe("The HTTP code of the latest attempt"),
+    failure: z.string().nullable(),
+    next_attempt_at: timestamp.nullable(),
+  })
+  .strict();
+
+/** An event in a sandbox, and what became of its deliveries. */
+const happening = z
+  .object({
+    event_id: identifier,
+    event: z.string(),
+    resource_id: z.string().nullable(),
+    at: timestamp,
+    deliveries: z.array(sentDelivery).describe("None: no webhook wants the event"),
+  })
+  .strict();
+
+const activity = z
+  .object({
+    sandbox: sandboxStatus,
+    is_waking: z.boolean().describe("Its city was emptied after long disuse, and is being made anew"),
+    clock: sandboxClock,
+    ...sandboxFaults.shape,
+    webhook_faults: webhookFaults.nullable().describe("Null: deliveries suffer none"),
+    happenings: z
+      .array(happening)
+      .describe(`What happened since yesterday, newest first, at most ${MAX_SANDBOX_HAPPENINGS} events`),
+  })
+  .strict();
+export type SandboxActivity = z.infer<typeof activity>;
+
+/** Plays in the sandbox's city. */
+const plays = consoleNeeds("partner", "admin", {
+  conflicts: [
+    "no_bike_available",
+    "bike_not_available",
+    "station_offline",
+    "too_many_reservations",
+    "reservation_not_active",
+    "ride_conflict",
+    "sandbox_full",
+    "conflict",
+  ],
+});
+const change = { pathParams: partnerPath, query: noQuery } as const;
 
 /** A partner's sandbox. It is created from the pages of the partner's own system, and used from the pages of its own. */
 export const partnerSandboxEndpoints = {
@@ -18,41 +86,86 @@ export const partnerSandboxEndpoints = {
     query: noQuery,
     responses: { 200: z.object({ sandbox: sandboxStatus.nullable() }).strict(), ...consoleErrors },
   },
+  activity: {
+    method: "GET",
+    path: `${PATH}/activity`,
+    summary: "The sandbox now, and what happened in it lately",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: noQuery,
+    responses: { 200: activity, ...consoleErrors },
+  },
   create: {
     method: "POST",
     path: PATH,
     summary: "Make the partner's sandbox, unless it has one",
     metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"] }),
-    pathParams: partnerPath,
-    query: noQuery,
+    ...change,
     body: z.object({}).strict(),
     responses: { 200: sandboxStatus, ...changeErrors },
   },
   play: {
     method: "POST",
     path: `${PATH}/scenarios/:name`,
-    summary: "Play a scenario",
-    metadata: consoleNeeds("partner", "admin", {
-      conflicts: [
-        "no_bike_available",
-        "bike_not_available",
-        "station_offline",
-        "too_many_reservations",
-        "sandbox_full",
-      ],
-    }),
+    summary: "Play a scenario. `key-expires` makes a key, for which who asks must have confirmed who they are",
+    metadata: plays,
+    ...change,
     pathParams: partnerPath.extend({ name: z.enum(scenarioNames) }),
-    query: noQuery,
     body: z.object({}).strict(),
-    responses: { 200: played, ...changeErrors },
+    responses: { 200: sandboxScenario, ...changeErrors },
+  },
+  trigger: {
+    method: "POST",
+    path: `${PATH}/events/:name`,
+    summary: "Cause an event",
+    metadata: plays,
+    ...change,
+    pathParams: partnerPath.extend({ name: z.enum(deliveryNames) }),
+    body: eventRequest,
+    responses: { 200: sandboxEvent, ...changeErrors },
+  },
+  advance: {
+    method: "POST",
+    path: `${PATH}/clock/advance`,
+    summary: "Let time pass",
+    metadata: plays,
+    ...change,
+    body: clockRequest,
+    responses: { 200: sandboxClock, ...changeErrors },
+  },
+  addFault: {
+    method: "POST",
+    path: `${PATH}/faults`,
+    summary: "Make the API fail",
+    metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"] }),
+    ...change,
+    body: faultRequest,
+    responses: { 200: sandboxFaults, ...changeErrors },
+  },
+  endFaults: {
+    method: "POST",
+    path: `${PATH}/faults/end`,
+    summary: "End all faults of the API",
+    metadata: consoleNeeds("partner", "admin"),
+    ...change,
+    body: z.object({}).strict(),
+    responses: { 200: sandboxFaults, ...consoleErrors, ...consoleBodyErrors },
+  },
+  setWebhookFaults: {
+    method: "POST",
+    path: `${PATH}/webhooks/faults`,
+    summary: "Make deliveries fail, or with {} no longer",
+    metadata: consoleNeeds("partner", "admin"),
+    ...change,
+    body: webhookFaults,
+    responses: { 200: webhookFaults, ...consoleErrors, ...consoleBodyErrors },
   },
   reset: {
     method: "POST",
     path: `${PATH}/reset`,
     summary: "Make the city anew",
     metadata: consoleNeeds("partner", "admin"),
-    pathParams: partnerPath,
-    query: noQuery,
+    ...change,
     body: z.object({}).strict(),
     responses: { 200: sandboxStatus, ...consoleErrors, ...consoleBodyErrors },
   },

@@ -1,0 +1,228 @@
+import type { SandboxActivity } from "@bikeshare/contract/console";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import type { Acting } from "./acting.ts";
+
+type ApiFault = SandboxActivity["faults"][number];
+type DeliveryFaults = NonNullable<SandboxActivity["webhook_faults"]>;
+
+interface ActiveFaultsProps {
+  readonly acting: Acting;
+  readonly canChange: boolean;
+}
+
+/** What fails on purpose now, and how to end it: nobody shall look for an error that they have ordered. */
+export function ActiveFaults({ acting: { params, activity, isPending, act }, canChange }: ActiveFaultsProps) {
+  const { faults, webhook_faults: ofDeliveries } = activity;
+  const endApi = () =>
+    act(async () => {
+      await api.partnerSandbox.endFaults({ params, body: {} });
+      return { title: "API faults", steps: ["They have ended."] };
+    });
+  const endDeliveries = () =>
+    act(async () => {
+      await api.partnerSandbox.setWebhookFaults({ params, body: {} });
+      return { title: "Delivery faults", steps: ["They have ended."] };
+    });
+  return (
+    <>
+      {faults.length > 0 && (
+        <FaultNotice title="The API fails on purpose" end="End API faults" {...{ canChange, isPending }} onEnd={endApi}>
+          <ul class="sandbox-faults">
+            {faults.map((fault, index) => (
+              <li key={index}>
+                {apiFaultText(fault)}, ends <Time at={fault.until} />
+              </li>
+            ))}
+          </ul>
+        </FaultNotice>
+      )}
+      {ofDeliveries !== null && (
+        <FaultNotice
+          title="Deliveries fail on purpose"
+          end="End delivery faults"
+          {...{ canChange, isPending }}
+          onEnd={endDeliveries}
+        >
+          {deliveryFaultText(ofDeliveries)}
+          {ofDeliveries.until !== undefined && (
+            <>
+              , ends <Time at={ofDeliveries.until} />
+            </>
+          )}
+        </FaultNotice>
+      )}
+    </>
+  );
+}
+
+interface FaultNoticeProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** What the button says that ends it. */
+  readonly end: string;
+  readonly canChange: boolean;
+  readonly isPending: boolean;
+  readonly onEnd: () => void;
+}
+
+function FaultNotice({ title, children, end, canChange, isPending, onEnd }: FaultNoticeProps) {
+  const button = (
+    <Button pending={isPending} onClick={onEnd}>
+      {end}
+    </Button>
+  );
+  return (
+    <Notice tone="warning" title={title} actions={canChange && button}>
+      {children}
+    </Notice>
+  );
+}
+
+function apiFaultText({ route, status, share, count }: ApiFault): string {
+  const what = status === "timeout" ? "no answer" : `status ${status}`;
+  const often = share === 1 ? "" : ` for ${Math.round(share * 100)} % of requests`;
+  const left = count === null ? "" : `, ${count.toLocaleString("en")} left`;
+  return `${route ?? "Every endpoint"}: ${what}${often}${left}`;
+}
+
+function deliveryFaultText({ delay, duplicate, reorder, bad_signature: badSignature, down }: DeliveryFaults): string {
+  const words = [
+    down && "none arrives",
+    delay > 0 && `${delay} s late`,
+    duplicate && "sent twice",
+    reorder && "out of order",
+    badSignature && "wrong signatures",
+  ];
+  return words.filter(Boolean).join(", ");
+}
+
+const statuses = [
+  [503, "503 unavailable"],
+  [500, "500 internal error"],
+  [429, "429 too many requests"],
+  ["timeout", "No answer, and the end of the connection after 30 s"],
+] as const;
+
+const ends = [
+  { value: "1", label: "In a minute" },
+  { value: "10", label: "In 10 minutes" },
+  { value: "60", label: "In an hour" },
+] as const;
+
+/** When a fault ends that ends in so many minutes. */
+function endIn(minutes: string): string {
+  return new Date(new Date().getTime() + Number(minutes) * 60_000).toISOString();
+}
+
+const newApiFault = { status: "503", percent: "100", route: "", count: "", end: "10" };
+
+/** Returns the fault of a form. */
+function apiFaultOf({ status, percent, route, count, end }: typeof newApiFault) {
+  return {
+    status: statuses.find(([each]) => String(each) === status)?.[0] ?? 503,
+    share: Number(percent) / 100,
+    until: endIn(end),
+    ...(route.trim() !== "" && { route: route.trim() }),
+    ...(count !== "" && { count: Number(count) }),
+  };
+}
+
+/** Makes the API fail as it may fail a client one day. */
+export function ApiFaultForm({ acting: { params, isPending, act } }: { readonly acting: Acting }) {
+  const [wanted, setWanted] = useState(newApiFault);
+  const set = (name: keyof typeof wanted) => (value: string) => setWanted({ ...wanted, [name]: value });
+  const add = () =>
+    act(async () => {
+      await api.partnerSandbox.addFault({ params, body: apiFaultOf(wanted) });
+      return { title: "API faults", steps: ["Requests with this sandbox’s keys fail from now on."] };
+    });
+  return (
+    <Form onSubmit={add}>
+      <SelectField
+        label="Answer"
+        value={wanted.status}
+        choices={statuses.map(([value, label]) => ({ value: String(value), label }))}
+        onChange={set("status")}
+      />
+      <TextField
+        label="Share of requests in %"
+        type="number"
+        value={wanted.percent}
+        onInput={set("percent")}
+        required
+      />
+      <TextField
+        label="Endpoint"
+        hint="Such as GET /v1/stations/:id; every endpoint of /v1, when empty"
+        value={wanted.route}
+        onInput={set("route")}
+        monospace
+      />
+      <TextField
+        label="Failing answers until it ends"
+        hint="Any number, when empty"
+        type="number"
+        value={wanted.count}
+        onInput={set("count")}
+      />
+      <SelectField label="Ends" value={wanted.end} choices={ends} onChange={set("end")} />
+      <div class="row">
+        <Button type="submit" pending={isPending}>
+          Make the API fail
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+const checks = [
+  ["down", "No attempt arrives"],
+  ["duplicate", "Each attempt is sent twice"],
+  ["reorder", "Each second delivery overtakes the one before"],
+  ["bad_signature", "Signatures are wrong: your receiver must refuse them"],
+] as const;
+
+const delays = [0, 1, 5, 10].map((seconds) => ({
+  value: String(seconds),
+  label: seconds === 0 ? "None" : `${seconds} s`,
+}));
+
+/** Makes deliveries fail as they may fail a receiver one day. */
+export function DeliveryFaultForm({ acting: { params, isPending, act } }: { readonly acting: Acting }) {
+  const [wanted, setWanted] = useState({ down: false, duplicate: false, reorder: false, bad_signature: false });
+  const [delay, setDelay] = useState("0");
+  const [end, setEnd] = useState("10");
+  const isNone = delay === "0" && !Object.values(wanted).some(Boolean);
+  const set = () =>
+    act(async () => {
+      const body = { ...wanted, delay: Number(delay), until: endIn(end) };
+      await api.partnerSandbox.setWebhookFaults({ params, body });
+      return { title: "Delivery faults", steps: ["They hold for every webhook of this sandbox from now on."] };
+    });
+  return (
+    <Form onSubmit={set}>
+      {checks.map(([name, label]) => (
+        <Checkbox
+          key={name}
+          label={label}
+          checked={wanted[name]}
+          onChange={(checked) => setWanted({ ...wanted, [name]: checked })}
+        />
+      ))}
+      <SelectField label="Delay of each attempt" value={delay} choices={delays} onChange={setDelay} />
+      <SelectField label="Ends" value={end} choices={ends} onChange={setEnd} />
+      <div class="row">
+        <Button type="submit" pending={isPending} disabled={isNone}>
+          Make deliveries fail
+        </Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,144 @@
+import { deliveryNames, type SandboxScenarioName, sandboxScenarios } from "@bikeshare/contract/pure";
+import { useState } from "preact/hooks";
+import { api } from "../../api/api.ts";
+import { useQuery } from "../../api/queries.ts";
+import { Button } from "../../components/button.tsx";
+import { SelectField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Status } from "../../components/status.tsx";
+import type { Acting } from "./acting.ts";
+
+interface ActingProps {
+  readonly acting: Acting;
+}
+
+const scenarios = Object.entries(sandboxScenarios) as [SandboxScenarioName, string][];
+
+/** `ride-corrected` as a title: "Ride corrected". */
+function titleOf(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
+}
+
+/** A button for each scenario, with what it tests. */
+export function Scenarios({ acting: { params, isPending, isStopped, act } }: ActingProps) {
+  const play = (name: SandboxScenarioName) =>
+    act(async () => {
+      const { steps, key } = await api.partnerSandbox.play({ params: { ...params, name }, body: {} });
+      return { title: titleOf(name), steps, key };
+    });
+  return (
+    <ul class="sandbox-scenarios">
+      {scenarios.map(([name, text]) => (
+        <li key={name}>
+          <Button pending={isPending} disabled={isStopped} onClick={() => play(name)}>
+            {titleOf(name)}
+          </Button>
+          <p class="muted">{text}</p>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const ANY_STATION = { value: "", label: "Any station" };
+
+/** Causes one event, at a station or wherever the sandbox likes. */
+export function EventForm({ acting: { params, isPending, isStopped, act } }: ActingProps) {
+  const [event, setEvent] = useState<string>("ride.completed");
+  const [station, setStation] = useState("");
+  const { data } = useQuery({
+    queryKey: ["sandbox-stations", params],
+    queryFn: ({ signal }) => api.partnerStations.list({ params, signal }),
+  });
+  const name = deliveryNames.find((one) => one === event);
+  const cause = () =>
+    act(async () => {
+      if (name === undefined) throw new Error("Choose an event.");
+      const body = station === "" ? {} : { station_id: station };
+      const { steps } = await api.partnerSandbox.trigger({ params: { ...params, name }, body });
+      return { title: name, steps };
+    });
+  return (
+    <Form onSubmit={cause}>
+      <SelectField
+        label="Event"
+        value={event}
+        choices={deliveryNames.map((each) => ({ value: each, label: each }))}
+        onChange={setEvent}
+      />
+      <SelectField
+        label="Station"
+        value={station}
+        choices={[ANY_STATION, ...(data?.data ?? []).map(({ id, name: label }) => ({ value: id, label }))]}
+        onChange={setStation}
+      />
+      <div class="row">
+        <Button type="submit" pending={isPending} disabled={isStopped}>
+          Cause it
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+
+const leaps = [
+  [MINUTE, "1 minute"],
+  [5 * MINUTE, "5 minutes"],
+  [10 * MINUTE, "10 minutes"],
+  [30 * MINUTE, "30 minutes"],
+  [HOUR, "1 hour"],
+  [8 * HOUR, "8 hours"],
+  [DAY, "1 day"],
+  [7 * DAY, "7 days"],
+] as const;
+
+/** Lets time pass, and tells whether everything that fell due is done. */
+export function Clock({ acting: { params, activity, isPending, act } }: ActingProps) {
+  const [seconds, setSeconds] = useState(String(10 * MINUTE));
+  const { advanced_seconds: advanced, ready } = activity.clock;
+  const advance = () =>
+    act(async () => {
+      await api.partnerSandbox.advance({ params, body: { seconds: Number(seconds) } });
+      const [, words] = leaps.find(([each]) => String(each) === seconds) ?? [];
+      return { title: "Clock", steps: [`${words ?? "Time"} passed: what falls due then is done now.`] };
+    });
+  return (
+    <Form onSubmit={advance}>
+      <p>
+        <Status tone={ready ? "success" : "progress"}>{ready ? "ready" : "working"}</Status>{" "}
+        {ready ? "Everything that fell due is done." : "What fell due is being done."}
+        {advanced > 0 && ` ${durationText(advanced)} were added since the city was made.`}
+      </p>
+      <SelectField
+        label="Let pass"
+        hint="Reservations, alerts, keys and the next attempts of deliveries come so much nearer"
+        value={seconds}
+        choices={leaps.map(([each, label]) => ({ value: String(each), label }))}
+        onChange={setSeconds}
+      />
+      <div class="row">
+        <Button type="submit" pending={isPending}>
+          Let time pass
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+/** `1 d 2 h 10 min` */
+function durationText(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / DAY), "d"],
+    [Math.floor((seconds % DAY) / HOUR), "h"],
+    [Math.floor((seconds % HOUR) / MINUTE), "min"],
+    [seconds % MINUTE, "s"],
+  ] as const;
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(" ");
+}
