@@ -59,7 +59,7 @@ async function setAlarm(page: Page): Promise<string> {
   const option = alarm.locator("datalist option[label^=station]").first();
   await option.waitFor({ state: "attached" });
   const name = (await option.getAttribute("value")) ?? "";
-  await alarm.getByLabel("At").fill(name);
+  await alarm.getByLabel("At", { exact: true }).fill(name);
   await alarm.getByRole("button", { name: `Remove ${name}` }).waitFor();
   expect(await page.getByRole("checkbox", { name: "station.below_threshold" }).isChecked()).toBe(true);
   await page.getByRole("button", { name: "Preview" }).click();

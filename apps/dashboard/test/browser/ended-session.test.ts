@@ -34,7 +34,8 @@ async function comeBack(page: Page, context: BrowserContext, cookies: Awaited<Re
 it("who signs in again finds the form as it was typed, and saves it", async () => {
   const { partner, cookie, cookies, context, page, dialog } = await typing("Is Called Away");
   // Nobody reads meanwhile what the page has shown.
-  expect(await page.getByRole("main").count()).toBe(0);
+  expect(await page.getByRole("textbox").count()).toBe(0);
+  expect(await page.getByText("Is Called Away").isVisible()).toBe(false);
   await inspect(page, "session-ended");
   await page.evaluate(() => dispatchEvent(new Event("focus")));
   await dialog.waitFor();
