@@ -28,7 +28,7 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
   const [{ headers, body } = { headers: {}, body: "" }] = receiver.received;
   expect(await verify(body, String(headers["service-signature"]), secret)).toMatchObject({
     event: "station.below_threshold",
-    data: { name: station, num_bikes_available: 0, threshold: { count: "bikes", fewer_than: 1, for_minutes: 10 } },
+    data: { name: station, threshold: { count: "bikes", fewer_than: 1, for_minutes: 10 } },
   });
   await page.getByRole("listitem").filter({ hasText: "station.below_threshold" }).getByText("arrived").waitFor();
   await inspect(page, "sandbox-alarm");

@@ -6,7 +6,7 @@ import { createPartner } from "./partners.ts";
 
 const { world, visitWith, allow } = openBrowser();
 
-const TYPED = "https://receiver.example/typed";
+const TYPED = "https://receiver.example:8443/typed";
 
 /** A partner's admin in the middle of the form of a webhook, whose session ends before they save. */
 async function typing(name: string) {
