@@ -805,7 +805,7 @@ export interface DeliveryDetail {
   finished_at: string | null;
   /** What its state means and why, in words */
   explanation: string;
-  /** The latest attempts that the log keeps, up to 20, the first of them first */
+  /** The latest attempts that the log keeps, up to 20, oldest first */
   attempt_log: DeliveryAttempt[];
 }
 

@@ -16,6 +16,7 @@ import { partnerAuditRoutes, partnerRequestRoutes, systemAuditRoutes, systemRequ
 import { agencyRoutes, partnerRoutes } from "./partners-routes.ts";
 import { operatorPeopleRoutes, partnerPeopleRoutes } from "./people-routes.ts";
 import { providerRoutes } from "./provider-routes.ts";
+import { partnerSandboxRoutes } from "./sandbox-routes.ts";
 import { search } from "./search/service.ts";
 import {
   accountRoutes,
@@ -24,7 +25,6 @@ import {
   sessionRoutes,
   signInRoutes,
 } from "./session-routes.ts";
-import { partnerSandboxRoutes } from "./sandbox-routes.ts";
 import { partnerSumsRoutes, stationRoutesOf, systemSumsRoutes } from "./stations-routes.ts";
 import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 
