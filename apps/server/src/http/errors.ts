@@ -128,21 +128,25 @@ export function mdsErrorJson(error: string, message: string): string {
 
 /** Answers paths that do not exist (404) and methods that a path does not take (405, with `Allow`). */
 export function answerUnknownRoutes(app: FastifyInstance): void {
-  const methodsByPattern = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+  const methodsByRoute = new Map<string, Set<string>>();
   app.addHook("onRoute", ({ url, method }) => {
-    const entry = methodsByPattern.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() };
-    for (const name of Array.isArray(method) ? method : [method]) entry.methods.add(name);
-    methodsByPattern.set(url, entry);
+    const methods = methodsByRoute.get(url) ?? new Set<string>();
+    for (const name of Array.isArray(method) ? method : [method]) methods.add(name);
+    methodsByRoute.set(url, methods);
   });
+  /** Made for the first unknown path, when all routes are there: most services that tests start meet none. */
+  let patterns:
+    | readonly { readonly route: string; readonly pattern: RegExp; readonly methods: Set<string> }[]
+    | undefined;
   app.setNotFoundHandler((request, reply) => {
+    patterns ??= [...methodsByRoute].map(([route, methods]) => ({ route, pattern: toPattern(route), methods }));
     const path = request.url.split("?", 1)[0] ?? "";
-    const found = [...methodsByPattern].find(([, { pattern }]) => pattern.test(path));
+    const found = patterns.find(({ pattern }) => pattern.test(path));
     if (found === undefined) {
       return sendError(reply, request, serviceError("not_found", "path"));
     }
-    const [route, entry] = found;
-    request.routeOfPath = route;
-    return sendError(reply, request, methodNotAllowed(request.method, entry.methods));
+    request.routeOfPath = found.route;
+    return sendError(reply, request, methodNotAllowed(request.method, found.methods));
   });
 }
 
