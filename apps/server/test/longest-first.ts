@@ -36,6 +36,7 @@ const LONGEST = [
   "test/console-walker.test.ts",
   "src/feeds/trips/inputs/inputs.test.ts",
   "src/webhooks/endpoints/held.crash.test.ts",
+  "src/webhooks/thresholds.crash.test.ts",
   "src/cli/check.test.ts",
   "test/bad-days/hang.test.ts",
   "src/cli/webhooks.test.ts",
