@@ -2,8 +2,10 @@ import { consoleContract, MAX_SANDBOX_HAPPENINGS } from "@bikeshare/contract/con
 import { MAX_SANDBOX_FAULTS, sandboxEvent, sandboxStatus } from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
+import { keyContext } from "../../test/built-app.ts";
 import { type SignedIn, signIn } from "../../test/sign-in.ts";
 import { createSequencer } from "../events/sequencer.ts";
+import { resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { emptySandbox } from "../sandbox/service.ts";
 import { statement } from "../storage/db/statement.ts";
 
@@ -149,7 +151,22 @@ it("a sandbox that was emptied says that it wakes up until its city is there", a
   expect((await activityOf()).is_waking).toBe(true);
 });
 
+it("nobody is invited to a sandbox alone: its people are the partner's, and leave it with the partner", async () => {
+  const confirmed = await signIn(app, { partnerId: app.partnerId });
+  const invitation = { email: "other@partner.example", role: "admin" };
+  expect((await confirmed.call("POST", `${sandbox}/people/invitations`, invitation)).status).toBe(404);
+});
+
 it("another partner and the operator's people find nothing there", async () => {
   const operator = await signIn(app, { partnerId: null });
   expect((await operator.call("GET", `${sandbox}/keys`)).status).toBe(404);
+});
+
+it("the people of a suspended partner read its sandbox, and change nothing there", async () => {
+  await suspendPartner(keyContext(app), app.systemId, app.partnerId);
+  expect((await admin.call("GET", `${sandbox}/keys`)).status).toBe(200);
+  const refused = await admin.call("POST", `${sandbox}/sandbox/reset`, {});
+  expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining("suspended")]);
+  await resumePartner(keyContext(app), app.systemId, app.partnerId);
+  expect((await admin.call("POST", `${sandbox}/sandbox/reset`, {})).status).toBe(200);
 });

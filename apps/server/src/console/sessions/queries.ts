@@ -31,7 +31,7 @@ export interface SessionRow extends RowOf<typeof kept> {
 }
 
 // A request has only its cookie, so no system can be named here. The holder of an account with an unproved address may be
-// anybody, and so has no rights of the operator.
+// anybody, and so has no rights of the operator. A sandbox's partner is suspended with the one whose sandbox it is.
 const byHash = statement(
   "sessions.byHash",
   `select ${kept.list("s")}, p.email, p.name,
@@ -39,16 +39,18 @@ const byHash = statement(
        select 1 from memberships m where m.person_id = s.person_id and m.partner_id is null) as needs_proof,
      coalesce((
      select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
-         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role, 'is_sandbox', m.is_sandbox,
+         'partner_name', q.name, 'partner_suspended', coalesce(q.suspended_at, home.suspended_at) is not null,
+         'role', m.role, 'is_sandbox', m.is_sandbox,
          'is_agency', exists (select from agencies a where a.system_id = m.system_id and a.partner_id = m.partner_id))
        order by m.is_sandbox, m.system_id, q.name nulls first, m.id)
      from (
-       select system_id, partner_id, person_id, role, id, false as is_sandbox from memberships
+       select system_id, partner_id, person_id, role, id, false as is_sandbox, system_id as home_system_id from memberships
        union all
-       select x.system_id, member.partner_id, member.person_id, member.role, member.id, true
+       select x.system_id, member.partner_id, member.person_id, member.role, member.id, true, member.system_id
        from memberships member join sandboxes x on x.live_system_id = member.system_id and x.partner_id = member.partner_id
      ) m join systems y on y.system_id = m.system_id
      left join partners q on q.system_id = m.system_id and q.id = m.partner_id
+     left join partners home on home.system_id = m.home_system_id and home.id = m.partner_id
      where m.person_id = s.person_id and q.removed_at is null
        and (m.partner_id is not null or p.proof is not null)), '[]') as memberships
    from sessions s join people p on p.id = s.person_id where s.hash = $1`,
