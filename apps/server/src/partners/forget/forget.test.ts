@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
+import { createReservation } from "../../city/fleet/create-reservation.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createSequencer, type Sequencer } from "../../events/sequencer.ts";
+import { createSandbox } from "../../sandbox/service.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { type ForgetContext, forgetRider } from "./service.ts";
 
@@ -178,6 +180,30 @@ it("where two partners use one reference, the one whose rider is forgotten is na
   expect(await columnsWith("rider-1")).toEqual(others);
   const left = await forgetRider(waiting, harness.systemId, { riderRef: "rider-1" });
   expect(left).toEqual(mine);
+  expect(await columnsWith("rider-1")).toEqual([]);
+});
+
+it("a reference in the sandbox of a partner is gone too; in another partner's sandbox it is another rider's", async () => {
+  const other = await harness.partner("Partner 2");
+  const live = { systemId: harness.systemId };
+  const sandboxes = [harness.partnerId, other].map((partnerId) => createSandbox(harness, { ...live, partnerId }));
+  const [mine, theirs] = (await Promise.all(sandboxes)).map(({ sandbox }) => sandbox.system_id);
+  const reserve = (systemId = "", partnerId = "") =>
+    createReservation(harness, { systemId, partnerId, request: { station_id: "station-001", rider_ref: "rider-1" } });
+  await reserve(mine, harness.partnerId);
+  await reserve(theirs, other);
+  await expect(forget("rider-1")).rejects.toThrow(other);
+  const scope = { riderRef: "rider-1", partnerId: harness.partnerId };
+  await forgetRider({ ...harness, sleep: () => Promise.resolve() }, harness.systemId, scope);
+  const left = await harness.db.query<{ system_id: string }>(
+    statement(
+      "",
+      "select system_id from reservations where rider_ref = $1 union all select system_id from event_outbox where data like '%' || $1 || '%'",
+    ),
+    ["rider-1"],
+  );
+  expect(new Set(left.map(({ system_id }) => system_id))).toEqual(new Set([theirs]));
+  await forget("rider-1");
   expect(await columnsWith("rider-1")).toEqual([]);
 });
 

@@ -131,6 +131,17 @@ export function listPartnersWith(db: Queryable, systemId: string, riderRef: stri
   return db.query<PartnerWithRider>(partnersWith, [systemId, riderRef]);
 }
 
+const sandboxes = statement(
+  "forget.sandboxes",
+  "select system_id from sandboxes where live_system_id = $1 and ($2::text is null or partner_id = $2) order by system_id",
+);
+
+/** Returns the sandboxes of a system's partners. @param partnerId null: of all */
+export async function listSandboxesOf(db: Queryable, { systemId, partnerId }: ForgetScope): Promise<string[]> {
+  const rows = await db.query<{ system_id: string }>(sandboxes, [systemId, partnerId]);
+  return rows.map(({ system_id }) => system_id);
+}
+
 /**
  * Returns a text for each webhook about a reservation that a worker has in its memory now: it writes what it has sent when
  * its receiver has answered.

@@ -4,8 +4,10 @@ import {
   type ForgetScope,
   listJsonTables,
   listPartnersWith,
+  listSandboxesOf,
   listTablesWith,
   listUnderWay,
+  type PartnerWithRider,
   updateAnswers,
   updateJson,
   updateRequests,
@@ -36,9 +38,9 @@ export interface ForgottenRider {
 }
 
 /**
- * Takes a rider's reference from all that is kept in a system: reservations, events, webhooks and their log, and answers
- * kept for repeated requests. Waits for the webhooks that are being sent, because they are logged afterwards. Then searches
- * every column of every table for the reference.
+ * Takes a rider's reference from all that is kept in a system and in the sandboxes of its partners: reservations, events,
+ * webhooks and their log, and answers kept for repeated requests. Waits for the webhooks that are being sent, because they
+ * are logged afterwards. Then searches every column of every table for the reference.
  * @throws Error when some is left, because more is being written: it may be run again; and when several partners have used it
  */
 export async function forgetRider(
@@ -47,9 +49,11 @@ export async function forgetRider(
   { riderRef, partnerId }: ForgottenRider,
 ): Promise<ForgottenRows> {
   const { db } = context;
-  const scope = { systemId, partnerId: partnerId ?? (await onlyPartner(context, systemId, riderRef)) };
+  const sandboxes = await listSandboxesOf(db, { systemId, partnerId: partnerId ?? null });
+  const systems = [systemId, ...sandboxes];
+  const whose = partnerId ?? (await onlyPartner(context, systems, riderRef));
   const rows: Record<string, number> = {};
-  const erase = async () => {
+  const eraseIn = async (scope: ForgetScope) => {
     let left: readonly string[] = [];
     for (let run = 0; run < MAX_RUNS; run++) {
       left = await eraseOnce(context, scope, riderRef, rows);
@@ -57,8 +61,14 @@ export async function forgetRider(
     }
     return left;
   };
+  const erase = async () => {
+    const left = new Set<string>();
+    for (const each of systems)
+      for (const table of await eraseIn({ systemId: each, partnerId: whose })) left.add(table);
+    return [...left];
+  };
   await erase();
-  const isOver = await untilWritten(context, systemId);
+  const isOver = await untilWritten(context, systems);
   const left = await erase();
   // The reference itself is not recorded: that would keep it.
   await db.transaction((tx) =>
@@ -75,10 +85,17 @@ export async function forgetRider(
   return rows;
 }
 
-async function onlyPartner({ db }: ForgetContext, systemId: string, riderRef: string): Promise<string | null> {
-  const partners = await listPartnersWith(db, systemId, riderRef);
-  if (partners.length <= 1) return partners[0]?.id ?? null;
-  const named = partners.map(({ id, name }) => `${id} (${JSON.stringify(name)})`).join(", ");
+/** @param systems a system, and the sandboxes of its partners, in which a partner has the same id */
+async function onlyPartner(
+  { db }: ForgetContext,
+  systems: readonly string[],
+  riderRef: string,
+): Promise<string | null> {
+  const partners = new Map<string, PartnerWithRider>();
+  for (const systemId of systems)
+    for (const partner of await listPartnersWith(db, systemId, riderRef)) partners.set(partner.id, partner);
+  if (partners.size <= 1) return [...partners.keys()][0] ?? null;
+  const named = [...partners.values()].map(({ id, name }) => `${id} (${JSON.stringify(name)})`).join(", ");
   throw new Error(
     `Several partners use this reference, each for a rider of its own: ${named}. Name the one whose rider is to be forgotten with --partner.`,
   );
@@ -103,12 +120,18 @@ async function eraseOnce(
 }
 
 /** Waits until what processes have in memory now is written. @returns false when some of it is not after a minute */
-async function untilWritten({ db, sleep }: ForgetContext, systemId: string): Promise<boolean> {
-  let underWay = await listUnderWay(db, systemId);
+async function untilWritten({ db, sleep }: ForgetContext, systems: readonly string[]): Promise<boolean> {
+  const listAll = async () => {
+    const claims: string[] = [];
+    for (const systemId of systems)
+      for (const claim of await listUnderWay(db, systemId)) claims.push(`${systemId} ${claim}`);
+    return claims;
+  };
+  let underWay = await listAll();
   await sleep(WRITE_DELAY_MS);
   for (let poll = 0; underWay.length > 0 && poll < MAX_POLLS; poll++) {
     await sleep(POLL_INTERVAL_MS);
-    const now = new Set(await listUnderWay(db, systemId));
+    const now = new Set(await listAll());
     underWay = underWay.filter((claim) => now.has(claim));
   }
   return underWay.length === 0;
