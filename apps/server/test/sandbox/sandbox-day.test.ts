@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { readConfig } from "../../src/config.ts";
 import { createIds } from "../../src/ids.ts";
 import { serve, type Service } from "../../src/runtime/serve.ts";
+import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { until } from "../until.ts";
 
@@ -58,7 +59,8 @@ beforeAll(async () => {
   const { port } = receiver.address() as { port: number };
   const events = "ride.completed,reservation.created,reservation.expired";
   const settings = ["--partner", id, "--url", `http://127.0.0.1:${port}/`, "--events", events];
-  const made = await bikeshare("--system", sandbox.system_id, "webhooks", "set", ...settings);
+  const mailed = ["--email", "ops@partner.example"];
+  const made = await bikeshare("--system", sandbox.system_id, "webhooks", "set", ...settings, ...mailed);
   secret = made["secret"] ?? "";
 });
 afterAll(async () => {
@@ -72,6 +74,7 @@ function environment() {
   return {
     DATABASE_URL: database.db.connectionString,
     ...{ DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent", DRAIN_DELAY: "0s" },
+    ...{ SMTP_URL: "smtp://127.0.0.1:9", MAIL_FROM: "bikes@city.example" },
     ...{ WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8", WEBHOOK_ALLOW_PORTS: "1024-65535" },
   };
 }
@@ -187,4 +190,18 @@ it("a key that expires within the time that passes is refused", async () => {
   const statusOf = async () =>
     (await fetch(`${service.url}/v1/stations`, { headers: { authorization: `Bearer ${key}` } })).status;
   await until(async () => (await statusOf()) === 401);
+});
+
+it("nobody is mailed of a receiver that fails in a sandbox, and no mail waits for ever", async () => {
+  const partner = ((await call("GET", "/v1/me")) as { partner: { id: string } }).partner.id;
+  const ofEndpoint = ["--partner", partner];
+  await bikeshare("--system", sandbox.system_id, "webhooks", "pause", ...ofEndpoint);
+  status = 500;
+  await bikeshare("--system", sandbox.system_id, "webhooks", "resume", ...ofEndpoint);
+  await call("POST", "/sandbox/v1/events/ride.completed", {});
+  const rows = (text: string) => database.db.query(statement("", text), [sandbox.system_id]);
+  // A live endpoint's partner is mailed of that at once.
+  const failed = "select id from webhook_endpoints where system_id = $1 and pause_reason = 'probe_failed'";
+  await until(async () => (await rows(failed)).length === 1);
+  expect(await rows("select id from webhook_mails where system_id = $1")).toEqual([]);
 });

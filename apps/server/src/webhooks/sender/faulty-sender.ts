@@ -18,17 +18,20 @@ export interface DeliveryFaults {
 const OVERTAKEN_WITHIN_MS = 3_000;
 
 /**
- * Returns a sender with the faults that a partner has set for its tests.
+ * Returns a sender with the faults that a partner has set for its tests. Closing it ends the waits, so that no stop of the
+ * service waits for them; its owner closes `sender`.
  * @param faults read at each attempt; null: none
  */
 export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {
   /** Releases the delivery that waits to be overtaken. */
   let overtake: (() => void) | undefined;
+  const closing = new AbortController();
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
   const afterAnother = async (): Promise<void> => {
     if (overtake !== undefined) return;
     const passed = Promise.withResolvers<void>();
     overtake = passed.resolve;
-    await Promise.race([passed.promise, sleep(OVERTAKEN_WITHIN_MS, undefined, { ref: false })]);
+    await Promise.race([passed.promise, wait(OVERTAKEN_WITHIN_MS)]);
     overtake = undefined;
   };
   return {
@@ -37,16 +40,18 @@ export function createFaultySender(sender: Sender, faults: () => DeliveryFaults 
       const isOver = suffered?.until !== undefined && Date.parse(suffered.until) <= clock();
       if (suffered === null || isOver) return sender.send(request);
       if (suffered.down) return down();
-      if (suffered.delay > 0) await sleep(suffered.delay * 1000);
+      if (suffered.delay > 0) await wait(suffered.delay * 1000);
       if (suffered.reorder) await afterAnother();
       const sent = suffered.bad_signature ? withWrongSignature(request) : request;
       const result = await sender.send(sent);
       overtake?.();
-      if (suffered.duplicate) await sender.send(sent);
+      if (suffered.duplicate && !closing.signal.aborted) await sender.send(sent);
       return result;
     },
-    // Its owner closes the sender.
-    close: () => Promise.resolve(),
+    close() {
+      closing.abort();
+      return Promise.resolve();
+    },
   };
 }
 
