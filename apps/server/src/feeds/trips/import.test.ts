@@ -400,8 +400,10 @@ describe("importTrips, whole files", () => {
     ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
     ["a line that is too long", lyftFile([...many, lyftRow("x".repeat(70_000))]), "unparsable", 52],
     ["a broken zip archive", Buffer.from("PK\u0003\u0004rest"), "broken_zip", null],
-    ["UTF-16", Buffer.from(good, "utf16le"), "not_text", null],
-    ["zero bytes after good rows", `${good}\0\0`, "not_text", null],
+    ["UTF-16", Buffer.from(good, "utf16le"), "not_text", 1],
+    ["zero bytes after good rows", `${good}\0\0`, "not_text", good.split("\n").length],
+    ["letters of another encoding", Buffer.from(lyftFile([...many, lyftRow("Café")]), "latin1"), "not_text", 52],
+    ["a letter that is cut at the end", Buffer.from(lyftFile([...many, "é"])).subarray(0, -2), "not_text", 52],
     ["a gzip stream that is cut off", gzipSync(lyftFile(many)).subarray(0, -20), "broken_gzip", null],
   ])(
     "refuses %s, says why and where, imports nothing of it and everything of the others",
@@ -424,6 +426,22 @@ describe("importTrips, whole files", () => {
       expect(await harness.wrongCounts()).toEqual([]);
     },
   );
+
+  it("names a station on one line of at most 255 characters, as the operator would", async () => {
+    const row = lyftRow("r", { start_station_name: `"First\nStreet${"x".repeat(300)}"` });
+    await harness.import([await harness.write("long.csv", lyftFile([row]))]);
+    const names = (await harness.stations()).map(({ name }) => name);
+    expect(names).toEqual([`First Street${"x".repeat(300)}`.slice(0, 255), "Second"]);
+  });
+
+  it("takes letters of every length, wherever the file is read in pieces", async () => {
+    // Longer than a piece, and with letters of two to four bytes at each of its ends.
+    const rows = Array.from({ length: 3_000 }, (_, n) =>
+      lyftRow(`ride-${n}`, { start_station_name: `${"é駅😀".repeat(8)}${"x".repeat(n % 7)}` }),
+    );
+    const result = await harness.import([await harness.write("letters.csv", lyftFile(rows))]);
+    expect(result).toMatchObject({ created: 3_000, refused: [] });
+  });
 
   it("refuses a file that is not there, and imports the others", async () => {
     const result = await harness.import(["/nowhere/trips.csv", await harness.write("good.csv", good)]);

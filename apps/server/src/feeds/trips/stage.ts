@@ -1,3 +1,4 @@
+import { MAX_NAME_LENGTH } from "@bikeshare/contract";
 import { LongLineError, OpenQuoteError, readRecords } from "@bikeshare/csv";
 import type { StationSighting } from "../../city/fleet/placeholder-stations.ts";
 import { type Layout, recogniseHeader } from "./formats.ts";
@@ -143,6 +144,14 @@ function copyOf(field: string): string {
   return Buffer.from(field).toString();
 }
 
+/** Returns a name as the operator may write one: on one line, and no longer. */
+function nameOf(text: string): string {
+  return text
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .slice(0, MAX_NAME_LENGTH)
+    .toWellFormed();
+}
+
 type Sightings = ReturnType<typeof collectSightings>;
 
 /** Collects the stations that trips name, each with the name and location of the first row that has a location. */
@@ -154,7 +163,7 @@ function collectSightings() {
       const before = stations.get(stationId);
       if (before !== undefined && (before.location !== null || location === null)) return;
       const id = before?.id ?? copyOf(stationId);
-      const name = stationName === null ? (before?.name ?? null) : copyOf(stationName);
+      const name = stationName === null ? (before?.name ?? null) : copyOf(nameOf(stationName));
       stations.set(id, { id, name, location, row: before?.row ?? row, column: before?.column ?? column });
     },
     all: (): readonly StationSighting[] => [...stations.values()],

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -12,6 +13,7 @@ import {
 } from "./inputs.ts";
 import { ImportFileError } from "./problems.ts";
 
+const LINE_FEED = 0x0a;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /** Returns the text of a file at a path; as `readTripText`. */
@@ -38,16 +40,57 @@ export async function* readTripText(
     if (first.done === true) throw new ImportFileError("empty", null, "the file is empty");
     const whole = rejoin(first.value, counted);
     const packed = first.value.subarray(0, GZIP.length).equals(GZIP);
+    const requireText = createTextCheck();
     for await (const chunk of packed ? unpack(whole, () => read) : whole) {
-      // Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them.
-      if (chunk.includes(0))
-        throw new ImportFileError("not_text", null, "the file is not text in UTF-8: save it as CSV in UTF-8");
+      requireText(chunk);
       takeFrom(input.textBudget, chunk.length);
       yield chunk;
     }
+    requireText(Buffer.alloc(0), true);
   } finally {
     stream.destroy();
   }
+}
+
+/**
+ * Returns what requires each piece of a file to be text in UTF-8. Decoded all the same, letters of another encoding would all
+ * be one and the same sign: names would be lost, and two stations whose ids differ in such a letter would be one.
+ */
+function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
+  let line = 1;
+  /** The bytes of a character that the next piece ends. */
+  let begun: Buffer = Buffer.alloc(0);
+  return (chunk, isLast = false) => {
+    const bytes = begun.length === 0 ? chunk : Buffer.concat([begun, chunk]);
+    const whole = bytes.subarray(0, isLast ? bytes.length : endOfCharacters(bytes));
+    begun = bytes.subarray(whole.length);
+    const isWrong = !isText(whole);
+    let start = 0;
+    for (let end = whole.indexOf(LINE_FEED); end !== -1; end = whole.indexOf(LINE_FEED, start)) {
+      if (isWrong && !isText(whole.subarray(start, end))) break;
+      line++;
+      start = end + 1;
+    }
+    if (isWrong) throw new ImportFileError("not_text", line, "the file is not text in UTF-8: save it as CSV in UTF-8");
+  };
+}
+
+/** Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them. */
+function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0);
+}
+
+/** Returns where a character begins that is cut at the end; the length where none is. */
+function endOfCharacters(bytes: Buffer): number {
+  // A character has up to four bytes: the first is 0xc0 or more, the others are 0x80 to 0xbf.
+  for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 3; at--) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return at + length > bytes.length ? at : bytes.length;
+  }
+  return bytes.length;
 }
 
 function takeFrom(budget: TextBudget | undefined, bytes: number): void {
