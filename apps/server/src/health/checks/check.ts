@@ -1,4 +1,5 @@
 /** The list of everything that can be wrong with a deployment. Every outlet shows it. */
+import { codeOf, sqlState } from "../../storage/db/errors.ts";
 
 /**
  * What a check looks at.
@@ -125,6 +126,9 @@ export interface Check {
   readonly find: () => Promise<CheckResult | readonly CheckResult[]>;
 }
 
+const FREE_CONNECTIONS =
+  "See in pg_stat_activity who holds them; stop what needs none, or raise PostgreSQL's max_connections.";
+
 /** Runs a check, and turns an exception into a failure. */
 export async function checked(
   check: string,
@@ -134,6 +138,8 @@ export async function checked(
   try {
     return [await work()].flat();
   } catch (error) {
+    if (codeOf(error) === sqlState.tooManyConnections)
+      return [failure(check, "PostgreSQL has no connection left for this command", FREE_CONNECTIONS)];
     return [failure(check, error instanceof Error ? error.message : String(error), fix)];
   }
 }

@@ -9,7 +9,7 @@ import { type Config, readConfig } from "../../config.ts";
 import { afterFailure, UNKNOWN_HEALTH } from "../../feeds/gbfs/feed-health.rules.ts";
 import { updateFeedHealth, updateSourceHealth } from "../../feeds/gbfs/health-queries.ts";
 import { updateApiHeartbeat } from "../../http/rate-limits/queries.ts";
-import { createIds } from "../../ids.ts";
+import { createIds, firstIdAt } from "../../ids.ts";
 import { createMailer } from "../../outbound/mail/mailer.ts";
 import { issueKey, markKeyAsCompromised } from "../../partners/keys/service.ts";
 import { openRequestLog } from "../../partners/request-log/service.ts";
@@ -279,7 +279,10 @@ const incidents: Readonly<Record<CheckName, Incident>> = {
   },
   events: {
     begin: () =>
-      run("insert into event_outbox values ($1, 'event-1', 'ride.started', now() - interval '5 min', null, '{}')"),
+      run(
+        "insert into event_outbox values ($1, $2, 'ride.started', now(), null, '{}')",
+        firstIdAt("event", ago(5 * MINUTE).getTime()),
+      ),
     end: () => run("delete from event_outbox where system_id = $1"),
   },
   "late webhooks": {

@@ -116,14 +116,14 @@ export async function deleteCheckRow(
 
 const waitingEvents = statement(
   "checks.waitingEvents",
-  `select extract(epoch from now() - min(occurred_at))::int as seconds from event_outbox
+  `select min(id) as id from event_outbox
    where system_id = $1 and id <> all(array(
      select unit from work_failures where system_id = $1 and work = 'number-event'))`,
 );
 
-/** For how many seconds the oldest event of a system has waited for its number; null: none waits. */
-export async function findEventWait(db: Queryable, systemId: string): Promise<number | null> {
-  return oneRow(await db.query<{ seconds: number | null }>(waitingEvents, [systemId])).seconds;
+/** Returns the id of the event of a system that waits for its number since the longest time; null: none waits. */
+export async function findWaitingEvent(db: Queryable, systemId: string): Promise<string | null> {
+  return oneRow(await db.query<{ id: string | null }>(waitingEvents, [systemId])).id;
 }
 
 /** A mail to the operator as it is recorded. */

@@ -8,6 +8,7 @@ import { publishedFacts } from "../../feeds/gbfs-out/service.ts";
 import { sourceStates } from "../../feeds/gbfs/source-state.ts";
 import { runningImportsOf } from "../../feeds/imports/service.ts";
 import { countApiProcesses } from "../../http/rate-limits/service.ts";
+import { timeOfId } from "../../ids.ts";
 import { utcMinute } from "../../iso-instant.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { failingWorkOf } from "../../storage/set-aside/service.ts";
@@ -25,7 +26,7 @@ import {
   warning,
 } from "./check.ts";
 import { checkSource } from "./feed-sources.rules.ts";
-import { findEventWait } from "./queries.ts";
+import { findWaitingEvent } from "./queries.ts";
 
 /** Checks of a system that the operator must fix. */
 
@@ -71,11 +72,20 @@ async function checkWorkers({ db }: SystemCheckContext, systemId: string): Promi
   ];
 }
 
-async function checkEvents({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
-  const wait = await findEventWait(db, systemId);
-  if (wait === null || wait * 1_000 <= thresholds.eventWaitMs) return [ok("events", "none waits for its number")];
+async function checkEvents({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
+  const oldest = await findWaitingEvent(db, systemId);
+  // By its id: what happened may be long past when it is reported.
+  const recordedAt = oldest === null ? undefined : timeOfId(oldest);
+  const waitMs = recordedAt === undefined ? 0 : clock() - recordedAt;
+  if (waitMs <= thresholds.eventWaitMs) return [ok("events", "none waits for its number")];
   const fix = "Start `serve --role worker`, or look at the log of the one that runs.";
-  return [failure("events", `the oldest event of ${systemId} waits for its number since ${wait} s`, fix)];
+  return [
+    failure(
+      "events",
+      `the oldest event of ${systemId} waits for its number since ${Math.round(waitMs / 1_000)} s`,
+      fix,
+    ),
+  ];
 }
 
 async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {

@@ -7,6 +7,7 @@ import { type CliHarness, openCliHarness } from "../../../test/cli/cli.harness.t
 import { registerDoctor } from "../../cli/check.ts";
 import { readConfig } from "../../config.ts";
 import { updateApiHeartbeat } from "../../http/rate-limits/queries.ts";
+import { firstIdAt } from "../../ids.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { createFirstPartitions } from "../../storage/partitions/service.ts";
 import { loadSecrets } from "../../storage/secrets/secrets.ts";
@@ -104,13 +105,12 @@ describe("doctor", () => {
     });
     await harness.db.transaction((tx) => deleteCheckRow(tx, alert));
 
-    await harness.db.query(
-      statement(
-        "",
-        "insert into event_outbox values ($1, 'event-1', 'ride.started', now() - interval '5 min', null, '{}')",
-      ),
-      [harness.systemId],
-    );
+    const waiting = statement("", "insert into event_outbox values ($1, $2, 'ride.started', $3, null, '{}')");
+    const ago = new Date(clock() - 300_000);
+    // What happened long ago, and is reported now, does not wait.
+    await harness.db.query(waiting, [harness.systemId, firstIdAt("event", clock()), ago]);
+    expect(await complaints()).toEqual([]);
+    await harness.db.query(waiting, [harness.systemId, firstIdAt("event", ago.getTime()), ago]);
     expect(await complaints()).toEqual(["failure events"]);
     await harness.db.query(statement("", "delete from event_outbox"));
 
