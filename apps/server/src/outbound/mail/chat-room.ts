@@ -63,8 +63,12 @@ async function post(roomUrl: string, text: string, given: AbortSignal | undefine
 /** Hosts of Teams' workflows, which take cards. All other hosts get Slack's format. */
 const TEAMS = /(^|\.)(logic\.azure\.com|powerplatform\.com|powerautomate\.com|webhook\.office\.com)$/;
 
-function messageFor({ hostname }: URL, text: string): object {
-  // Escapes names of partners and feeds, which could otherwise mention people (`<!channel>`).
+/** A space of no width: chats read neither a mention behind `@` and it, nor a link where it parts `](`. */
+const WITHOUT_MEANING = "\u200B";
+
+function messageFor({ hostname }: URL, given: string): object {
+  // Names of partners, endpoints and feeds could otherwise mention people, or be links.
+  const text = given.replaceAll(/@|\](?=\()/g, (sign) => sign + WITHOUT_MEANING);
   if (!TEAMS.test(hostname))
     return { text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;") };
   const content = {
