@@ -234,6 +234,7 @@ export const errorMessages = {
     compressed: "The service reads no compressed bodies. Send the body without Content-Encoding.",
   },
   rate_limited: {
+    sandboxActs: "Too many requests wait for their turn in the sandbox. Try again in {retryAfterSeconds} s.",
     sandbox: "A fault of the sandbox simulates this error. Try again in {retryAfterSeconds} s.",
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:

@@ -72,7 +72,7 @@ export const MAX_SANDBOX_FAULTS = 10;
 const sandboxFault = {
   route: z
     .string()
-    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]+$/, "must be a method and a path, such as GET /v1/stations/:id")
+    .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]{1,100}$/, "must be a method and a path, such as GET /v1/stations/:id")
     .optional()
     .describe("Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out"),
   status: z

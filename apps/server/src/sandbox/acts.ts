@@ -28,6 +28,18 @@ export interface StartedRide {
   readonly stationId: string;
 }
 
+/**
+ * Waits for an act that no caller asked for, such as the end of a ride that is over. A city whose stations are all offline,
+ * because a test took them offline, refuses it, and so does a sandbox in which too many acts wait. That is no failure of the
+ * service, and the act is tried again later.
+ * @throws every error that is not of the catalogue
+ */
+export async function whereThereIsPlace(act: Promise<unknown>): Promise<void> {
+  await act.catch((error: unknown) => {
+    if (!(error instanceof ServiceError)) throw error;
+  });
+}
+
 /** Carries out commands in a sandbox's city, as the operator and as the partner would, and notes each in `steps`. */
 export class CityActs {
   readonly systemId: string;

@@ -4,7 +4,7 @@ import type { CommandContext } from "../command-context.ts";
 import { notifyKeysChanged } from "../partners/keys/service.ts";
 import { oldestDueAt } from "../webhooks/backlog.ts";
 import { compareAllStations, hasUncompared } from "../webhooks/thresholds.ts";
-import { CityActs } from "./acts.ts";
+import { CityActs, whereThereIsPlace } from "./acts.ts";
 import { updateTimePassed } from "./clock-queries.ts";
 import { bringFaultsNearer } from "./faults.ts";
 import { findSandbox, listRidesUnderWay, lockSandboxCity } from "./queries.ts";
@@ -36,7 +36,7 @@ export async function letTimePass(context: CommandContext, systemId: string, sec
   });
   const acts = new CityActs(context, { systemId, partnerId: "" });
   for (const ride of await listRidesUnderWay(context.db, systemId))
-    if (endOfRide(ride) <= now + seconds * 1000) await acts.endRide(ride.id);
+    if (endOfRide(ride) <= now + seconds * 1000) await whereThereIsPlace(acts.endRide(ride.id));
   await compareAllStations(context, systemId);
   for (;;) {
     const overdue = await overdueReservations(context, systemId, BATCH, []);

@@ -4,7 +4,7 @@ import { SANDBOX_AWAKE_MS } from "../city/systems/service.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type PeriodicWork, startPeriodic } from "../storage/background/periodic.ts";
 import type { WorkWatch } from "../storage/background/work-watch.ts";
-import { CityActs } from "./acts.ts";
+import { CityActs, whereThereIsPlace } from "./acts.ts";
 import { claimSandboxesToRide, listIdleSandboxes, listRidesUnderWay } from "./queries.ts";
 import { endOfRide } from "./ride-times.rules.ts";
 import { emptySandbox, resetSandbox, RIDE_INTERVAL_MS } from "./service.ts";
@@ -31,7 +31,7 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
       });
       for (const { system_id: systemId, has_city: hasCity } of due) {
         // Without a city: the sandbox was emptied, and is used again.
-        const done = hasCity ? rideOnce(context, systemId) : resetSandbox(context, systemId);
+        const done = hasCity ? rideOnce(context, systemId) : whereThereIsPlace(resetSandbox(context, systemId));
         await done.catch((error: unknown) => onError(error, systemId));
         watch?.gotOn();
       }
@@ -45,9 +45,11 @@ export async function rideOnce(context: CommandContext, systemId: string): Promi
   const now = context.clock();
   for (const ride of await listRidesUnderWay(context.db, systemId)) {
     const end = endOfRide(ride);
-    if (end <= now) await acts.endRide(ride.id, undefined, { ended_at: new Date(end).toISOString() });
+    const details = { ended_at: new Date(end).toISOString() };
+    if (end <= now) await whereThereIsPlace(acts.endRide(ride.id, undefined, details));
   }
-  if ((await lengthOf(context.db, systemId, "rides")) < MAX_SANDBOX_RIDES) await acts.startRide(undefined);
+  if ((await lengthOf(context.db, systemId, "rides")) < MAX_SANDBOX_RIDES)
+    await whereThereIsPlace(acts.startRide(undefined));
 }
 
 /** Days after which a sandbox that nobody uses is emptied. */

@@ -40,6 +40,18 @@ test("a process does one thing in all sandboxes at a time, and sandboxes take tu
   );
 });
 
+test("twenty acts of a sandbox may wait; more are refused at once, and another sandbox's are not", async () => {
+  const db = aProcess();
+  const asked = Array.from({ length: 30 }, () => inTurn(db, "a", () => Promise.resolve("done")));
+  const other = inTurn(db, "b", () => Promise.resolve("done"));
+  const results = await Promise.allSettled(asked);
+  const refused = results.filter((result) => result.status === "rejected");
+  // One runs.
+  expect(refused).toHaveLength(9);
+  for (const { reason } of refused) expect(reason).toMatchObject({ code: "rate_limited" });
+  await expect(other).resolves.toBe("done");
+});
+
 test("an act that fails, fails for its caller alone, and the next one has its turn", async () => {
   const db = aProcess();
   const failing = inTurn(db, "a", () => Promise.reject(new Error("no bike")));

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../storage/db/database.ts";
 
 /**
@@ -6,6 +7,13 @@ import type { Queryable } from "../storage/db/database.ts";
  * behind tests of sandboxes. Too high: tests wait longer than they work.
  */
 const REST = 1;
+
+/**
+ * Acts of one sandbox that may wait. Too low: tests that run side by side are refused. Too high: the last act runs when its
+ * caller has given up.
+ */
+const MAX_WAITING = 20;
+const RETRY_SECONDS = 2;
 
 /** Acts that wait for their turn, by sandbox, in the order in which the sandboxes came. */
 type Waiting = Map<string, (() => Promise<void>)[]>;
@@ -15,12 +23,15 @@ const lanes = new WeakMap<Queryable, Waiting>();
 /**
  * Runs an act in a sandbox when its turn comes. A process runs one act at a time for all sandboxes, which take turns,
  * and rests after each. So however many tests run, they cost live partners no more than one of them would.
+ * @throws ServiceError `rate_limited` when too many acts of the sandbox wait
  */
 export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promise<Result>): Promise<Result> {
   const lane = lanes.get(db);
   const waiting: Waiting = lane ?? new Map();
   return new Promise((resolve, reject) => {
     const acts = waiting.get(systemId) ?? [];
+    if (acts.length >= MAX_WAITING)
+      return reject(serviceError("rate_limited", "sandboxActs", { retryAfterSeconds: RETRY_SECONDS }));
     waiting.set(systemId, acts);
     acts.push(() => act().then(resolve, reject));
     if (lane === undefined) {

@@ -1,5 +1,11 @@
 import { deliveryNames, type EventRecord, scopeNames } from "@bikeshare/contract";
-import { sandboxEvent, sandboxScenario, sandboxScenarios, sandboxStatus } from "@bikeshare/contract/sandbox";
+import {
+  sandboxClock,
+  sandboxEvent,
+  sandboxScenario,
+  sandboxScenarios,
+  sandboxStatus,
+} from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
@@ -269,6 +275,11 @@ describe("faults", () => {
     await process.close();
   });
 
+  it("are of a route as long as there are, so that each request reads little", async () => {
+    const route = `GET /v1/${"a".repeat(101)}`;
+    expect((await post("/sandbox/v1/faults", { status: 503, route })).status).toBe(400);
+  });
+
   it("are at most ten", async () => {
     const statuses: number[] = [];
     for (let fault = 0; fault < 11; fault++)
@@ -353,6 +364,26 @@ describe("isolation", () => {
     await runAll();
     expect((await ridesNow()) - before).toBe(5);
     await Promise.all(processes.map((process) => process.close()));
+  });
+
+  it("whose stations are all offline, and whose bikes are broken, is no failure of the service: its time passes", async () => {
+    const started = sandboxEvent.parse(await (await post("/sandbox/v1/events/ride.started", {})).json());
+    for (let station = 1; station <= 40; station++) {
+      const id = `station-${String(station).padStart(3, "0")}`;
+      await post("/sandbox/v1/events/station.offline", { station_id: id });
+    }
+    const before = sandboxClock.parse(await (await get("/sandbox/v1/clock")).json()).advanced_seconds;
+    const passed = await post("/sandbox/v1/clock/advance", { seconds: 86_400 });
+    expect([passed.status, sandboxClock.parse(await passed.json()).advanced_seconds - before]).toEqual([202, 86_400]);
+    const riding = startSandboxRides({ ...keyContext(app), onError: fail });
+    app.clock.advance(61_000);
+    await riding.runOnce();
+    await riding.close();
+    // It ends as soon as there is a place to end it.
+    expect(await (await get(`/v1/rides/${started.resource_id}`)).json()).toMatchObject({ status: "started" });
+    await post("/sandbox/v1/events/station.online", { station_id: "station-001" });
+    await post("/sandbox/v1/clock/advance", { seconds: 86_400 });
+    expect(await (await get(`/v1/rides/${started.resource_id}`)).json()).toMatchObject({ status: "completed" });
   });
 
   it("ends for the partner when the operator suspends it", async () => {
