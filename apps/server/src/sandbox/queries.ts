@@ -62,6 +62,13 @@ export async function updateSandboxCity(
   await tx.query(updateCity, [system_id, seed, reset_at, has_city, rides_at]);
 }
 
+const removeAnswers = statement("sandboxes.deleteAnswers", "delete from idempotency_keys where system_id = $1");
+
+/** Deletes the answers that are kept for repeated requests: while a sandbox sleeps nobody sweeps them. */
+export async function deleteAnswers(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(removeAnswers, [systemId]);
+}
+
 const updateUse = statement(
   "sandboxes.updateUse",
   "update sandboxes set used_at = $2 where system_id = $1 and used_at < $3",

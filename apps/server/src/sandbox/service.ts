@@ -16,6 +16,7 @@ import { CityActs } from "./acts.ts";
 import { causeEvent } from "./causes.ts";
 import { replaceCity, sandboxCity } from "./city.ts";
 import {
+  deleteAnswers,
   findSandbox,
   findSandboxOf,
   insertSandbox,
@@ -135,13 +136,14 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
   return inTurn(context.db, systemId, () => context.db.transaction(reset));
 }
 
-/** Deletes a sandbox's city. The next use of the sandbox makes it again. */
+/** Deletes a sandbox's city and the answers for repeated requests. The next use of the sandbox makes it again. */
 export function emptySandbox(context: CommandContext, systemId: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     await lockSandboxCity(tx, systemId);
     const sandbox = await findSandbox(tx, systemId);
     if (sandbox?.has_city !== true) return;
     await clearCity(context, tx, systemId);
+    await deleteAnswers(tx, systemId);
     await updateSandboxCity(tx, { ...sandbox, has_city: false });
   });
 }

@@ -14,7 +14,7 @@ import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
 import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
-import { createSandbox } from "../../src/sandbox/service.ts";
+import { createSandbox, emptySandbox, resetSandbox } from "../../src/sandbox/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { THRESHOLD_EVENTS } from "../../src/webhooks/endpoints/endpoint-thresholds.ts";
 import { startTestApp, type TestApp } from "../app.ts";
@@ -384,6 +384,20 @@ describe("isolation", () => {
     await post("/sandbox/v1/events/station.online", { station_id: "station-001" });
     await post("/sandbox/v1/clock/advance", { seconds: 86_400 });
     expect(await (await get(`/v1/rides/${started.resource_id}`)).json()).toMatchObject({ status: "completed" });
+  });
+
+  it("keeps no answer to a request when it is emptied", async () => {
+    await resetSandbox(keyContext(app), systemId);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "kept" };
+    const body = JSON.stringify({ station_id: "station-001", rider_ref: "rider-7" });
+    const made = await fetch(`${app.url}/v1/reservations`, { method: "POST", headers, body });
+    expect(made.status).toBe(201);
+    const answers = () =>
+      app.db.query(statement("test.answers", "select body from idempotency_keys where system_id = $1"), [systemId]);
+    expect(await answers()).not.toEqual([]);
+    await emptySandbox(keyContext(app), systemId);
+    expect(await answers()).toEqual([]);
+    await resetSandbox(keyContext(app), systemId);
   });
 
   it("ends for the partner when the operator suspends it", async () => {
