@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import traceback
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -329,3 +330,23 @@ def test_a_redirect_is_not_followed_even_where_the_given_client_would() -> None:
         assert [sent.headers["authorization"] for sent in script.sent] == [f"Bearer {KEY}"]
         client.close()
         assert not http.is_closed
+
+
+def test_a_response_that_never_ends_is_read_to_64_mib_and_no_further(side: Side) -> None:
+    class Endless(httpx.SyncByteStream, httpx.AsyncByteStream):
+        chunks = 0
+
+        def __iter__(self) -> Iterator[bytes]:
+            while True:
+                Endless.chunks += 1
+                yield b"x" * 2**20
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for chunk in self:
+                yield chunk
+
+    client = side.client(lambda _: httpx.Response(200, stream=Endless()), max_retries=0)
+    error = side.caught(lambda: client.me.get())
+    assert isinstance(error, bikeshare.ConnectionError)
+    assert str(error) == "GET /v1/me: no response: the response is larger than 64 MiB"
+    assert Endless.chunks == 65

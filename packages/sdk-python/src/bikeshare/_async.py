@@ -10,7 +10,18 @@ import anyio
 import httpx
 
 from ._core.call import Shared, call
-from ._core.effects import Effect, Failed, Flow, Key, Received, Secret, Send, Wait
+from ._core.effects import (
+    MAX_RESPONSE_BYTES,
+    TOO_LARGE,
+    Effect,
+    Failed,
+    Flow,
+    Key,
+    Received,
+    Secret,
+    Send,
+    Wait,
+)
 from ._core.request import ApiRequest, Route
 from ._core.walk import ListStart, Page, Walk
 from ._sync import changes_start, list_start, most_items
@@ -115,12 +126,21 @@ class AsyncDriver:
                 # The target of a redirect must get neither the key nor the data.
                 follow_redirects=False,
                 auth=None,
+                stream=True,
             )
+            try:
+                body = bytearray()
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > MAX_RESPONSE_BYTES:
+                        return TOO_LARGE
+            finally:
+                await response.aclose()
         except httpx.TimeoutException:
             return Failed("", is_timeout=True)
         except (httpx.RequestError, httpx.InvalidURL, OSError) as error:
             return Failed(str(error) or type(error).__name__)
-        return Received(response.status_code, dict(response.headers), response.content)
+        return Received(response.status_code, dict(response.headers), bytes(body))
 
 
 class AsyncApi:

@@ -13,7 +13,18 @@ from typing import Any, Generic, TypeVar, cast
 import httpx
 
 from ._core.call import Reply, Shared, call
-from ._core.effects import Effect, Failed, Flow, Key, Received, Secret, Send, Wait
+from ._core.effects import (
+    MAX_RESPONSE_BYTES,
+    TOO_LARGE,
+    Effect,
+    Failed,
+    Flow,
+    Key,
+    Received,
+    Secret,
+    Send,
+    Wait,
+)
 from ._core.request import ApiRequest, Route
 from ._core.walk import ListStart, Page, Position, Source, Walk, parse_checkpoint
 from .errors import UsageError
@@ -115,6 +126,8 @@ class SyncDriver:
                 body = bytearray()
                 for chunk in response.iter_bytes():
                     body += chunk
+                    if len(body) > MAX_RESPONSE_BYTES:
+                        return TOO_LARGE
                     if time.monotonic() > end:
                         return Failed("", is_timeout=True)
             finally:

@@ -68,6 +68,13 @@ class Failed:
     is_timeout: bool = False
 
 
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+"""The most that is read of a response, unpacked: the service's own have less than a hundredth of it. Without a bound, whatever
+answers in its place, and never ends, takes all memory."""
+
+TOO_LARGE = Failed("the response is larger than 64 MiB")
+
+
 Effect = Union[Key, Send, Wait]
 
 Result = TypeVar("Result")
