@@ -28,10 +28,10 @@ const lanes = new WeakMap<Queryable, Waiting>();
 export function inTurn<Result>(db: Queryable, systemId: string, act: () => Promise<Result>): Promise<Result> {
   const lane = lanes.get(db);
   const waiting: Waiting = lane ?? new Map();
+  const acts = waiting.get(systemId) ?? [];
+  if (acts.length >= MAX_WAITING)
+    return Promise.reject(serviceError("rate_limited", "sandboxActs", { retryAfterSeconds: RETRY_SECONDS }));
   return new Promise((resolve, reject) => {
-    const acts = waiting.get(systemId) ?? [];
-    if (acts.length >= MAX_WAITING)
-      return reject(serviceError("rate_limited", "sandboxActs", { retryAfterSeconds: RETRY_SECONDS }));
     waiting.set(systemId, acts);
     acts.push(() => act().then(resolve, reject));
     if (lane === undefined) {

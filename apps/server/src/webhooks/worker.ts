@@ -159,7 +159,7 @@ class OpenSystems {
 
   async #close(ids: readonly string[]): Promise<void> {
     // A sandbox's sender first: what it lets deliveries wait for must not keep the service from stopping.
-    await Promise.all(ids.map((id) => this.#faultySenders.get(id)?.close()));
+    for (const id of ids) await this.#faultySenders.get(id)?.close();
     const closing = ids.map(async (id) => this.#systems.get(id)?.close().catch(this.#options.onError));
     for (const id of ids) {
       this.#systems.delete(id);

@@ -10,7 +10,8 @@ import { issueKey } from "../../src/partners/keys/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { rideOnce } from "../../src/sandbox/riding.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
-import { removeEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { removeEndpoint } from "../../src/webhooks/endpoints/endpoint-removal.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { type BuiltApp, buildAnother, keyContext } from "../built-app.ts";
@@ -125,11 +126,11 @@ function operations(): readonly ((n: number) => Promise<unknown>)[] {
     (n: number) => sandbox("/faults", { status: [429, 500, 503][n % 3], count: 1 }),
     () => send("DELETE", "/sandbox/v1/faults"),
     (n: number) => sandbox("/webhooks/faults", { delay: n % 3, duplicate: n % 2 === 0, down: n % 5 === 0 }),
-    // Without a bike or a station to ride, nothing happens.
-    () => rideOnce(context, systemId).catch((error: unknown) => expect(error).toBeInstanceOf(ServiceError)),
+    () => rideOnce(context, systemId),
     () => sequencer.runOnce(systemId),
     (n: number) => setEndpoint(settings, { ...partner, url: `https://p.example/${n}`, events: ["ride.*"] }),
-    () => removeEndpoint(settings, partner),
+    // There may be none.
+    () => removeEndpoint(settings, partner).catch((error: unknown) => expect(error).toBeInstanceOf(ServiceError)),
   ];
   const foreign = [
     ...guarded
@@ -159,7 +160,7 @@ it("1,000 random operations in a sandbox, half of them on live ids, change no by
   const [rows, numbers] = [await rowsOfOthers(), await counted()];
   for (let done = 0; done < OPERATIONS; done += AT_ONCE)
     await Promise.all(
-      Array.from({ length: AT_ONCE }, (_, n) => choices[Math.floor(random.next() * choices.length)]?.(done + n)),
+      Array.from({ length: AT_ONCE }, async (_, n) => choices[Math.floor(random.next() * choices.length)]?.(done + n)),
     );
   expect(await rowsOfOthers()).toEqual(rows);
   expect(await counted()).toEqual(numbers);

@@ -87,7 +87,8 @@ function endOfCharacters(bytes: Buffer): number {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    // Its first bits say how many bytes there are.
+    const length = 2 + Number(byte >= 0xe0) + Number(byte >= 0xf0);
     return at + length > bytes.length ? at : bytes.length;
   }
   return bytes.length;

@@ -58,8 +58,7 @@ it("a notice is one message of Slack's form, in which nobody is called by a name
 it("what a partner calls an endpoint calls nobody, and leads nowhere, in rooms that read Markdown", async () => {
   const { got, url } = await room(200);
   await createOperatorMailer(undefined, url)?.send({ ...NOTICE, text: "“@all [Sign in](https://x.example)” fails" });
-  const [{ body } = { body: undefined }] = got;
-  expect(body).toMatchObject({ text: expect.stringContaining("@\u200Ball [Sign in]\u200B(https://x.example)") });
+  expect(JSON.stringify(got)).toContain("@\u200Ball [Sign in]\u200B(https://x.example)");
 });
 
 it("Teams gets the notice as a card", async () => {
