@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { inspect, openBrowser } from "./browser.harness.ts";
 import { createPartner } from "./partners.ts";
-import { type Receiver, startReceiver } from "./receiver.ts";
+import { type Received, type Receiver, startReceiver } from "./receiver.ts";
 
 const { world, visitWith } = openBrowser();
 
@@ -24,15 +24,18 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
   const station = await setAlarm(page);
   const secret = await showSecret(page);
   await causeAlarm(page, station);
-  await expect.poll(() => receiver.received.length).toBe(1);
-  const [{ headers, body } = { headers: {}, body: "" }] = receiver.received;
+  // Bikes that come back to the station meanwhile are told as well.
+  const alarm = () => receiver.received.find(({ body }) => body.includes("station.below_threshold"));
+  await expect.poll(alarm).toBeDefined();
+  const { headers, body }: Received = alarm() ?? { headers: {}, body: "" };
   expect(await verify(body, String(headers["service-signature"]), secret)).toMatchObject({
     event: "station.below_threshold",
     data: { name: station, threshold: { count: "bikes", fewer_than: 1, for_minutes: 10 } },
   });
-  await page.getByRole("listitem").filter({ hasText: "station.below_threshold" }).getByText("arrived").waitFor();
+  const told = page.getByRole("listitem").filter({ hasText: "station.below_threshold" }).first();
+  await told.getByText("arrived").waitFor();
   await inspect(page, "sandbox-alarm");
-  await page.getByRole("link", { name: /^Delivery to Main/ }).click();
+  await told.getByRole("link", { name: /^Delivery to Main/ }).click();
   await page.getByRole("heading", { name: /station.below_threshold/, level: 1 }).waitFor();
 });
 
