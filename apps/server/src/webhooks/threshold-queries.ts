@@ -106,7 +106,7 @@ const list = statement(
     where seen.seen is distinct from ${SEEN} and coalesce(station.id, seen.station_id) <> all($4::text[])
     order by 1 limit $3)
    union
-   (select state.station_id from webhook_threshold_states state
+   (select distinct state.station_id from webhook_threshold_states state
     left join stations station on station.system_id = $1 and station.id = state.station_id
     where state.system_id = $1 and state.due_at <= $2 and state.due_at <= ${knownUntil("$2::timestamptz")}
       and state.station_id <> all($4::text[])

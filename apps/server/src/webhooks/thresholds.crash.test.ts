@@ -17,7 +17,7 @@ import { compareAllStations } from "./thresholds.ts";
 
 const main = await serviceProgram();
 /** Many transactions' worth. */
-const STATIONS = 250;
+const STATIONS = 800;
 
 test("of two workers one is killed while stations are compared: each endpoint is told of each station once", async () => {
   const database = await createTestDatabase();

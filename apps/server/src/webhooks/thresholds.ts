@@ -8,6 +8,7 @@ import {
   type Crossing,
   type CrossingEvent,
   followCrossing,
+  isAsTold,
   readHistory,
   type StationState,
 } from "./rules/threshold.ts";
@@ -162,8 +163,9 @@ async function newEvent(
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
   const past = since !== null && at < since.getTime() ? await stationTextAt(tx, systemId, id, occurredAt) : undefined;
-  // As it is, too, where a sandbox's clock has passed more time than the station has a history.
-  const station = past ?? json;
+  // A sandbox's clock may have let the minutes pass before the station changed at all. Then the station is told as it is.
+  const isPast = past !== undefined && isAsTold({ count: watch.count_of, fewer_than: watch.fewer_than }, name, past);
+  const station = isPast ? past : json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
   const threshold = {
     ...{ count: watch.count_of, fewer_than: watch.fewer_than, for_minutes: watch.for_minutes },

@@ -104,6 +104,24 @@ it("the minutes of a threshold pass by the sandbox's clock, and it is ready once
   expect(clock.advanced_seconds).toBe(9 * 60 + 63);
 });
 
+it("an alarm whose minutes passed before the station changed shows the station as the alarm says", async () => {
+  await watch({ station_ids: ["station-001"] });
+  const context = keyContext(app);
+  await compareAllStations(context, systemId);
+  const before = (await eventsOf("station.below_threshold")).length;
+  for (let isFree = true; isFree; app.clock.advance(10))
+    isFree = (await post("/sandbox/v1/events/ride.started", { station_id: "station-001" })).status === 200;
+  await compareAllStations(context, systemId);
+  // As the clock does within two seconds of the last ride's start.
+  const passed = `update webhook_threshold_states state set due_at = station.state_since - interval '1 ms',
+      below_since = station.state_since - interval '10 minutes'
+    from stations station where station.system_id = $1 and state.system_id = $1 and station.id = state.station_id`;
+  await app.db.query(statement("", passed), [systemId]);
+  await compareAllStations({ ...context, databaseNow: () => Promise.resolve(new Date(Date.now() + 10_000)) }, systemId);
+  const told = (await eventsOf("station.below_threshold")).slice(before);
+  expect(told).toMatchObject([{ data: { id: "station-001", num_bikes_available: 0 } }]);
+});
+
 it("a reset forgets which stations are below, and without a threshold there is nothing to cause", async () => {
   await watch({ station_ids: ["station-001"] });
   expect((await post("/sandbox/v1/events/station.below_threshold", {})).status).toBe(200);

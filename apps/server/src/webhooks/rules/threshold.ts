@@ -1,4 +1,4 @@
-import type { Threshold } from "@bikeshare/contract";
+import type { Station, Threshold } from "@bikeshare/contract";
 
 /*
  * When a station crosses a threshold. The watch and the preview of an endpoint both fold a station's history by these rules,
@@ -44,6 +44,20 @@ export function readHistory(numbers: string | null): StationState[] {
     });
   }
   return states;
+}
+
+/** Tells whether a station, as a GET shows it, is as an event of a threshold says. */
+export function isAsTold(
+  threshold: Pick<Threshold, "count" | "fewer_than">,
+  name: CrossingEvent["name"],
+  json: string,
+): boolean {
+  const station = JSON.parse(json) as Pick<Station, "num_bikes_available" | "num_docks_available" | "status">;
+  const state = {
+    ...{ at: 0, bikes: station.num_bikes_available, docks: station.num_docks_available },
+    isOnline: station.status === "online",
+  };
+  return levelOf(threshold, state) === (name === "station.below_threshold" ? "below" : "enough");
 }
 
 function levelOf({ count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">, state: StationState): Level {
