@@ -44,6 +44,7 @@ const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "packages/test-kit/src/service-program.ts": [],
   // It is run by hand.
   "apps/dashboard/tools/readme-pictures.ts": [],
+  "apps/server/test/sandbox/guide.test.ts": ["docs", "packages/sdk"],
   "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
 };
 

@@ -13,6 +13,9 @@ const eventsSeen = statement(
   "select name as event, count(*) as n from events where system_id = $1 group by name order by name",
 );
 
+const ofThresholds: readonly string[] = ["station.below_threshold", "station.back_to_normal"];
+const caused = eventNames.filter((name) => !ofThresholds.includes(name));
+
 let harness: FleetHarness;
 
 beforeAll(async () => {
@@ -110,9 +113,9 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   await sequencer.close();
   await harness.expectSound();
   await expectSoundLogs(harness.db, harness.systemId);
-  // The commands have brought everything about that they can.
+  // The commands have brought everything about that they can. Thresholds are crossed by time, where an endpoint has some.
   const seen = await harness.db.query<{ event: string; n: number }>(eventsSeen, [harness.systemId]);
-  expect(seen.map(({ event }) => event)).toEqual([...eventNames].sort());
+  expect(seen.map(({ event }) => event)).toEqual(caused.toSorted());
   expect(seen.filter(({ n }) => n < 3)).toEqual([]);
 });
 

@@ -90,12 +90,12 @@ const fields: Readonly<Record<string, string>> = {
   "vehicle-types set": "id published own from",
   "vehicle-types show": "id published own from",
   "webhooks add":
-    "id partner_id name url events unreadable_events places email signature secret old_secrets_end_at status outcome",
+    "id partner_id name url events unreadable_events places thresholds max_per_hour email signature secret old_secrets_end_at status outcome",
   "webhooks deliveries": "deliveries next",
   "webhooks drop-held": "dropped held",
   "webhooks list": "endpoints workers",
   "webhooks pause": "id status pause_reason paused_at changed",
-  "webhooks preview": "since until deliveries by_event is_complete",
+  "webhooks preview": "since until skipped deliveries by_event is_complete",
   "webhooks remove": "id status pause_reason paused_at changed unsent",
   "webhooks replay": "id total since until endpoint_status dry_run",
   "webhooks resend": "id total dry_run",
@@ -104,9 +104,9 @@ const fields: Readonly<Record<string, string>> = {
   "webhooks rotate": "id secret old_secrets_end_at",
   "webhooks send-held": "sent",
   "webhooks set":
-    "id partner_id name url events unreadable_events places email signature secret old_secrets_end_at status outcome",
+    "id partner_id name url events unreadable_events places thresholds max_per_hour email signature secret old_secrets_end_at status outcome",
   "webhooks show":
-    "id partner_id events email signature status pause_reason paused_at created_at updated_at name url places failing_since failures pending oldest_due held is_replaying held_since status_text secrets unreadable_events workers replays",
+    "id partner_id events email signature status pause_reason paused_at created_at updated_at name max_per_hour url places thresholds failing_since failures pending oldest_due held is_replaying held_since this_hour status_text secrets unreadable_events workers replays",
   "zones import": "published own from",
   "zones remove": "",
   "zones show": "published own from",
