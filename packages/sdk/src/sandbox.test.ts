@@ -73,6 +73,16 @@ it("waits no longer than its total timeout, even where no answer comes", async (
   }
 });
 
+it("advances and waits within one total timeout", async () => {
+  const limited = errorResponse(429, "rate_limited", { "retry-after": "4" });
+  const { client, simulation, sent } = setUp([limited, jsonResponse(busy, 202), jsonResponse(busy)]);
+  const waited = simulation.run(client.sandbox.advanceAndWait({ seconds: 900 }, { totalTimeoutMs: 5_000 }));
+  await expect(waited).rejects.toMatchObject({ name: "TimeoutError" });
+  expect(sent()[1]).toBe('POST /sandbox/v1/clock/advance {"seconds":900}');
+  expect(simulation.now()).toBe(5_000);
+  expect(simulation.timers()).toBe(0);
+});
+
 it("stops waiting when its signal aborts, with the signal's reason", async () => {
   const { client, simulation } = setUp([jsonResponse(busy)]);
   const stopping = new AbortController();

@@ -27,8 +27,8 @@ const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
 
 /**
- * What a test does to its sandbox. Its calls have a rate limit of their own. What would happen again where a request is sent
- * again (`trigger`, `scenario`, `advance`, `addFault`) is sent again after a 429 only.
+ * Controls a sandbox from a test. Its calls have a rate limit of their own. `trigger`, `scenario`, `advance` and `addFault` are
+ * retried after a 429 only: after any other failure the service may have done them already.
  */
 export interface Sandbox {
   /** How the sandbox is: its seed, and how many stations, bikes and rides it has. */
@@ -74,7 +74,7 @@ export interface Sandbox {
  * const { status } = await client.reservations.get(held.id); // "expired"
  */
 export class SandboxClient extends BikeShare {
-  /** What happens in the sandbox. */
+  /** Controls the sandbox. */
   readonly sandbox: Sandbox;
 
   /** @throws UsageError that names the wrong option, and for a live key */
@@ -99,24 +99,35 @@ function createSandbox(clientOptions: ClientOptions): Sandbox {
     scenario: (id, options) => api.call({ route: scenario, id, body: {} }, options),
     clock: (options) => api.call({ route: clock }, options),
     advance: (body, options) => api.call({ route: advance, body }, options),
-    async advanceAndWait(request, options) {
-      await sandbox.advance(request, options);
-      return sandbox.waitUntilReady(options);
-    },
-    async waitUntilReady(options) {
-      const { platform, totalTimeoutMs, signal } = withOptions(settings, options);
-      const onTimeout = () => new TimeoutError(`${clock[0]}: not ready within ${totalTimeoutMs} ms`);
-      return withTimeout(platform, totalTimeoutMs, signal, onTimeout, async (limited) => {
-        for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
-          const found = await sandbox.clock({ ...options, signal: limited });
-          if (found.ready) return found;
-          await sleep(platform, delayMs, limited);
-        }
-      });
-    },
+    advanceAndWait: (request, options) =>
+      withinTotalTimeout(options, async (limited) => {
+        await sandbox.advance(request, limited);
+        return pollUntilReady(limited);
+      }),
+    waitUntilReady: (options) => withinTotalTimeout(options, pollUntilReady),
     addFault: (body, options) => api.call({ route: addFault, body }, options),
     endFaults: (options) => api.call({ route: endFaults }, options),
     setWebhookFaults: (body, options) => api.call({ route: setWebhookFaults, body }, options),
   };
+
+  /** Runs work whose requests end together after `totalTimeoutMs`. @param work with options that have the signal */
+  async function withinTotalTimeout<Result>(
+    options: RequestOptions | undefined,
+    work: (limited: RequestOptions & { readonly signal: AbortSignal }) => Promise<Result>,
+  ): Promise<Result> {
+    const { platform, totalTimeoutMs, signal } = withOptions(settings, options);
+    const [operation] = clock;
+    const onTimeout = () => new TimeoutError(`${operation}: not ready within ${totalTimeoutMs} ms`);
+    return withTimeout(platform, totalTimeoutMs, signal, onTimeout, (limited) => work({ ...options, signal: limited }));
+  }
+
+  async function pollUntilReady(limited: RequestOptions & { readonly signal: AbortSignal }): Promise<SandboxClock> {
+    for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)) {
+      const found = await sandbox.clock(limited);
+      if (found.ready) return found;
+      await sleep(settings.platform, delayMs, limited.signal);
+    }
+  }
+
   return sandbox;
 }
