@@ -1,4 +1,4 @@
-// The texts of errors, without zod: the server and the SDK's fake say the same.
+// The texts of errors. Without zod, because the SDK's fake, which also runs in browsers, uses the same texts as the server.
 import { errorCatalogue, type ErrorCode } from "./error-catalogue.ts";
 import { errorMessages } from "./error-messages.ts";
 

@@ -6,15 +6,15 @@ import { identifier, timestamp } from "./values.ts";
 /** What a threshold counts at a station: `num_bikes_available` or `num_docks_available`. */
 export const thresholdCount = z.enum(["bikes", "docks"]);
 
-/** Thresholds of an endpoint. Too high: each change of a station is compared with all of them. */
+/** Maximum thresholds of an endpoint. Too high: each change of a station takes longer to compare with all of them. */
 export const MAX_THRESHOLDS = 20;
-/** Stations that the thresholds of an endpoint watch together. Too high: one endpoint takes the time of all. */
+/** Maximum stations that the thresholds of an endpoint watch together. Too high: one endpoint delays the alarms of all. */
 export const MAX_WATCHED_STATIONS = 5_000;
-/** The highest `fewer_than`: more bikes stand at no station. */
+/** The highest `fewer_than`: no station has more bikes. */
 const MAX_FEWER_THAN = 1_000;
 /** The longest `for_minutes`: a day. */
 const MAX_FOR_MINUTES = 1_440;
-/** The highest `max_per_hour`: one in 36 ms. */
+/** The highest hourly limit of an endpoint (`max_per_hour`), which is no threshold: one message in 36 ms. */
 export const MAX_MESSAGES_PER_HOUR = 100_000;
 
 const condition = {
@@ -23,7 +23,7 @@ const condition = {
   for_minutes: z.number().int().min(1).max(MAX_FOR_MINUTES).describe("For so long without interruption"),
 };
 
-/** More ids than a threshold may name, so that the service rejects them with a reason. */
+/** More than the 200 ids that the service accepts, so that it rejects them with a reason. */
 const MAX_GIVEN_IDS = 1_000;
 const ids = z.array(identifier).max(MAX_GIVEN_IDS);
 
@@ -42,7 +42,9 @@ export const thresholdStation = namedObject("ThresholdStation", "A station, and 
   ...station.shape,
   threshold: namedObject("CrossedThreshold", "The threshold of your endpoint that the station crossed.", {
     ...condition,
-    below_since: timestamp.describe("Since when the station had fewer; the same in both events"),
+    below_since: timestamp.describe(
+      "Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal`",
+    ),
   }),
 });
 export type ThresholdStation = z.infer<typeof thresholdStation>;

@@ -183,7 +183,7 @@ export interface StationBelowThresholdEvent {
       fewer_than: number;
       /** For so long without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in both events */
+      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };
@@ -244,7 +244,7 @@ export interface StationBackToNormalEvent {
       fewer_than: number;
       /** For so long without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in both events */
+      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };

@@ -381,7 +381,7 @@ export interface StationBelowThresholdDelivery {
       fewer_than: number;
       /** For so long without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in both events */
+      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };
@@ -444,7 +444,7 @@ export interface StationBackToNormalDelivery {
       fewer_than: number;
       /** For so long without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in both events */
+      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };

@@ -9,7 +9,7 @@ import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { LOOPBACK_RULES, openNewSystem, SYSTEM_ID } from "../provision.ts";
 
-/** Of benches in which no other process reads the secrets. */
+/** Encrypts the secrets in benches where no other process reads them. */
 export const CIPHER: SecretCipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
 
 /** A deployment whose partners all want one event. */

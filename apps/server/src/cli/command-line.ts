@@ -120,7 +120,7 @@ async function runProgram(
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
-    // The output knows of a progress line, which the message must not begin behind.
+    // `note` clears a progress line first, so that the message does not follow it on the same line.
     return exitStatus(error, (text) =>
       opened === undefined ? process.stderr.write(`${text}\n`) : opened.output.note(text),
     );

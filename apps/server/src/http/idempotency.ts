@@ -274,7 +274,10 @@ export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
   };
 }
 
-/** `/v1/%72eservations` and `http://host/v1/reservations` are `/v1/reservations`: a proxy may repeat a request as another. */
+/**
+ * Returns the path in one spelling: `/v1/%72eservations` and `http://host/v1/reservations` are `/v1/reservations`. A proxy that
+ * repeats a request may spell its path differently.
+ */
 function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): string {
   const values = Object.entries(params as Readonly<Record<string, string>>);
   return values.reduce((path, [name, value]) => path.replace(`:${name}`, () => encodeURIComponent(value)), route);

@@ -129,7 +129,7 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
-    // A reset ends all faults, which processes keep with the keys.
+    // A reset ends all faults. Processes cache the faults with the keys, so they must reload the keys.
     await notifyKeysChanged(tx, systemId);
     tx.notify("webhook_endpoints", systemId);
   };

@@ -21,22 +21,22 @@ const IS_WATCHED = "partner.suspended_at is null";
 
 const whether = statement(
   "thresholds.whether",
-  `select coalesce(bool_or(${IS_WATCHED}), false) as watched,
-     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as waiting,
-     exists (select from webhook_threshold_stations where system_id = $1) as has_stations
+  `select coalesce(bool_or(${IS_WATCHED}), false) as "isWatched",
+     coalesce(bool_or((threshold.since is null) = (${IS_WATCHED})), false) as "hasPending",
+     exists (select from webhook_threshold_stations where system_id = $1) as "hasCompared"
    from ${WITH_ENDPOINT}`,
 );
 
 interface WatchedSystem {
-  /** It has thresholds that are to be watched. */
-  readonly watched: boolean;
-  /** Some wait to be watched, or to be watched no more. */
-  readonly waiting: boolean;
-  /** Its stations have been compared. */
-  readonly has_stations: boolean;
+  /** The system has thresholds of partners that are not suspended. */
+  readonly isWatched: boolean;
+  /** A threshold is new, or its partner was suspended or resumed: see `updateWatched`. */
+  readonly hasPending: boolean;
+  /** There are rows that say how far stations were compared. */
+  readonly hasCompared: boolean;
 }
 
-/** Tells whether stations of a system are to be compared. */
+/** Tells whether the stations of a system must be compared with thresholds. */
 export async function findWhetherWatched(db: Queryable, systemId: string): Promise<WatchedSystem> {
   return oneRow(await db.query<WatchedSystem>(whether, [systemId]));
 }
@@ -114,15 +114,19 @@ const list = statement(
    order by 1 limit $3`,
 );
 
-/** Lists stations that changed since they were compared, or are below a threshold for long enough. @param until what is due then */
+/**
+ * Lists stations that changed since they were compared, or are below a threshold for long enough.
+ * @param until the end of those minutes is not after it
+ * @param except ids to leave out
+ */
 export async function listStationsToCompare(
   db: Queryable,
   systemId: string,
   until: Date,
   limit: number,
-  apart: readonly string[],
+  except: readonly string[],
 ): Promise<string[]> {
-  return (await db.query<{ id: string }>(list, [systemId, until, limit, apart])).map(({ id }) => id);
+  return (await db.query<{ id: string }>(list, [systemId, until, limit, except])).map(({ id }) => id);
 }
 
 // A new one has been watched since the oldest threshold: nothing before that is asked for.
@@ -176,8 +180,8 @@ export async function lockStations(
   return tx.query<WatchedStation>(read, [systemId, locked.map(({ id }) => id), await until()]);
 }
 
-const watches = statement(
-  "thresholds.watches",
+const stationThresholds = statement(
+  "thresholds.ofStations",
   `select station.id as station_id, threshold.id, threshold.endpoint_id, endpoint.partner_id, threshold.count_of,
      threshold.fewer_than, threshold.for_minutes, threshold.since, state.below_since, state.due_at
    from webhook_thresholds threshold
@@ -189,8 +193,8 @@ const watches = statement(
    order by threshold.id, station.id`,
 );
 
-/** A threshold that watches a station, and whether the station is below it. */
-export interface WatchRow
+/** A threshold that applies to a station, and whether the station is below it. */
+export interface StationThreshold
   extends
     Pick<Tables["webhook_thresholds"], "id" | "endpoint_id" | "count_of" | "fewer_than" | "for_minutes">,
     Pick<Tables["webhook_endpoints"], "partner_id"> {
@@ -200,9 +204,13 @@ export interface WatchRow
   readonly due_at: Date | null;
 }
 
-/** Lists the thresholds that watch stations. */
-export function listWatches(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<WatchRow[]> {
-  return tx.query<WatchRow>(watches, [systemId, stationIds]);
+/** Lists the thresholds that apply to stations. */
+export function listStationThresholds(
+  tx: Transaction,
+  systemId: string,
+  stationIds: readonly string[],
+): Promise<StationThreshold[]> {
+  return tx.query<StationThreshold>(stationThresholds, [systemId, stationIds]);
 }
 
 const forgetUnwatched = statement(

@@ -7,8 +7,8 @@ import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import {
   type Crossing,
   type CrossingEvent,
+  fitsEvent,
   followCrossing,
-  isAsTold,
   readHistory,
   type StationState,
 } from "./rules/threshold.ts";
@@ -18,24 +18,35 @@ import {
   findDatabaseNow,
   findWhetherWatched,
   listStationsToCompare,
-  listWatches,
+  listStationThresholds,
   lockAllStations,
   lockStations,
   type StateRow,
+  type StationThreshold,
   updateSeen,
   updateStates,
   updateWatched,
   type WatchedStation,
-  type WatchRow,
 } from "./threshold-queries.ts";
 
+/*
+ * A threshold is an endpoint's rule "fewer than n bikes (or docks) for m minutes" at some stations. This compares the stations
+ * with the thresholds every few seconds, and records `station.below_threshold` when a station has been below for the minutes,
+ * and `station.back_to_normal` when it has enough again. `rules/threshold.ts` says when a station crosses a threshold.
+ * Words: docs/glossary.md#threshold, docs/glossary.md#crossing.
+ */
+
 /**
- * Milliseconds by which a threshold is told later than its minutes are over. Too low: a command that began before, and whose
- * transaction takes so long, is not seen. Too high: alarms are late.
+ * Milliseconds between the end of a threshold's minutes and its event. Too low: misses the change by a command that began
+ * before the end and whose transaction takes longer. Too high: alarms are late.
  */
 export const SETTLE_MS = 2_000;
+/** Milliseconds between two comparisons. Too low: reads stations more often. Too high: alarms are late. */
+const COMPARE_INTERVAL_MS = 3_000;
+/** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
+const BATCH_SIZE = 25;
 
-export interface WatchContext extends CommandContext {
+export interface CompareContext extends CommandContext {
   /** The time by the database's clock, which all processes share. Tests give their own. */
   readonly databaseNow?: (db: Queryable) => Promise<Date>;
 }
@@ -43,47 +54,37 @@ export interface WatchContext extends CommandContext {
 /**
  * Compares stations with the thresholds of endpoints, and records the events that follow.
  *
- * What was missed since the last comparison is read from the stations' history, so that a short recovery interrupts, however
- * late the comparison comes. The lock of a station's row in `webhook_threshold_stations` lets one process compare it; events,
- * states and how far the history was read are one transaction. So each event is recorded once.
+ * Reads the stations' history since the last comparison, so that a short recovery interrupts the minutes, however late the
+ * comparison comes. Records each event once: the lock of a station's row in `webhook_threshold_stations` lets one process
+ * compare it, and one transaction writes the events, the states and how far the history was read.
  * @returns how many stations were compared
  */
-export async function compareStations(context: WatchContext, systemId: string, limit: number): Promise<number> {
+export async function compareStations(context: CompareContext, systemId: string, limit: number): Promise<number> {
   return compare(context, systemId, await stationsToCompare(context, systemId, limit, []));
 }
 
-/** Compares all stations that are to be compared now. */
-export async function compareAllStations(context: WatchContext, systemId: string): Promise<void> {
+/** Compares all stations that changed or are due. */
+export async function compareAllStations(context: CompareContext, systemId: string): Promise<void> {
   while ((await compareStations(context, systemId, BATCH_SIZE)) > 0);
 }
 
-/** Tells whether something is due, or changed, that was not compared yet. */
-export async function hasUncompared(
-  { db, databaseNow = findDatabaseNow }: WatchContext,
-  systemId: string,
-): Promise<boolean> {
-  const { watched, waiting } = await findWhetherWatched(db, systemId);
-  if (waiting || !watched) return waiting;
-  return (await listStationsToCompare(db, systemId, await databaseNow(db), 1, [])).length > 0;
-}
-
 async function stationsToCompare(
-  context: WatchContext,
+  context: CompareContext,
   systemId: string,
   limit: number,
-  apart: readonly string[],
+  except: readonly string[],
 ): Promise<string[]> {
   const { db, databaseNow = findDatabaseNow } = context;
-  const { watched, waiting, has_stations: hasStations } = await findWhetherWatched(db, systemId);
-  if (waiting) {
+  const { isWatched, hasPending, hasCompared } = await findWhetherWatched(db, systemId);
+  if (hasPending) {
     await db.transaction(async (tx) => {
       await lockAllStations(tx, systemId);
-      // Read behind the lock: what happened before it has been compared, and what happens after it counts.
+      // The time is read when the stations are locked: all later comparisons follow the new thresholds from then on.
       await updateWatched(tx, systemId, await databaseNow(tx));
     });
   }
-  if (watched) return listStationsToCompare(db, systemId, settled(await databaseNow(db)), limit, apart);
-  if (hasStations) await deleteComparedStations(db, systemId);
+  if (isWatched) return listStationsToCompare(db, systemId, settled(await databaseNow(db)), limit, except);
+  if (hasCompared) await deleteComparedStations(db, systemId);
   return [];
 }
 
@@ -91,50 +92,50 @@ function settled(now: Date): Date {
   return new Date(now.getTime() - SETTLE_MS);
 }
 
-async function compare(context: WatchContext, systemId: string, stationIds: readonly string[]): Promise<number> {
+async function compare(context: CompareContext, systemId: string, stationIds: readonly string[]): Promise<number> {
   if (stationIds.length === 0) return 0;
   const { db, databaseNow = findDatabaseNow, clock, ids } = context;
   return db.transaction(async (tx) => {
     const locked = await lockStations(tx, systemId, stationIds, async () => settled(await databaseNow(tx)));
     const lockedIds = locked.map(({ id }) => id);
-    const watches = Map.groupBy(await listWatches(tx, systemId, lockedIds), (row) => row.station_id);
+    const thresholds = Map.groupBy(await listStationThresholds(tx, systemId, lockedIds), (row) => row.station_id);
     const followed = locked.flatMap((station) => {
       const history = readHistory(station.numbers);
-      return (watches.get(station.id) ?? []).map((watch) => {
-        return { station, watch, ...follow(history, watch, station.known_until) };
+      return (thresholds.get(station.id) ?? []).map((threshold) => {
+        return { station, threshold, ...follow(history, threshold, station.known_until) };
       });
     });
     await deleteUnwatchedStates(tx, systemId, lockedIds);
     await updateStates(tx, systemId, followed.filter(isChanged).map(stateRow));
     const events: NewEvent[] = [];
-    for (const { station, watch, events: told } of followed)
-      for (const event of told) events.push(await newEvent(tx, systemId, station, watch, event));
+    for (const { station, threshold, events: crossings } of followed)
+      for (const event of crossings) events.push(await newEvent(tx, systemId, station, threshold, event));
     recordEvents(tx, { ids, systemId, now: new Date(clock()) }, events);
     await updateSeen(tx, systemId, locked);
     return locked.length;
   });
 }
 
-function follow(history: readonly StationState[], watch: WatchRow, until: Date) {
-  const since = watch.since.getTime();
+function follow(history: readonly StationState[], threshold: StationThreshold, until: Date) {
+  const since = threshold.since.getTime();
   const changes = history.map((change) => ({ ...change, at: Math.max(change.at, since) }));
-  const { fewer_than, for_minutes } = watch;
+  const { fewer_than, for_minutes } = threshold;
   return followCrossing(
-    { count: watch.count_of, fewer_than, for_minutes },
-    crossingOf(watch),
+    { count: threshold.count_of, fewer_than, for_minutes },
+    crossingOf(threshold),
     changes,
     until.getTime(),
   );
 }
 
 function stateRow({
-  watch,
+  threshold,
   crossing,
 }: {
-  readonly watch: WatchRow;
+  readonly threshold: StationThreshold;
   readonly crossing: Crossing | undefined;
 }): StateRow {
-  const { id: threshold_id, station_id } = watch;
+  const { id: threshold_id, station_id } = threshold;
   if (crossing === undefined) return { threshold_id, station_id, below_since: null, due_at: null };
   const { belowSince, dueAt } = crossing;
   return {
@@ -145,12 +146,15 @@ function stateRow({
   };
 }
 
-function crossingOf({ below_since: since, due_at: due }: WatchRow) {
+function crossingOf({ below_since: since, due_at: due }: StationThreshold) {
   return since === null ? undefined : { belowSince: since.getTime(), dueAt: due?.getTime() ?? null };
 }
 
-function isChanged({ watch, crossing }: { readonly watch: WatchRow } & ReturnType<typeof follow>): boolean {
-  const before = crossingOf(watch);
+function isChanged({
+  threshold,
+  crossing,
+}: { readonly threshold: StationThreshold } & ReturnType<typeof follow>): boolean {
+  const before = crossingOf(threshold);
   return before?.belowSince !== crossing?.belowSince || before?.dueAt !== crossing?.dueAt;
 }
 
@@ -158,27 +162,33 @@ async function newEvent(
   tx: Transaction,
   systemId: string,
   { id, json, since }: WatchedStation,
-  watch: WatchRow,
+  { count_of: count, fewer_than, for_minutes, partner_id: partnerId, endpoint_id: endpointId }: StationThreshold,
   { name, at, belowSince }: CrossingEvent,
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
   const past = since !== null && at < since.getTime() ? await stationTextAt(tx, systemId, id, occurredAt) : undefined;
-  // A sandbox's clock may have let the minutes pass before the station changed at all. Then the station is told as it is.
-  const isPast = past !== undefined && isAsTold({ count: watch.count_of, fewer_than: watch.fewer_than }, name, past);
+  // In a sandbox, advancing the clock can put the event before the station's change. Its state at that instant does not fit
+  // the event then, so the present one is sent.
+  const isPast = past !== undefined && fitsEvent({ count, fewer_than }, name, past);
   const station = isPast ? past : json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
-  const threshold = {
-    ...{ count: watch.count_of, fewer_than: watch.fewer_than, for_minutes: watch.for_minutes },
-    below_since: new Date(belowSince).toISOString(),
-  };
+  const threshold = { count, fewer_than, for_minutes, below_since: new Date(belowSince).toISOString() };
   const data = `${station.slice(0, -1)},"threshold":${JSON.stringify(threshold)}}`;
-  return { name, occurredAt, partnerId: watch.partner_id, endpointId: watch.endpoint_id, data };
+  return { name, occurredAt, partnerId, endpointId, data };
 }
 
-/** Milliseconds between two comparisons. Too low: reads stations more often. Too high: alarms are late. */
-const COMPARE_INTERVAL_MS = 3_000;
-/** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
-const BATCH_SIZE = 25;
+/**
+ * Tells whether a threshold is due, or a station changed, and was not compared yet. By the present time, without
+ * `SETTLE_MS`: what is due now is compared soon, so a sandbox that shows it is not ready.
+ */
+export async function hasUncompared(
+  { db, databaseNow = findDatabaseNow }: CompareContext,
+  systemId: string,
+): Promise<boolean> {
+  const { isWatched, hasPending } = await findWhetherWatched(db, systemId);
+  if (hasPending) return true;
+  return isWatched && (await listStationsToCompare(db, systemId, await databaseNow(db), 1, [])).length > 0;
+}
 
 /** Compares stations with thresholds every few seconds. */
 export function startThresholds({
@@ -191,7 +201,7 @@ export function startThresholds({
     db: context.db,
     work: "compare-station",
     canCrash: true,
-    list: (systemId, limit, apart) => stationsToCompare(context, systemId, limit, apart),
+    list: (systemId, limit, except) => stationsToCompare(context, systemId, limit, except),
     run: (systemId, stationIds) => compare(context, systemId, stationIds),
     onError,
   };

@@ -23,7 +23,7 @@ export interface MultiPolygon {
 
 /**
  * The type of a field. `Value` is the canonical value: that of GBFS 3.1, whatever the document's version. Every version
- * writes the kinds from `string` on alike.
+ * writes a kind in the same way, unless the kind's comment says otherwise.
  */
 export interface FieldType<Value = unknown> {
   readonly kind:

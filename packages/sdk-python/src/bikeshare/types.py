@@ -731,7 +731,7 @@ class CrossedThreshold(TypedDict):
     for_minutes: int
     """For so long without interruption."""
     below_since: str
-    """Since when the station had fewer; the same in both events."""
+    """Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal`"""
 
 
 class ThresholdStation(TypedDict):

@@ -61,6 +61,7 @@ function PasswordForm({ onSet }: { readonly onSet: () => void }) {
   };
   return (
     <Form onSubmit={() => void save()}>
+      {/* Tells password managers whose password it is. */}
       <input type="text" hidden readOnly name="username" autocomplete="username" value={person.email} />
       <TextField
         label="New password"

@@ -19,9 +19,7 @@ const bikeFilters: readonly Filter[] = [
   {
     name: "vehicle_state",
     label: "State",
-    choices: choices([
-      ...["available", "reserved", "on_trip", "non_operational", "non_contactable", "missing", "removed"],
-    ]),
+    choices: choices(["available", "reserved", "on_trip", "non_operational", "non_contactable", "missing", "removed"]),
   },
   { name: "station_id", label: "Station", placeholder: "its id" },
 ];
@@ -92,7 +90,7 @@ export function RidesPage() {
       isByTime
       filters={rideFilters}
       columns={(found) => rideColumns(url, found, true)}
-      // A ride that began a moment ago is ended from its own page.
+      // Needs a filter by start, so that rides that have just begun are not ended with the others.
       {...(access.canChange &&
         query.status === "started" &&
         query.started_before !== undefined && {
@@ -116,6 +114,7 @@ export function ReservationsPage() {
   if (access === undefined) return <NotFoundPage />;
   const given = url.given(["status", "partner_id", "bike_id", "cursor"]);
   const filters: readonly Filter[] = [
+    // The service filters by no other status.
     { name: "status", label: "Status", choices: choices(["active"]) },
     {
       name: "partner_id",
@@ -124,7 +123,7 @@ export function ReservationsPage() {
     },
     { name: "bike_id", label: "Bike", placeholder: "its id" },
   ];
-  // An index has one of them at a time.
+  // The service accepts one of these filters at a time, so the others are hidden.
   const chosen = filters.filter(({ name }) => url.get(name) !== "");
   return (
     <FleetList

@@ -7,18 +7,18 @@ import { Checkbox, SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
-import type { Acting } from "./acting.ts";
+import type { SandboxControls } from "./sandbox-controls.ts";
 
 type ApiFault = SandboxActivity["faults"][number];
 type DeliveryFaults = NonNullable<SandboxActivity["webhook_faults"]>;
 
 interface ActiveFaultsProps {
-  readonly acting: Acting;
+  readonly controls: SandboxControls;
   readonly canChange: boolean;
 }
 
 /** What fails on purpose now, and how to end it: nobody shall look for an error that they have ordered. */
-export function ActiveFaults({ acting: { params, activity, isPending, act }, canChange }: ActiveFaultsProps) {
+export function ActiveFaults({ controls: { params, activity, isPending, act }, canChange }: ActiveFaultsProps) {
   const { faults, webhook_faults: ofDeliveries } = activity;
   const endApi = () =>
     act(async () => {
@@ -135,7 +135,7 @@ function apiFaultOf({ status, percent, route, count, end }: typeof newApiFault) 
 }
 
 /** Makes the API fail as it may fail a client one day. */
-export function ApiFaultForm({ acting: { params, isPending, act } }: { readonly acting: Acting }) {
+export function ApiFaultForm({ controls: { params, isPending, act } }: { readonly controls: SandboxControls }) {
   const [wanted, setWanted] = useState(newApiFault);
   const set = (name: keyof typeof wanted) => (value: string) => setWanted({ ...wanted, [name]: value });
   const add = () =>
@@ -195,7 +195,7 @@ const delays = [0, 1, 5, 10].map((seconds) => ({
 }));
 
 /** Makes deliveries fail as they may fail a receiver one day. */
-export function DeliveryFaultForm({ acting: { params, isPending, act } }: { readonly acting: Acting }) {
+export function DeliveryFaultForm({ controls: { params, isPending, act } }: { readonly controls: SandboxControls }) {
   const [wanted, setWanted] = useState({ down: false, duplicate: false, reorder: false, bad_signature: false });
   const [delay, setDelay] = useState("0");
   const [end, setEnd] = useState("10");

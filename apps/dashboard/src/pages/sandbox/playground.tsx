@@ -12,16 +12,16 @@ import { Tabs } from "../../components/tabs.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import type { Scope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
-import type { Acting, Result, SandboxProps } from "./acting.ts";
 import { ActiveFaults, ApiFaultForm, DeliveryFaultForm } from "./faults.tsx";
 import { Feed } from "./feed.tsx";
 import { Clock, EventForm, Scenarios } from "./plays.tsx";
+import type { SandboxControls, Result, SandboxProps } from "./sandbox-controls.ts";
 import "./sandbox.css";
 
-/** Milliseconds between two looks at what happens. A tab that is hidden does not look. */
+/** Milliseconds between two requests for the sandbox's activity. A hidden tab sends none. */
 const LOOK_INTERVAL_MS = 2_000;
 
-/** The sandbox on its own pages: what happens in it, and buttons that make things happen. */
+/** The page of a sandbox: its state and recent activity, and forms that cause events and faults. */
 export function Playground({ scope, params }: SandboxProps) {
   const [isLive, setLive] = useState(true);
   const [result, setResult] = useState<Result>();
@@ -41,18 +41,19 @@ export function Playground({ scope, params }: SandboxProps) {
       setResult(await work());
       await refetch();
     });
+  // The city is being made anew, or holds as many rides as it may.
   const isStopped = data.is_waking || isFull(data);
-  const acting: Acting = { params, activity: data, isPending, isStopped, act };
+  const controls: SandboxControls = { params, activity: data, isPending, isStopped, act };
   return (
     <div class="stack">
-      <PageHeader title="Sandbox" actions={<Actions isLive={isLive} onLive={setLive} {...{ scope, acting }} />}>
+      <PageHeader title="Sandbox" actions={<Actions isLive={isLive} onLive={setLive} {...{ scope, controls }} />}>
         {stations} stations and {bikes} bikes of seed {seed}; {rides.toLocaleString("en")} of{" "}
         {most.toLocaleString("en")} rides.
       </PageHeader>
       <Standstill activity={data} />
-      <ActiveFaults acting={acting} canChange={scope.canChange} />
+      <ActiveFaults controls={controls} canChange={scope.canChange} />
       <div class={scope.canChange ? "sandbox-columns" : undefined}>
-        {scope.canChange && <Controls acting={acting} />}
+        {scope.canChange && <Controls controls={controls} />}
         <div class="stack">
           <div role="status">{result !== undefined && <ResultView result={result} />}</div>
           <Feed scope={scope} happenings={data.happenings} />
@@ -86,12 +87,12 @@ function Standstill({ activity }: { readonly activity: SandboxActivity }) {
 
 interface ActionsProps {
   readonly scope: Scope;
-  readonly acting: Acting;
+  readonly controls: SandboxControls;
   readonly isLive: boolean;
   readonly onLive: (isLive: boolean) => void;
 }
 
-function Actions({ scope, acting: { params, isPending, act }, isLive, onLive }: ActionsProps) {
+function Actions({ scope, controls: { params, isPending, act }, isLive, onLive }: ActionsProps) {
   const reset = () =>
     act(async () => {
       await api.partnerSandbox.reset({ params, body: {} });
@@ -117,7 +118,7 @@ function Actions({ scope, acting: { params, isPending, act }, isLive, onLive }: 
   );
 }
 
-function Controls({ acting }: { readonly acting: Acting }) {
+function Controls({ controls }: { readonly controls: SandboxControls }) {
   const [tab, setTab] = useState("scenarios");
   return (
     <Tabs
@@ -125,11 +126,11 @@ function Controls({ acting }: { readonly acting: Acting }) {
       selected={tab}
       onSelect={setTab}
       tabs={[
-        { id: "scenarios", label: "Scenarios", content: () => <Scenarios acting={acting} /> },
-        { id: "event", label: "One event", content: () => <EventForm acting={acting} /> },
-        { id: "clock", label: "Clock", content: () => <Clock acting={acting} /> },
-        { id: "api", label: "API faults", content: () => <ApiFaultForm acting={acting} /> },
-        { id: "deliveries", label: "Delivery faults", content: () => <DeliveryFaultForm acting={acting} /> },
+        { id: "scenarios", label: "Scenarios", content: () => <Scenarios controls={controls} /> },
+        { id: "event", label: "One event", content: () => <EventForm controls={controls} /> },
+        { id: "clock", label: "Clock", content: () => <Clock controls={controls} /> },
+        { id: "api", label: "API faults", content: () => <ApiFaultForm controls={controls} /> },
+        { id: "deliveries", label: "Delivery faults", content: () => <DeliveryFaultForm controls={controls} /> },
       ]}
     />
   );

@@ -6,10 +6,10 @@ import { Button } from "../../components/button.tsx";
 import { SelectField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Status } from "../../components/status.tsx";
-import type { Acting } from "./acting.ts";
+import type { SandboxControls } from "./sandbox-controls.ts";
 
-interface ActingProps {
-  readonly acting: Acting;
+interface ControlsProps {
+  readonly controls: SandboxControls;
 }
 
 const scenarios = Object.entries(sandboxScenarios) as [SandboxScenarioName, string][];
@@ -20,7 +20,7 @@ function titleOf(name: string): string {
 }
 
 /** A button for each scenario, with what it tests. */
-export function Scenarios({ acting: { params, isPending, isStopped, act } }: ActingProps) {
+export function Scenarios({ controls: { params, isPending, isStopped, act } }: ControlsProps) {
   const play = (name: SandboxScenarioName) =>
     act(async () => {
       const { steps, key } = await api.partnerSandbox.play({ params: { ...params, name }, body: {} });
@@ -43,7 +43,7 @@ export function Scenarios({ acting: { params, isPending, isStopped, act } }: Act
 const ANY_STATION = { value: "", label: "Any station" };
 
 /** Causes one event, at a station or wherever the sandbox likes. */
-export function EventForm({ acting: { params, isPending, isStopped, act } }: ActingProps) {
+export function EventForm({ controls: { params, isPending, isStopped, act } }: ControlsProps) {
   const [event, setEvent] = useState<string>("ride.completed");
   const [station, setStation] = useState("");
   const { data } = useQuery({
@@ -97,7 +97,7 @@ const leaps = [
 ] as const;
 
 /** Lets time pass, and tells whether everything that fell due is done. */
-export function Clock({ acting: { params, activity, isPending, act } }: ActingProps) {
+export function Clock({ controls: { params, activity, isPending, act } }: ControlsProps) {
   const [seconds, setSeconds] = useState(String(10 * MINUTE));
   const { advanced_seconds: advanced, ready } = activity.clock;
   const advance = () =>

@@ -8,8 +8,8 @@ import { PageHeader } from "../../layout/page-header.tsx";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
-import type { SandboxProps } from "./acting.ts";
 import { Playground } from "./playground.tsx";
+import type { SandboxProps } from "./sandbox-controls.ts";
 
 /** A partner's sandbox: where it is made, and where scenarios are played. */
 export function SandboxPage() {

@@ -1,7 +1,7 @@
 import type { ChangeState, FollowedTable, Horizon } from "./queries.ts";
 
 /** The state of a list's changes, read before the list's rows. Positions are microseconds since 1970. */
-export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState, "resets" | "isUncertain"> {
+export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState, "resets" | "hasPrepared"> {
   /** Open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
 }

@@ -24,13 +24,13 @@ export interface ChangeState {
   readonly newest: number | null;
   /** The number of times that rows were deleted without a trace. */
   readonly resets: number;
-  /** The machine holds transactions that are prepared and not committed. */
-  readonly isUncertain: boolean;
+  /** The database has prepared transactions: their changes are not visible until they are committed. */
+  readonly hasPrepared: boolean;
 }
 
 /**
- * Microseconds between a horizon and the latest known position. Covers a database clock that is set back, or a new primary
- * whose clock is behind.
+ * Microseconds that a horizon stays behind the oldest open write, in case the database's clock is set back or the clock of a
+ * new primary is behind.
  */
 const CLOCK_MARGIN_US = 1_000_000;
 
@@ -44,10 +44,10 @@ const microseconds = (instant: string) => `(extract(epoch from ${instant}) * 100
 const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
 /*
- * Locks and sessions are looked at one after the other, and not in a snapshot. Whatever the order: a session that is idle or
- * gone has ended the transaction that held the lock; one that runs another transaction has ended it too. A session of
- * another role shows nothing of itself unless ours may look: then it is not known when it began. The time of the statement
- * comes before both.
+ * PostgreSQL reads locks and sessions one after the other, in either order, and not in one snapshot. A writer that ends
+ * between the two is harmless: its changes are visible by then. A writer that begins between them begins after the
+ * statement, whose time bounds the position. PostgreSQL may hide when a transaction of another role began: then the horizon
+ * is uncertain.
  */
 const horizon = (table: FollowedTable): Statement =>
   statement(
@@ -76,18 +76,20 @@ const newestOf = (table: string, whose: string) =>
   `(select change_position from ${table} where system_id = $1${whose} and change_position > 0
     order by change_position desc limit 1)`;
 
+// `$2 is not null` is always true. PostgreSQL cannot infer the type of a parameter that a statement does not use.
 const state = (table: FollowedTable): Statement => {
   const newest = writtenWith(table).map((name) =>
     newestOf(name, table === "reservations" ? " and partner_id = $2" : ""),
   );
   return statement(
     `changes.state.${table}`,
-    `select greatest(${newest.join(", ")}) as newest, has_prepared_transactions() as "isUncertain",
+    `select greatest(${newest.join(", ")}) as newest, has_prepared_transactions() as "hasPrepared",
        coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
      from placed_systems where system_id = $1 and $2::text is not null`,
   );
 };
 
+// The default of `change_position` gives the new position, also where the row exists: `excluded` has the default.
 const insertRemoved = statement(
   "changes.insertRemovedBikes",
   `insert into removed_bikes (system_id, id)

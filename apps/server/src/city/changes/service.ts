@@ -39,7 +39,7 @@ export function createChangeWatch(primary: ReadPool): ChangeWatch {
         position: horizon.position,
         now: horizon.now,
         newest: state.newest,
-        isUncertain: horizon.isUncertain || state.isUncertain,
+        isUncertain: horizon.isUncertain || state.hasPrepared,
         history: `${horizon.history}.${state.resets}`,
       };
     },

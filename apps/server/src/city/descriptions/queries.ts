@@ -40,7 +40,7 @@ const remove = statement(
   "delete from descriptions where system_id = $1 and kind = $2 and id = $3 returning id",
 );
 
-/** The operator's facts of one thing. */
+/** The operator's facts about one record, such as a station or a pricing plan. */
 export interface OwnDescription<Kind extends FactKind> {
   readonly id: string;
   readonly content: FactsOf<Kind>;
@@ -55,7 +55,7 @@ export async function lockDescriptions(tx: Transaction, systemId: string, now: D
   return oneRow(await tx.query<OwnDescription<"system">>(lockSystem, [systemId])).content;
 }
 
-/** Returns the operator's facts of a thing; undefined: there are none. */
+/** Returns the operator's facts about a record; undefined: there are none. */
 export async function findDescription<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -65,7 +65,7 @@ export async function findDescription<Kind extends FactKind>(
   return (await db.query<OwnDescription<Kind>>(find, [systemId, kind, id]))[0]?.content;
 }
 
-/** Returns the operator's facts of every thing of a kind, ordered by id. */
+/** Returns the operator's facts about every record of a kind, ordered by id. */
 export function listOwnDescriptions<Kind extends FactKind>(
   db: QueryRunner,
   systemId: string,
@@ -79,7 +79,7 @@ export async function findDescriptionsState(db: QueryRunner, systemId: string): 
   return oneRow(await db.query<{ state: string }>(state, [systemId])).state;
 }
 
-/** Stores the operator's facts of a thing, and notifies listeners when the transaction commits. */
+/** Stores the operator's facts about a record, and notifies listeners when the transaction commits. */
 export async function updateDescription<Kind extends FactKind>(
   tx: Transaction,
   systemId: string,
@@ -92,7 +92,7 @@ export async function updateDescription<Kind extends FactKind>(
   tx.notify("stations", systemId);
 }
 
-/** Deletes the operator's facts of a thing. @returns false when there are none */
+/** Deletes the operator's facts about a record. @returns false when there are none */
 export async function deleteDescription(
   tx: Transaction,
   systemId: string,

@@ -152,7 +152,7 @@ async function describeWritten(batch: PastRideBatch, created: number, held: Held
   };
 }
 
-/** The last statements of the transaction, because they lock the import's record and the counts. */
+/** Records what was written. Runs last in the transaction, because others wait for the locks of the import and the counts. */
 async function recordWritten(
   tx: Transaction,
   { systemId, importId }: RideOrigin,

@@ -97,17 +97,17 @@ export function recordInserted(inserted: string): string {
 /**
  * Steps of a `with` that record the states of updated stations which differ from those before.
  *
- * The first change of a station also records the state before, from `known_since` on, and the first change in a month the
- * state at the beginning of the month, for each month since the change before. So the state at an instant is that of the
- * station's own row, or of the newest change in the instant's month.
+ * Two more rows keep look-ups within one month. The first change of a station also records its earlier state, as of
+ * `known_since`. The first change in a month records, for that month and each month without a change before it, the state at
+ * its beginning. So the state at an instant is in the station's own row, or in the newest change until then of that month.
  * @param updated the step before, with `id` and `stateOf` of the new rows
  */
 export function recordUpdated(updated: string): string {
   const then = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
   const monthsOf = (instant: string) =>
     `12 * extract(year from ${instant} at time zone 'UTC') + extract(month from ${instant} at time zone 'UTC')`;
-  // One join and one insert: a single command spends more time on planning this than on running it. What the state was before is
-  // made of the row only where it is recorded, or decides: nearly never.
+  // One join and one insert, because planning this takes longer than running it. The columns of the earlier state are computed
+  // only where they are recorded or compared: nearly never.
   return `recorded as (
     ${INSERT}
     select $1, ${updated}.id, change.at, (change.at at time zone 'UTC')::date,

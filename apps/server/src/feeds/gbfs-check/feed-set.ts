@@ -43,7 +43,7 @@ interface HttpFacts {
   readonly isHttps: boolean;
   readonly milliseconds: number;
   readonly hasEtag: boolean;
-  /** Whether the server answers a request with the ETag with 304; undefined: the file has no ETag. */
+  /** The server answers `If-None-Match` with the file's ETag by 304 Not Modified; undefined: the file has no ETag. */
   readonly answersNotModified?: boolean | undefined;
   readonly allowsOrigins: boolean;
   readonly isCompressed: boolean;

@@ -1,12 +1,18 @@
 import { isObject } from "./values.ts";
 
-// Records that name others: a plan, a vehicle type, a station or a region. What is not there is never published.
+/*
+ * References between records of feeds, such as from a vehicle to its pricing plan. `report.ts` lists the references of a
+ * snapshot and reports those to records that the source lacks. The service never publishes such a reference.
+ */
 
-/** The kinds of records that others name, by the feed that has them. */
-export type Named = "system_pricing_plans" | "vehicle_types" | "station_information" | "system_regions";
+/** A feed with records to which other records refer. */
+export type ReferredFeed = "system_pricing_plans" | "vehicle_types" | "station_information" | "system_regions";
 
-/** Fields that name another record. A type that a vehicle has, and a region that a station is in, are there by that. */
-const references: Readonly<Record<string, Named>> = {
+/**
+ * Fields that refer to another record, and the record's feed. Lacks a vehicle's `vehicle_type_id` and a station's `region_id`:
+ * a type or region that is in use is known, even if no feed describes it.
+ */
+const references: Readonly<Record<string, ReferredFeed>> = {
   default_pricing_plan_id: "system_pricing_plans",
   pricing_plan_ids: "system_pricing_plans",
   pricing_plan_id: "system_pricing_plans",
@@ -16,22 +22,23 @@ const references: Readonly<Record<string, Named>> = {
   region_ids: "system_regions",
 };
 
-/** Limits the references of a document that are remembered. Too high: a feed of random ids fills the memory. */
+/** Maximum references of a document that are collected. Too high: a feed of random ids fills the memory. */
 const MAX_REFERENCES = 1_000;
 
-/** A record that names another one; of several that name the same, the first. */
+/** A reference to the record `id` of a feed; of several to the same record, the first. */
 export interface Reference {
-  readonly to: Named;
+  readonly to: ReferredFeed;
   readonly id: string;
+  /** The record that refers to it; null: it has no id. */
   readonly record: string | null;
   readonly field: string;
 }
 
-/** The references of a document, each once. */
+/** Collects the references of a document, each once. */
 export class References {
   readonly #found = new Map<string, Reference>();
 
-  /** Notes what a value in canonical form names, at any depth. */
+  /** Adds the references in a value in canonical form, at any depth. */
   note(record: string | null, value: unknown): void {
     if (Array.isArray(value)) for (const item of value) this.note(record, item);
     if (!isObject(value)) return;

@@ -6,7 +6,7 @@ import { createReportSummary, type ReportSummary } from "../imports/report.rules
 import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import { type Problem, rejectedFeed } from "./problems.ts";
-import type { Named } from "./references.ts";
+import type { ReferredFeed } from "./references.ts";
 import type { GbfsSnapshot, SourceSnapshot } from "./snapshot.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
@@ -115,11 +115,11 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
     ),
     ...descriptions.flatMap((feed) => feed.references.map((each) => ({ feed: feed.feed, ...each }))),
   ];
-  const known = new Map<Named, ReadonlySet<string> | undefined>();
+  const known = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
   for (const { to } of found) if (!known.has(to)) known.set(to, knownIds(to));
 
   /** Undefined: the feed that has them is not in the snapshot, because it has not changed or cannot be read. */
-  function knownIds(feed: Named): ReadonlySet<string> | undefined {
+  function knownIds(feed: ReferredFeed): ReadonlySet<string> | undefined {
     const described = descriptions.find((each) => each.feed === feed)?.ids;
     const ids = feed === "station_information" ? information?.records.keys() : described;
     const isThereNone = isWhole && !failures.some((failure) => failure.feed === feed);
@@ -141,7 +141,7 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
 }
 
 /** The types of vehicles and the regions of stations are there, whether or not a feed describes them. */
-function idsInUse(feed: Named, { information, status, vehicles }: GbfsSnapshot): (string | null)[] {
+function idsInUse(feed: ReferredFeed, { information, status, vehicles }: GbfsSnapshot): (string | null)[] {
   if (feed === "system_regions") return [...(information?.records.values() ?? [])].map((station) => station.region_id);
   if (feed !== "vehicle_types") return [];
   const atStations = [...(status?.records.values() ?? [])].flatMap((station) =>

@@ -53,8 +53,8 @@ export async function* readTripText(
 }
 
 /**
- * Returns what requires each piece of a file to be text in UTF-8. Decoded all the same, letters of another encoding would all
- * be one and the same sign: names would be lost, and two stations whose ids differ in such a letter would be one.
+ * Returns a check that throws unless a file, piece by piece, is text in UTF-8. Without it, letters of another encoding would all
+ * be decoded to the same character, U+FFFD: names would be lost, and station ids that differ in such a letter would be equal.
  */
 function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
   let line = 1;

@@ -54,9 +54,9 @@ const SILENCE_MS = 60_000;
 const SIGN_MS = 2_000;
 /** A file that has ended so many processes is not begun again by itself. */
 const MAX_ATTEMPTS = 3;
-/** Milliseconds after which a file that is being sent and of which nothing comes any more is deleted. */
+/** Milliseconds without data after which a partly sent file is deleted. */
 const UNSENT_MS = 15 * 60_000;
-/** Milliseconds for which a file that was tried waits for somebody's decision. */
+/** Milliseconds after which a file that was tried, and that nobody has imported, is deleted. */
 const UNDECIDED_MS = 12 * 3_600_000;
 /** The database may be on the same disk, and must not be the one that finds it full. */
 const MIN_FREE_BYTES = 1024 ** 3;

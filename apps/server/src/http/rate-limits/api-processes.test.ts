@@ -42,7 +42,7 @@ it("each process knows how many there are: those that join, that leave, and that
   expect(restarted.count()).toBe(3);
   await until(() => restarted.count() === 2);
   expect(spoken).toEqual([]);
-  // It may not have renewed its sign for half its life: then no check counts it.
+  // No check counts a process without a heartbeat for 5 of its 10 seconds.
   expect(await countApiProcesses(database.db)).toBe(2);
   await insert("4 s");
   expect(await countApiProcesses(database.db)).toBe(2);

@@ -13,9 +13,9 @@ const countOthers = statement(
      count(*) filter (where alive_until < now() - interval '1 hour') as dead
    from api_processes where process <> $1`,
 );
-// Half of the time for which a sign counts, and more than two of them: one that was killed right before is left out.
-const countSteady = statement(
-  "apiProcesses.countSteady",
+// Leaves out a process without a heartbeat for 5 of its 10 seconds: it missed two and was probably killed.
+const countRecent = statement(
+  "apiProcesses.countRecent",
   "select count(*) as n from api_processes where alive_until > now() + interval '5 seconds'",
 );
 const deleteOne = statement("apiProcesses.delete", "delete from api_processes where process = $1");
@@ -32,9 +32,9 @@ export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs
   return n;
 }
 
-/** Returns how many processes have said in the last seconds that they answer requests. */
+/** Counts the processes that sent a heartbeat in the last 5 seconds: those that answer requests. */
 export async function countApiProcesses(db: Queryable): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(countSteady)).n;
+  return oneRow(await db.query<{ n: number }>(countRecent)).n;
 }
 
 /** Deletes a process that ends. */

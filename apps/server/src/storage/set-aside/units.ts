@@ -116,7 +116,7 @@ class Isolation {
     }
   }
 
-  /** Runs a unit that has failed, or may have ended a process. */
+  /** Runs one unit that failed before or may have crashed a process, and forgets its failures if it succeeds. */
   async runAlone(unit: string): Promise<number> {
     const failedBefore = this.failed;
     const swept = await this.run([unit]);

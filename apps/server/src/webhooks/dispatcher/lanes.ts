@@ -201,7 +201,7 @@ export function claimRequestFor(
   const isFullScan = monotonic - cursor.fullScanAt >= pauseMs;
   const dueFrom = new Date(isFullScan ? 0 : cursor.claimFrom);
   const { endpointId, token, endpoint } = lane;
-  return { endpointId, token, limit: Math.floor(capacity), dueFrom, hasHour: endpoint.maxPerHour !== null };
+  return { endpointId, token, limit: Math.floor(capacity), dueFrom, hasHourlyLimit: endpoint.maxPerHour !== null };
 }
 
 /**

@@ -287,8 +287,8 @@ interface WriteResultsOptions {
 }
 
 /**
- * Writes results together; where a value among them cannot be stored, half of them at a time until it is known which. Its delivery is set
- * aside, so that it keeps no other result from being written.
+ * Writes results together. If PostgreSQL rejects a value, writes the halves separately, and so on, until the result with that
+ * value is found, and sets its delivery aside: the others are written.
  * @returns the results whose deliveries were set aside
  */
 export async function writeResults(

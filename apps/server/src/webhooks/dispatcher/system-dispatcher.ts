@@ -3,7 +3,7 @@ import { IntervalTask } from "../../storage/background/periodic.ts";
 import type { WorkWatch } from "../../storage/background/work-watch.ts";
 import type { Database } from "../../storage/db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
-import { updateHour } from "../queue/hour-queries.ts";
+import { applyHourlyLimit } from "../queue/hourly-limit-queries.ts";
 import {
   claimDeliveries,
   claimSuspects,
@@ -185,8 +185,8 @@ export class SystemDispatcher {
       const hourly = asking.flatMap(({ lane: { endpointId, token, endpoint } }) =>
         endpoint.maxPerHour === null ? [] : [{ endpointId, token, maxPerHour: endpoint.maxPerHour }],
       );
-      if (queue === "regular" && hourly.length > 0 && (await updateHour(db, systemId, hourly, new Date(now))))
-        for (const { cursor, request } of asking) if (request.hasHour) cursor.mayHaveMore = true;
+      if (queue === "regular" && hourly.length > 0 && (await applyHourlyLimit(db, systemId, hourly, new Date(now))))
+        for (const { cursor, request } of asking) if (request.hasHourlyLimit) cursor.mayHaveMore = true;
       const rows = await claimDeliveries(db, systemId, requests, queue === "replay", new Date(now));
       const span = { from, to: monotonic() };
       const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);

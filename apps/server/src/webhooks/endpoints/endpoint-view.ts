@@ -65,7 +65,7 @@ export async function showEndpoint(
 }
 
 /**
- * Returns one of a partner's endpoints for a page. Counts up to MAX_COUNTED_DELIVERIES of each kind.
+ * Returns one of a partner's endpoints for a page of the dashboard. Counts of deliveries end at MAX_COUNTED_DELIVERIES.
  * @returns undefined when the partner has no endpoint, or has removed it
  */
 export async function findShownEndpoint(

@@ -1,7 +1,7 @@
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../command-errors.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/enqueue-queries.ts";
+import { countHeld, type HeldRange, insertHeldReplay, updateHeldDropped } from "../queue/held-queries.ts";
 import { type EndpointScope, lockExistingEndpoint, recordEndpointAct, requireEndpoint } from "./endpoint-context.ts";
 
 /** The held deliveries of an endpoint, without those that a running replay sends. */

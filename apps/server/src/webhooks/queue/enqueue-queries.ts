@@ -1,8 +1,7 @@
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
-import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
-import { DROPPED, insertIntoQueue, IS_TAKING_HELD, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
+import { insertIntoQueue, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
 /** A delivery without an event. */
 interface NewTestDelivery {
@@ -12,7 +11,7 @@ interface NewTestDelivery {
   readonly eventId: string;
   readonly event: string;
   readonly data: string;
-  /** Attempts that count as made. */
+  /** Attempts that count as made already, so that a failed test is not retried. */
   readonly tries: number;
 }
 
@@ -128,95 +127,7 @@ export async function updateAllDueNow(
 
 const notify = statement("enqueue.notify", `select pg_notify('event_outbox', $1)`);
 
-/** Notifies the dispatchers, when the transaction commits, that something is due. */
+/** Notifies the dispatchers, which listen to this channel, when the transaction commits: a delivery is due. */
 export async function notifyQueued(db: Queryable, systemId: string): Promise<void> {
   await db.query(notify, [systemId]);
-}
-
-/** The held deliveries of an endpoint up to `until`. */
-export interface HeldRange {
-  readonly systemId: string;
-  readonly endpointId: string;
-  readonly until: Date;
-}
-
-/** SQL for the instant at which a delivery was held: its creation, or its removal from the queue. */
-const HELD_AT = "coalesce(delivery.finished_at, delivery.created_at)";
-
-/** SQL for the latest end of the running replays of held deliveries; null: there is none. */
-const decidedUntil = `(select max(until) from webhook_replays
-    where system_id = $1 and endpoint_id = $2 and ${IS_TAKING_HELD})`;
-
-/*
- * Omits deliveries that a running replay sends. An endpoint has few running replays, and each is looked up by its
- * primary key.
- */
-const undecided = `from webhook_deliveries delivery
-  where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.problem = 'held'
-    and ${HELD_AT} <= $3 and ${HELD_AT} > coalesce(${decidedUntil}, '-infinity')
-    and not exists (
-      select from webhook_replays replay
-      join webhook_replay_items item on item.system_id = $1 and item.replay_id = replay.id
-      where replay.system_id = $1 and replay.endpoint_id = $2 and replay.finished_at is null
-        and item.created_on = delivery.created_on and item.delivery_id = delivery.id)`;
-
-// A separate statement without writes, because PostgreSQL parallelizes only such statements.
-const count = statement("held.count", `select count(*) as total, min(delivery.created_at) as oldest ${undecided}`);
-
-/** Held deliveries that no unfinished replay sends. */
-interface CountedHeld {
-  readonly total: number;
-  /** When the first of them was created; null: there is none. */
-  readonly oldest: Date | null;
-}
-
-/** Counts held deliveries, without those that a running replay sends. */
-export async function countHeld(db: Queryable, { systemId, endpointId, until }: HeldRange): Promise<CountedHeld> {
-  return oneRow(await db.query<CountedHeld>(count, [systemId, endpointId, until]));
-}
-
-// Counts as chosen by a person, who sees its progress.
-const insertReplay = statement(
-  "held.insertReplay",
-  `insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, next_held_at, created_at)
-   select $1, $4, $2, coalesce(${decidedUntil} + interval '1 millisecond', $7::timestamptz), $3, $6::bigint, true,
-     $7::timestamptz, $5::timestamptz`,
-);
-
-/** Creates a replay of the held deliveries of a locked endpoint, which were counted before. */
-export async function insertHeldReplay(
-  tx: Transaction,
-  { systemId, endpointId, until }: HeldRange,
-  made: { readonly id: string; readonly now: Date; readonly total: number; readonly oldest: Date },
-): Promise<void> {
-  const { id, now, total, oldest } = made;
-  await tx.query(insertReplay, [systemId, endpointId, until, id, now, total, oldest]);
-}
-
-// A delivery that somebody sends by hand meanwhile is waited for, and then is held no more. One that had arrived, and was
-// held as it was sent again, has arrived still.
-const HAS_ARRIVED = "delivery.latest_code between 200 and 299 and delivery.latest_failure is null";
-const drop = statement(
-  "held.drop",
-  `with oldest as materialized (
-     select delivery.created_on, delivery.id ${undecided}
-     order by delivery.created_at, delivery.id
-     limit $5
-     for update of delivery)
-   update webhook_deliveries delivery set finished_at = $4,
-     status = case when ${HAS_ARRIVED} then 'succeeded' else 'failed' end,
-     latest_failure = case when not coalesce(${HAS_ARRIVED}, false) then '${DROPPED}' end
-   from oldest
-   where delivery.system_id = $1 and delivery.created_on = oldest.created_on and delivery.id = oldest.id
-   returning delivery.id`,
-);
-
-/** Drops the oldest held deliveries, at most `limit`. @returns how many */
-export async function updateHeldDropped(
-  tx: Transaction,
-  { systemId, endpointId, until }: HeldRange,
-  now: Date,
-  limit: number,
-): Promise<number> {
-  return (await tx.query(drop, [systemId, endpointId, until, now, limit])).length;
 }

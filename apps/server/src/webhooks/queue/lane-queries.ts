@@ -178,8 +178,8 @@ export interface ClaimRequest {
   /** The holder's token. A lane with another holder returns nothing. */
   readonly token: number;
   readonly limit: number;
-  /** Takes only deliveries that `updateHour` has let through. */
-  readonly hasHour?: boolean;
+  /** The endpoint has an hourly limit: takes only deliveries that `applyHourlyLimit` has let through. */
+  readonly hasHourlyLimit?: boolean;
   /** Skips rows that were due earlier: they are gone, and reading dead rows costs time. */
   readonly dueFrom: Date;
 }
@@ -208,12 +208,12 @@ const claimOf = (which: string) =>
   `with picked as materialized (
      select lane.token, next.row_address
      from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $8::boolean[])
-       as wanted (endpoint_id, token, n, due_from, has_hour)
+       as wanted (endpoint_id, token, n, due_from, has_limit)
      cross join lateral (
        select queued.endpoint_id from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = wanted.endpoint_id and queued.replay = $6
          and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
-         and not (wanted.has_hour and queued.is_uncounted)
+         and not (wanted.has_limit and queued.is_uncounted)
        order by queued.due_at, queued.delivery_id
        limit 1) as busy
      cross join lateral (
@@ -224,7 +224,7 @@ const claimOf = (which: string) =>
        select queued.ctid as row_address from webhook_queue queued
        where queued.system_id = $1 and queued.endpoint_id = lane.endpoint_id and queued.replay = $6
          and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null and ${which}
-         and not (wanted.has_hour and queued.is_uncounted)
+         and not (wanted.has_limit and queued.is_uncounted)
        order by queued.due_at, queued.delivery_id
        limit wanted.n
        for update skip locked) as next),
@@ -299,7 +299,7 @@ function claimBy(
     timestamps.encode(requests.map(({ dueFrom }) => dueFrom)),
     replay,
     now,
-    booleans.encode(requests.map(({ hasHour }) => hasHour === true)),
+    booleans.encode(requests.map(({ hasHourlyLimit }) => hasHourlyLimit === true)),
   ]);
 }
 

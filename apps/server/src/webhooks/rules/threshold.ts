@@ -1,8 +1,8 @@
 import type { Station, Threshold } from "@bikeshare/contract";
 
 /*
- * When a station crosses a threshold. The watch and the preview of an endpoint both fold a station's history by these rules,
- * so that what is sent is what the history says.
+ * When a station crosses a threshold. `thresholds.ts` and the preview of an endpoint both apply these rules to a station's
+ * history, so that the preview counts the events that would have been sent.
  */
 
 /** How a station is, compared with a threshold: `unknown` while it is not online, or does not publish the count. */
@@ -46,8 +46,8 @@ export function readHistory(numbers: string | null): StationState[] {
   return states;
 }
 
-/** Tells whether a station, as a GET shows it, is as an event of a threshold says. */
-export function isAsTold(
+/** Tells whether a station's JSON fits an event: below the threshold, or enough. */
+export function fitsEvent(
   threshold: Pick<Threshold, "count" | "fewer_than">,
   name: CrossingEvent["name"],
   json: string,

@@ -3,20 +3,21 @@ import { statement } from "../../storage/db/statement.ts";
 import { bigints, integers, texts } from "./binary-format.ts";
 import { isOfSystem, matchesDelivery, SKIPPED } from "./sql-fragments.ts";
 
-/** An endpoint that takes so many new events an hour, and its lane's token. */
-export interface HourRequest {
+/** An endpoint's docs/glossary.md#hourly-limit, and the token of its lane's holder. */
+export interface HourlyLimit {
   readonly endpointId: string;
   readonly token: number;
   readonly maxPerHour: number;
 }
 
 /*
- * The lane's row is locked: only its holder counts, one statement at a time, so that commands that cause events wait for
- * nobody. The hour is PostgreSQL's, and never begins again: a worker's clock does not matter. A delivery that is let through
- * stays so, however often it is claimed and tried.
+ * Counted when sent, not when written, so that commands do not wait for each other. The lane's row is locked, so one worker
+ * counts at a time: the lane's holder. Hours are by PostgreSQL's clock; a worker's clock only decides which deliveries are
+ * due. An hour that was counted is not counted anew, even if a clock is set back. `is_uncounted` marks a delivery of a new
+ * event that no limit was applied to yet. One that was let through stays so, however often it is claimed and tried.
  */
-const countHour = statement(
-  "hour.count",
+const applyLimit = statement(
+  "hourlyLimit.apply",
   `with lane as materialized (
      select lane.endpoint_id, wanted.most, hour.ends_at,
        case when hour.goes_on then lane.hour_sent else 0 end as sent,
@@ -31,16 +32,16 @@ const countHour = statement(
          case when lane.hour_ends_at > now() then lane.hour_ends_at
            else date_trunc('hour', now(), 'UTC') + interval '1 hour' end as ends_at) as hour),
    due as materialized (
-     select lane.endpoint_id, next.row_address, next.n <= lane.most - lane.sent as is_let_through
+     select lane.endpoint_id, numbered.row_address, numbered.n <= lane.most - lane.sent as is_let_through
      from lane cross join lateral (
-       select first.row_address, row_number() over (order by first.due_at, first.delivery_id) as n
+       select candidate.row_address, row_number() over (order by candidate.due_at, candidate.delivery_id) as n
        from (
          select queued.ctid as row_address, queued.due_at, queued.delivery_id from webhook_queue queued
          where queued.system_id = $1 and queued.endpoint_id = lane.endpoint_id and queued.is_uncounted
            and queued.due_at <= $5 and queued.claim is null
          order by queued.due_at, queued.delivery_id
          limit $6
-         for update skip locked) as first) as next),
+         for update skip locked) as candidate) as numbered),
    let_through as (
      update webhook_queue queued set is_uncounted = false from due
      where ${isOfSystem("queued")} and queued.ctid = due.row_address and due.is_let_through),
@@ -48,7 +49,7 @@ const countHour = statement(
      delete from webhook_queue queued using due
      where ${isOfSystem("queued")} and queued.ctid = due.row_address and not due.is_let_through
      returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id),
-   told as (
+   logged as (
      update webhook_deliveries delivery set status = 'failed', latest_failure = '${SKIPPED}', finished_at = now()
      from skipped where ${matchesDelivery("skipped")}),
    counted as materialized (
@@ -63,26 +64,26 @@ const countHour = statement(
    returning counted.now_sent + counted.now_skipped as n`,
 );
 
-/** Deliveries of an endpoint that are counted at once. Too high: the lane's row is locked for longer. */
-const HOUR_BATCH = 1_000;
+/** Maximum deliveries of an endpoint that are counted at once. Too high: the lane's row is locked for longer. */
+const COUNT_BATCH = 1_000;
 
 /**
- * Lets the first due deliveries of new events of an hour through, and skips the rest, which stay in the log.
- * @returns whether some endpoint may have more that are due
+ * Applies the hourly limits: lets the first due deliveries of new events through, and skips the rest, which stay in the log.
+ * @returns whether an endpoint may have more due deliveries
  */
-export async function updateHour(
+export async function applyHourlyLimit(
   db: Queryable,
   systemId: string,
-  requests: readonly HourRequest[],
+  requests: readonly HourlyLimit[],
   now: Date,
 ): Promise<boolean> {
-  const rows = await db.query<{ n: number }>(countHour, [
+  const rows = await db.query<{ n: number }>(applyLimit, [
     systemId,
     texts.encode(requests.map(({ endpointId }) => endpointId)),
     bigints.encode(requests.map(({ token }) => token)),
     integers.encode(requests.map(({ maxPerHour }) => maxPerHour)),
     now,
-    HOUR_BATCH,
+    COUNT_BATCH,
   ]);
-  return rows.some(({ n }) => n >= HOUR_BATCH);
+  return rows.some(({ n }) => n >= COUNT_BATCH);
 }

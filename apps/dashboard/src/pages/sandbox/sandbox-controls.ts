@@ -14,13 +14,13 @@ export interface Result {
   readonly key?: string | null;
 }
 
-/** What the forms act with. */
-export interface Acting {
+/** What the forms of the sandbox's page need to change the sandbox. */
+export interface SandboxControls {
   readonly params: SandboxProps["params"];
   readonly activity: SandboxActivity;
   readonly isPending: boolean;
-  /** Nothing can happen now in the city. */
+  /** Nothing can happen in the city now, because it is being made anew or is full. Disables the forms. */
   readonly isStopped: boolean;
-  /** Does something, and shows what came of it. */
+  /** Runs an action and shows its result. */
   readonly act: (work: () => Promise<Result>) => void;
 }

@@ -6,7 +6,7 @@ import { pauseEndpoint, resumeEndpoint, setEndpoint } from "../endpoints/endpoin
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { sendHeld } from "../endpoints/held.ts";
 import { redeliver, sendTestDelivery } from "../log/resend.ts";
-import { updateHour } from "./hour-queries.ts";
+import { applyHourlyLimit } from "./hourly-limit-queries.ts";
 import { claimDeliveries } from "./lane-queries.ts";
 
 let harness: EndpointsHarness;
@@ -21,11 +21,12 @@ afterEach(() => harness.close());
 const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
 const limit = (max_per_hour: number | null) => setEndpoint(harness, { ...scope(), max_per_hour });
 const request = (maxPerHour = 3, token = 0) => ({ endpointId, token, maxPerHour });
-const count = (requests = [request()]) => updateHour(harness.db, harness.systemId, requests, new Date(harness.clock()));
+const count = (requests = [request()]) =>
+  applyHourlyLimit(harness.db, harness.systemId, requests, new Date(harness.clock()));
 /** The next hour begins, for PostgreSQL. */
 const nextHour = () => harness.rows("update webhook_lanes set hour_ends_at = now() where system_id = $1");
 const claim = async (n = 100) => {
-  const wanted = { endpointId, token: 0, limit: n, dueFrom: new Date(0), hasHour: true };
+  const wanted = { endpointId, token: 0, limit: n, dueFrom: new Date(0), hasHourlyLimit: true };
   const rows = await claimDeliveries(harness.db, harness.systemId, [wanted], false, new Date(harness.clock()));
   return rows.map(({ delivery_id: id }) => id);
 };
