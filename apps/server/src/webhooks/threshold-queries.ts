@@ -5,11 +5,11 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { historySince, MATCHES_STATION } from "./queue/threshold-sql-fragments.ts";
 
-const now = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
+const readNow = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
 
 /** Returns the time by the database's clock. */
 export async function findDatabaseNow(db: Queryable): Promise<Date> {
-  return oneRow(await db.query<{ now: Date }>(now, [])).now;
+  return oneRow(await db.query<{ now: Date }>(readNow, [])).now;
 }
 
 /** SQL: the endpoints of thresholds. While a partner is suspended nothing is watched for it. */
@@ -17,7 +17,8 @@ const WITH_ENDPOINT = `webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    where threshold.system_id = $1`;
-const IS_WATCHED = "partner.suspended_at is null";
+// A process of 0.1.0 that removes an endpoint leaves its thresholds.
+const IS_WATCHED = "(partner.suspended_at is null and endpoint.pause_reason is distinct from 'removed')";
 
 const whether = statement(
   "thresholds.whether",
@@ -41,6 +42,13 @@ export async function findWhetherWatched(db: Queryable, systemId: string): Promi
   return oneRow(await db.query<WatchedSystem>(whether, [systemId]));
 }
 
+// A new one has been watched since the oldest threshold: nothing before that is asked for.
+const insertStations = (which: string, oldest = "now()") =>
+  `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
+   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${oldest}), '' from stations
+   where system_id = $1 and ${which} order by id
+   on conflict (system_id, station_id) do nothing`;
+const insertAll = statement("thresholds.insertAll", insertStations("true", "$2::timestamptz"));
 const lockAll = statement(
   "thresholds.lockAll",
   "select station_id from webhook_threshold_stations where system_id = $1 order by station_id for update",
@@ -50,8 +58,13 @@ const markAll = statement(
   "update webhook_threshold_stations set seen = '' where system_id = $1 and seen <> ''",
 );
 
-/** Lets all stations of a system be compared anew. Afterwards nobody compares one until the transaction ends. */
-export async function lockAllStations(tx: Transaction, systemId: string): Promise<void> {
+/**
+ * Lets all stations of a system be compared anew. Afterwards nobody compares one until the transaction ends.
+ * @param now nothing before it is asked for of a station that was never compared
+ */
+export async function lockAllStations(tx: Transaction, systemId: string, now: Date): Promise<void> {
+  // Waits for processes that compare stations for the first time: a lock finds rows that are committed alone.
+  await tx.query(insertAll, [systemId, now]);
   await tx.query(lockAll, [systemId]);
   await tx.query(markAll, [systemId]);
 }
@@ -98,20 +111,22 @@ const knownUntil = (until: string) => `coalesce((
        where system_id = $1 and source = station.source and station.counters = 'mirrored'
          and status_at > ${until} - interval '${REPORT_TIMEOUT_MS} ms'), ${until})`;
 
+// In any order: where more change than can be compared, none waits for ever behind those whose ids come first.
 const list = statement(
   "thresholds.listStations",
-  `(select coalesce(station.id, seen.station_id) as id
+  `select id from (
+   (select coalesce(station.id, seen.station_id) as id
     from (select * from stations where system_id = $1) station
     full join (select * from webhook_threshold_stations where system_id = $1) seen on seen.station_id = station.id
     where seen.seen is distinct from ${SEEN} and coalesce(station.id, seen.station_id) <> all($4::text[])
-    order by 1 limit $3)
+    order by random() limit $3)
    union
-   (select distinct state.station_id from webhook_threshold_states state
+   (select station_id from (select distinct state.station_id from webhook_threshold_states state
     left join stations station on station.system_id = $1 and station.id = state.station_id
     where state.system_id = $1 and state.due_at <= $2 and state.due_at <= ${knownUntil("$2::timestamptz")}
-      and state.station_id <> all($4::text[])
-    order by 1 limit $3)
-   order by 1 limit $3`,
+      and state.station_id <> all($4::text[])) as due
+    order by random() limit $3)) as station
+   order by random() limit $3`,
 );
 
 /**
@@ -129,14 +144,7 @@ export async function listStationsToCompare(
   return (await db.query<{ id: string }>(list, [systemId, until, limit, except])).map(({ id }) => id);
 }
 
-// A new one has been watched since the oldest threshold: nothing before that is asked for.
-const insert = statement(
-  "thresholds.insertStations",
-  `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
-   select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), now()), '' from stations
-   where system_id = $1 and id = any($2::text[]) order by id
-   on conflict (system_id, station_id) do nothing`,
-);
+const insert = statement("thresholds.insertStations", insertStations("id = any($2::text[])"));
 const lock = statement(
   "thresholds.lockStations",
   `select station_id as id from webhook_threshold_stations where system_id = $1 and station_id = any($2::text[])

@@ -326,6 +326,20 @@ it("while a partner is suspended nothing is told of it, afterwards either; a pau
   expect(await names()).toEqual(["below_threshold", "below_threshold"]);
 });
 
+it("a threshold that a process of an earlier version left of a removed endpoint is watched no more", async () => {
+  await docks("a", 5);
+  await watch([below(1, 10)]);
+  await docks("a", 0);
+  await compare();
+  const removed =
+    "update webhook_endpoints set status = 'paused', pause_reason = 'removed', paused_at = now(), events = '{}'";
+  await harness.rows(`${removed} where system_id = $1`);
+  pass(10 * MINUTE + SETTLED);
+  await compare();
+  expect(await names()).toEqual([]);
+  expect(await harness.rows("select station_id from webhook_threshold_states where system_id = $1")).toEqual([]);
+});
+
 it("stations that are removed, come later or change their region are forgotten, and found", async () => {
   await harness.rows("insert into regions (system_id, id, name) values ($1, 'north', 'North')");
   await docks("a", 0);

@@ -2,7 +2,7 @@ import { stationTextAt } from "../city/history/station-history.ts";
 import type { CommandContext } from "../command-context.ts";
 import { type NewEvent, recordEvents } from "../events/outbox.ts";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../storage/background/periodic.ts";
-import type { Queryable, Transaction } from "../storage/db/database.ts";
+import type { Queryable } from "../storage/db/database.ts";
 import { sweepUnits, type UnitWork } from "../storage/set-aside/units.ts";
 import {
   type Crossing,
@@ -45,6 +45,10 @@ export const SETTLE_MS = 2_000;
 const COMPARE_INTERVAL_MS = 3_000;
 /** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
 const BATCH_SIZE = 25;
+/** Events in one statement, which compares each with every endpoint. Too high: it takes longer than a statement may. */
+const MAX_EVENTS = 500;
+/** After so long the stations of other systems are compared. Too high: a system with many thresholds delays their alarms. */
+const MAX_SYSTEM_MS = 10_000;
 
 export interface CompareContext extends CommandContext {
   /** The time by the database's clock, which all processes share. Tests give their own. */
@@ -78,7 +82,7 @@ async function stationsToCompare(
   const { isWatched, hasPending, hasCompared } = await findWhetherWatched(db, systemId);
   if (hasPending) {
     await db.transaction(async (tx) => {
-      await lockAllStations(tx, systemId);
+      await lockAllStations(tx, systemId, await databaseNow(tx));
       // The time is read when the stations are locked: all later comparisons follow the new thresholds from then on.
       await updateWatched(tx, systemId, await databaseNow(tx));
     });
@@ -108,9 +112,19 @@ async function compare(context: CompareContext, systemId: string, stationIds: re
     await deleteUnwatchedStates(tx, systemId, lockedIds);
     await updateStates(tx, systemId, followed.filter(isChanged).map(stateRow));
     const events: NewEvent[] = [];
+    // Thousands of thresholds may be crossed by one change of a station.
+    const texts = new Map<string, Promise<string | undefined>>();
+    const textAt: PastText = (id, at) => {
+      const key = `${at.getTime()} ${id}`;
+      const text = texts.get(key) ?? stationTextAt(tx, systemId, id, at);
+      texts.set(key, text);
+      return text;
+    };
     for (const { station, threshold, events: crossings } of followed)
-      for (const event of crossings) events.push(await newEvent(tx, systemId, station, threshold, event));
-    recordEvents(tx, { ids, systemId, now: new Date(clock()) }, events);
+      for (const event of crossings) events.push(await newEvent(textAt, station, threshold, event));
+    const now = new Date(clock());
+    for (let first = 0; first < events.length; first += MAX_EVENTS)
+      recordEvents(tx, { ids, systemId, now }, events.slice(first, first + MAX_EVENTS));
     await updateSeen(tx, systemId, locked);
     return locked.length;
   });
@@ -158,15 +172,17 @@ function isChanged({
   return before?.belowSince !== crossing?.belowSince || before?.dueAt !== crossing?.dueAt;
 }
 
+/** Returns a station as a GET showed it at an instant; undefined before its history. */
+type PastText = (id: string, at: Date) => Promise<string | undefined>;
+
 async function newEvent(
-  tx: Transaction,
-  systemId: string,
+  textAt: PastText,
   { id, json, since }: WatchedStation,
   { count_of: count, fewer_than, for_minutes, partner_id: partnerId, endpoint_id: endpointId }: StationThreshold,
   { name, at, belowSince }: CrossingEvent,
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
-  const past = since !== null && at < since.getTime() ? await stationTextAt(tx, systemId, id, occurredAt) : undefined;
+  const past = since !== null && at < since.getTime() ? await textAt(id, occurredAt) : undefined;
   // In a sandbox, advancing the clock can put the event before the station's change. Its state at that instant does not fit
   // the event then, so the present one is sent.
   const isPast = past !== undefined && fitsEvent({ count, fewer_than }, name, past);
@@ -210,6 +226,7 @@ export function startThresholds({
     batchSize: BATCH_SIZE,
     systems,
     sweep: (systemId, limit) => sweepUnits(work, systemId, limit),
+    maxSystemMs: MAX_SYSTEM_MS,
     onError,
     watch,
   });

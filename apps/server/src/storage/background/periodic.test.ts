@@ -58,6 +58,24 @@ test("a sweep takes full batches until one is not full, in every system, also be
   expect([left, errors]).toEqual([{ a: 0, b: 0 }, [[new Error("no such system"), "broken"]]]);
 });
 
+test("a system that has more to sweep than its time allows waits for the next run, and the others are swept", async () => {
+  const swept: string[] = [];
+  const sweeper = startSweeper({
+    ...{ intervalMs: 1_000_000, batchSize: 10, maxSystemMs: 20 },
+    systems: () => Promise.resolve(["endless", "other"]),
+    sweep: async (systemId) => {
+      swept.push(systemId);
+      await new Promise(setImmediate);
+      return { swept: 10, isMore: systemId === "endless" };
+    },
+    onError: (error) => expect.unreachable(String(error)),
+  });
+  await sweeper.runOnce();
+  await sweeper.runOnce();
+  await sweeper.close();
+  expect(swept.filter((systemId) => systemId === "other")).toHaveLength(2);
+});
+
 test("a sweeper that is closed ends after the batch under way, however much is left, in any system", async () => {
   const swept: string[] = [];
   let closing: Promise<void> | undefined;

@@ -57,6 +57,8 @@ interface SweeperOptions {
   readonly systems: () => Promise<readonly string[]>;
   /** Sweeps up to `limit` rows of a system. @returns how many, and whether more may be left */
   readonly sweep: (systemId: string, limit: number) => Promise<{ readonly swept: number; readonly isMore: boolean }>;
+  /** After this time a system with more to sweep waits for the next run. Default: none does. */
+  readonly maxSystemMs?: number;
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
   /** Learns how the sweeps go. */
@@ -71,12 +73,13 @@ export type SweeperSurroundings = Pick<SweeperOptions, "systems" | "onError" | "
  * @returns work whose runs give the number of rows swept
  */
 export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
-  const { intervalMs, batchSize, systems, sweep, onError, watch } = options;
+  const { intervalMs, batchSize, systems, sweep, maxSystemMs = Number.POSITIVE_INFINITY, onError, watch } = options;
   let isClosed = false;
   const sweepSystem = async (systemId: string): Promise<number> => {
     let swept = 0;
+    const endsAt = performance.now() + maxSystemMs;
     try {
-      for (let isMore = true; isMore && !isClosed;) {
+      for (let isMore = true; isMore && !isClosed && performance.now() < endsAt;) {
         const batch = await sweep(systemId, batchSize);
         swept += batch.swept;
         watch?.gotOn();

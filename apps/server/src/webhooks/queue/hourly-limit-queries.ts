@@ -24,8 +24,13 @@ const applyLimit = statement(
        case when hour.goes_on then lane.hour_skipped else 0 end as skipped
      from unnest($2::text[], $3::bigint[], $4::int[]) as wanted (endpoint_id, token, most)
      cross join lateral (
+       select queued.endpoint_id from webhook_queue queued
+       where queued.system_id = $1 and queued.endpoint_id = wanted.endpoint_id and queued.is_uncounted
+         and queued.due_at <= $5 and queued.claim is null
+       limit 1) as busy
+     cross join lateral (
        select * from webhook_lanes lane
-       where lane.system_id = $1 and lane.endpoint_id = wanted.endpoint_id and lane.token = wanted.token
+       where lane.system_id = $1 and lane.endpoint_id = busy.endpoint_id and lane.token = wanted.token
        for no key update) as lane
      cross join lateral (
        select coalesce(lane.hour_ends_at > now(), false) as goes_on,

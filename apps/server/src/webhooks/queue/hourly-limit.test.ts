@@ -55,6 +55,26 @@ it("the first of each hour are let through in their order, and the rest are skip
   expect((await outcomes()).slice(6)).toEqual(["pending", "pending", "pending", "skipped", "skipped"]);
 });
 
+it("what was sent without a limit is not counted when there is one again", async () => {
+  await harness.happen(2);
+  await limit(null);
+  const wanted = { endpointId, token: 0, limit: 9, dueFrom: new Date(0), hasHourlyLimit: false };
+  await claimDeliveries(harness.db, harness.systemId, [wanted], false, new Date(harness.clock()));
+  // The attempts failed.
+  await harness.rows("update webhook_queue set claim = null, claimed_at = null, attempts = 1 where system_id = $1");
+  await limit(1);
+  await count([request(1)]);
+  expect(await outcomes()).toEqual(["pending", "pending"]);
+});
+
+it("an endpoint of which nothing new is due is not locked", async () => {
+  await count();
+  const lane = "select xmax::text, hour_ends_at from webhook_lanes where system_id = $1";
+  const before = await harness.rows(lane);
+  await count();
+  expect(await harness.rows(lane)).toEqual(before);
+});
+
 it("more than one statement counts are let through and skipped as exactly", async () => {
   await limit(1_500);
   await harness.rows(

@@ -229,7 +229,7 @@ const claimOf = (which: string) =>
        limit wanted.n
        for update skip locked) as next),
    claimed as (
-     update webhook_queue queued set claim = picked.token, claimed_at = $7
+     update webhook_queue queued set claim = picked.token, claimed_at = $7, is_uncounted = false
      from picked
      where ${isOfSystem("queued")} and queued.ctid = picked.row_address
      returning ${claimedColumns.list("queued")}, queued.event_id)
