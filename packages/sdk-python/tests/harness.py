@@ -105,6 +105,8 @@ class VirtualTime:
         self.now = 0.0
         self.waits: list[float] = []
         """Seconds that were waited for, each time."""
+        self.late = 0.0
+        """Seconds by which a wait that is not interrupted ends late."""
         self._ids = itertools.count(1)
         self._sleepers: list[tuple[float, int, anyio.Event]] = []
         self._wakers = 0
@@ -117,7 +119,7 @@ class VirtualTime:
         assert seconds is not None
         if not event.is_set():
             self.waits.append(seconds)
-            self.now += seconds
+            self.now += seconds + self.late
 
     def sleep(self, seconds: float) -> None:
         """Time that the service takes."""
@@ -132,7 +134,7 @@ class VirtualTime:
                 group.cancel_scope.cancel()
 
             group.start_soon(end)
-            await self.sleep_async(seconds)
+            await self.sleep_async(seconds + self.late)
             group.cancel_scope.cancel()
 
     async def sleep_async(self, seconds: float) -> None:

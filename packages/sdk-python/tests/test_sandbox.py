@@ -74,6 +74,14 @@ def test_a_wait_ends_with_its_total_timeout(side: Side, time: VirtualTime) -> No
     assert time.now <= 5
 
 
+def test_a_wait_that_wakes_up_after_its_total_timeout_ends_with_it(side: Side, time: VirtualTime) -> None:
+    client = side.client(Script(reply(BUSY)), time=time, is_sandbox=True)
+    # The second look is due at 0.05 s, just before the end.
+    time.late = 0.001
+    error = side.caught(lambda: client.sandbox.wait_until_ready(options={"total_timeout": 0.0505}))
+    assert isinstance(error, TimeoutError) and "not ready within 0.0505 s" in str(error)
+
+
 @pytest.mark.parametrize("name", ["trigger", "scenario", "advance", "add_fault"])
 def test_what_would_happen_again_is_sent_again_after_a_429_only(name: str, side: Side) -> None:
     def call(script: Script) -> Any:

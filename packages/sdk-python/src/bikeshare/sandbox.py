@@ -163,14 +163,15 @@ def _until_ready(shared: Shared, options: RequestOptions | None) -> Flow[Sandbox
     total_timeout = shared.limits.with_options(options).total_timeout
     deadline = shared.platform.now() + total_timeout
     delay = _FIRST_DELAY
-    while True:
-        left = cast(RequestOptions, {**(options or {}), "total_timeout": deadline - shared.platform.now()})
-        reply = yield from call(shared, ApiRequest(SANDBOX_CLOCK), left)
+    while (left := deadline - shared.platform.now()) > 0:
+        given = cast(RequestOptions, {**(options or {}), "total_timeout": left})
+        reply = yield from call(shared, ApiRequest(SANDBOX_CLOCK), given)
         if reply.body["ready"]:
             return cast("SandboxClock", reply.body)
         if shared.platform.now() + delay >= deadline:
-            raise TimeoutError(f"{SANDBOX_CLOCK.operation}: not ready within {total_timeout:g} s")
+            break
         yield Wait(delay, shared.create_wakeup())
         if shared.is_closed:
             raise ClientClosedError(f"{SANDBOX_CLOCK.operation}: the client is closed")
         delay = min(delay * 2, _MAX_DELAY)
+    raise TimeoutError(f"{SANDBOX_CLOCK.operation}: not ready within {total_timeout:g} s")
