@@ -177,6 +177,10 @@ export const errorMessages = {
     namedBike: "There is no bike {id}.",
     threshold:
       "No webhook of yours has the event {event} and a threshold for such a station that is not below it. Set one first.",
+    highThreshold:
+      "The threshold asks for {limit} bikes at station {id}, which can have {most} at most. Set a fewer_than up to that first.",
+    lowThreshold:
+      "Station {id} has over {most} bikes more than the threshold of {limit} allows: too many to take at once. Reset the sandbox, or raise fewer_than, first.",
     namedStation: "There is no station {id}.",
     goneStation: "Station {id} was removed for good, and cannot be brought back. Nothing was changed.",
     removedStation: "Station {id} was removed for good. Name another one, or give lat and lon instead.",

@@ -194,20 +194,47 @@ export class CityActs {
     return { id, bikeId: bike.id, stationId: bike.station_id };
   }
 
-  /** Has a station have fewer bikes or docks than a threshold asks for. */
+  /**
+   * Has a station have fewer bikes or docks than a threshold asks for.
+   * @throws ServiceError `not_found` when more bikes would have to be taken than may be
+   */
   async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
     if (count === "docks") return this.#reportDocksOf(id, limit - 1);
     const free = await listFreeBikes(this.#context.db, this.systemId, id, MAX_TAKEN + limit);
-    for (const bike of free.slice(limit - 1)) await this.startRideOn(bike);
+    const taken = free.slice(limit - 1);
+    if (taken.length > MAX_TAKEN) throw serviceError("not_found", "lowThreshold", { id, limit, most: MAX_TAKEN });
+    for (const bike of taken) await this.startRideOn(bike);
   }
 
-  /** Has a station have enough again. */
-  async recover(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
-    if (count === "docks") return this.#reportDocksOf(id, limit);
-    for (let brought = 0; brought < Math.min(limit, MAX_TAKEN); brought++) {
-      const ride = await this.startRide(undefined, RIDE_MS);
+  /**
+   * Has a station have enough again.
+   * @throws ServiceError as `bikesToBring` does
+   */
+  async recover(id: string, threshold: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
+    if (threshold.count === "docks") return this.#reportDocksOf(id, threshold.fewer_than);
+    for (const bike of await this.bikesToBring(id, threshold)) {
+      const ride = await this.startRideOn(bike, RIDE_MS);
       await this.endRide(ride.id, ride.stationId, { end_station_id: id });
     }
+  }
+
+  /**
+   * Returns the bikes of other stations with which a station has as many as a threshold asks for.
+   * @throws ServiceError `not_found` when it asks for more than there are, or than may be brought
+   */
+  async bikesToBring(
+    id: string,
+    { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">,
+  ): Promise<FreeBike[]> {
+    if (count === "docks") return [];
+    const { db } = this.#context;
+    const there = (await listFreeBikes(db, this.systemId, id, limit)).length;
+    // So many in all, of which those of the station itself are left out.
+    const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);
+    const missing = limit - there;
+    const most = Math.min(others.length, MAX_TAKEN);
+    if (missing > most) throw serviceError("not_found", "highThreshold", { id, limit, most: there + most });
+    return others.slice(0, missing);
   }
 
   async #reportDocksOf(id: string, docks: number): Promise<void> {

@@ -69,6 +69,8 @@ const causes: Readonly<
   },
   "station.back_to_normal": async (acts, stationId, context) => {
     const watched = await watchedStation(acts, context, "station.back_to_normal", stationId);
+    // What cannot be caused is refused before anything has changed.
+    await acts.bikesToBring(watched.station_id, watched);
     if (!watched.is_told) await stayBelow(acts, context, watched);
     await acts.recover(watched.station_id, watched);
     await compareAllStations(context, acts.systemId);

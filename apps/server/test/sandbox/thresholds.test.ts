@@ -150,3 +150,45 @@ it("nobody else reads them", async () => {
   expect(await eventsOf("station.below_threshold", foreign.key)).toEqual([]);
   expect((await app.get(`/v1/events/${own[0]?.id}`, { key: foreign.key })).status).toBe(404);
 });
+
+const messageOf = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { message?: string }).message,
+];
+
+it("a threshold above what can be brought is refused in words, and nothing has changed", async () => {
+  const free = async () =>
+    (
+      await app.db.query<{ id: string; station_id: string }>(
+        statement(
+          "",
+          "select id, station_id from bikes where system_id = $1 and vehicle_state = 'available' order by id",
+        ),
+        [systemId],
+      )
+    ).map(({ id, station_id }) => `${id} ${station_id}`);
+  await watch({ fewer_than: 1_000, station_ids: ["station-003"] });
+  const before = await free();
+  const refused = await messageOf(await post("/sandbox/v1/events/station.back_to_normal", {}));
+  expect(refused).toEqual([
+    404,
+    expect.stringMatching(/asks for 1000 bikes at station station-003, which can have \d+ at most/),
+  ]);
+  expect(await free()).toEqual(before);
+  // The most that the message names works, and one more does not.
+  const most = Number(/have (\d+) at most/.exec(String(refused[1]))?.[1]);
+  await watch({ fewer_than: most + 1, station_ids: ["station-003"] });
+  expect((await post("/sandbox/v1/events/station.back_to_normal", {})).status).toBe(404);
+  await watch({ fewer_than: most, station_ids: ["station-003"] });
+  const told = (await eventsOf("station.back_to_normal")).length;
+  expect((await post("/sandbox/v1/events/station.back_to_normal", {})).status).toBe(200);
+  expect(await eventsOf("station.back_to_normal")).toHaveLength(told + 1);
+  // The station has over 100 bikes now: too many to take at once.
+  await watch({ fewer_than: 1, station_ids: ["station-003"] });
+  const full = await free();
+  expect(await messageOf(await post("/sandbox/v1/events/station.below_threshold", {}))).toEqual([
+    404,
+    expect.stringMatching(/^Station station-003 has over 100 bikes more than the threshold of 1 allows/),
+  ]);
+  expect(await free()).toEqual(full);
+});
