@@ -1,4 +1,5 @@
 import { useRef, useState } from "preact/hooks";
+import { submission } from "../api/session-end.ts";
 import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
@@ -9,8 +10,10 @@ export function useAction() {
   const run = async (work: () => Promise<void>): Promise<boolean> => {
     setIsPending(true);
     closeFailure.current?.();
+    const isSaved = submission();
     try {
       await withConfirmation(work);
+      isSaved();
       return true;
     } catch (error) {
       // No message is needed: the user has closed the confirmation dialog.

@@ -65,3 +65,55 @@ it("where nothing was typed, or is given up, the sign-in page leads back to the 
   await page.waitForURL(/sign-in\?next=/);
   expect(new URL(page.url()).searchParams.get("next")).toBe(`/partners/${partner.id}/webhook`);
 });
+
+/** A partner's admin who has saved a new webhook, and has its secret shown. */
+async function saved(name: string) {
+  const partner = await createPartner(world, name);
+  const { context, open } = await visitWith(await partner.signIn("admin"));
+  const page = await open(`/partners/${partner.id}/webhook`);
+  await page.getByRole("textbox", { name: "Address" }).fill(TYPED);
+  await page.getByRole("checkbox", { name: "station.offline" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The webhook is saved.").waitFor();
+  await page.getByRole("button", { name: "Show the secret" }).click();
+  const shown = page.getByRole("group", { name: "The newest secret" });
+  const secret = await shown.innerText();
+  expect(secret).toMatch(/^whsec_/);
+  const end = async () => {
+    const cookies = await context.cookies();
+    await context.clearCookies();
+    allow(/401/);
+    await page.getByRole("button", { name: "Rotate the secret" }).click();
+    return cookies;
+  };
+  return { context, page, shown, secret, end };
+}
+
+it("what is shown once is gone from the page that is kept, and does not come back", async () => {
+  const { context, page, shown, secret, end } = await saved("Shows A Secret");
+  const address = page.getByRole("textbox", { name: "Address" });
+  await address.fill(`${TYPED}/again`);
+  await page.getByRole("heading", { name: "Signature debugger" }).click();
+  const pasted = page.getByRole("textbox", { name: "Secret", exact: true });
+  await pasted.fill(secret);
+  // Another action that succeeds saves nothing of what was typed.
+  await page.getByRole("button", { name: "Show the secret" }).click();
+  await expect.poll(() => page.getByRole("button", { name: "Show the secret" }).isEnabled()).toBe(true);
+  const cookies = await end();
+  const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+  await dialog.waitFor();
+  expect(await page.content()).not.toContain(secret);
+  await comeBack(page, context, cookies);
+  await dialog.waitFor({ state: "detached" });
+  expect(await address.inputValue()).toBe(`${TYPED}/again`);
+  expect(await pasted.inputValue()).toBe("");
+  expect(await shown.count()).toBe(0);
+  expect(await page.content()).not.toContain(secret);
+});
+
+it("a page on which everything typed is saved is not kept", async () => {
+  const { page, secret, end } = await saved("Has Saved It");
+  await end();
+  await page.waitForURL(/sign-in\?next=/);
+  expect(await page.content()).not.toContain(secret);
+});

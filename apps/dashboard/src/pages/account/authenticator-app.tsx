@@ -8,14 +8,15 @@ import { TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { showToast } from "../../components/toast.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import { useAction } from "../use-action.ts";
 
 type Setup = Awaited<ReturnType<typeof api.account.beginAuthenticatorApp>>;
 
 /** The codes that are asked for beside the password. */
 export function AuthenticatorApp({ account }: { readonly account: Account }) {
-  const [setup, setSetup] = useState<Setup>();
-  const [recoveryCodes, setRecoveryCodes] = useState<readonly string[]>();
+  const [setup, setSetup] = useShownOnce<Setup>();
+  const [recoveryCodes, setRecoveryCodes] = useShownOnce<readonly string[]>();
   const { run, isPending } = useAction();
   const { is_set_up: isSetUp, recovery_codes_left: left } = account.authenticator_app;
   const begin = () => run(async () => setSetup(await api.account.beginAuthenticatorApp({ body: {} })));

@@ -6,6 +6,7 @@ import { SelectField, TextField } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import { useAction } from "../use-action.ts";
 import type { PeopleApi } from "./people-api.ts";
 
@@ -23,7 +24,7 @@ const roles = [
 export function InvitationForm({ people, onInvited }: InvitationFormProps) {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<MembershipRole>("viewer");
-  const [issued, setIssued] = useState<IssuedInvitation>();
+  const [issued, setIssued] = useShownOnce<IssuedInvitation>();
   const { run, isPending } = useAction();
   const invite = () =>
     run(async () => {

@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import { api } from "../../api/api.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { Dialog } from "../../components/dialog.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import { useAction } from "../use-action.ts";
 
 interface CurlProps {
@@ -13,7 +13,7 @@ interface CurlProps {
 
 /** The delivery as a command that repeats it. */
 export function Curl({ params, canSign }: CurlProps) {
-  const [command, setCommand] = useState<string>();
+  const [command, setCommand] = useShownOnce<string>();
   const { run, isPending } = useAction();
   const unsigned = (to: "endpoint" | "localhost") =>
     run(async () => setCommand((await api.deliveries.curl({ params, query: { to } })).command));

@@ -7,6 +7,7 @@ import { Button } from "../../components/button.tsx";
 import { Checkbox } from "../../components/field.tsx";
 import { isEmbedded } from "../../embedding.ts";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { type Scope, useOperatorScope, usePartnerScope, withParameter } from "../scope.ts";
 import { Callers } from "./callers.tsx";
@@ -37,7 +38,7 @@ function Keys({ scope }: { readonly scope: Scope }) {
   const { data, error, refetch } = useKeys(scope);
   const [search, setSearch] = useSearchParams();
   const [asked, setAsked] = useState<Asked>();
-  const [made, setMade] = useState<MadeKey>();
+  const [made, setMade] = useShownOnce<MadeKey>();
   const showsEnded = search.get("ended") === "true";
   const selected = data?.data.find(({ id }) => id === search.get("key"));
   const set = (name: string, value: string | undefined) => setSearch((before) => withParameter(before, name, value));

@@ -10,6 +10,7 @@ import { Notice } from "../../components/notice.tsx";
 import { StatusMark } from "../../components/status.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import type { Scope } from "../scope.ts";
 import { useAction } from "../use-action.ts";
 import { ActiveFaults, ApiFaultForm, DeliveryFaultForm } from "./faults.tsx";
@@ -24,7 +25,7 @@ const LOOK_INTERVAL_MS = 2_000;
 /** The page of a sandbox: its state and recent activity, and forms that cause events and faults. */
 export function Playground({ scope, params }: SandboxProps) {
   const [isLive, setLive] = useState(true);
-  const [result, setResult] = useState<Result>();
+  const [result, setResult] = useShownOnce<Result>();
   const { run, isPending } = useAction();
   const { data, error, refetch } = useQuery({
     queryKey: ["sandbox-activity", params],

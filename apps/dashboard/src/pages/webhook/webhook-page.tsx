@@ -1,5 +1,4 @@
 import type { EventDescription, Webhook } from "@bikeshare/contract/console";
-import { useState } from "preact/hooks";
 import { useLocation, useSearchParams } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
@@ -9,6 +8,7 @@ import { ErrorState } from "../../components/error-state.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
+import { useShownOnce } from "../../session/shown-once.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, type Scope, usePartnerScope } from "../scope.ts";
 import { SignatureSection } from "../signature/signature-section.tsx";
@@ -54,7 +54,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   const { scope, addressOf, of } = props;
   const [search] = useSearchParams();
   const [, navigate] = useLocation();
-  const [made, setMade] = useState<{ readonly id: string; readonly secret: string | undefined }>();
+  const [made, setMade] = useShownOnce<{ readonly id: string; readonly secret: string | undefined }>();
   const { list, events } = useWebhooks(scope);
   if (list.data === undefined || events.data === undefined) {
     const error = list.error ?? events.error;
@@ -133,7 +133,7 @@ interface OneWebhookProps extends PartProps {
 /** One webhook, changed by whatever the client offers. */
 function OneWebhook(props: OneWebhookProps) {
   const { scope, client, of, about, catalogue, hasOthers, made, webhook, add, addressOf, onSaved } = props;
-  const [shown, setShown] = useState<string>();
+  const [shown, setShown] = useShownOnce<string>();
   const { canChange } = scope;
   const target = { params: paramsOf(scope), query: { endpoint_id: webhook.id } };
   const common = { target, client, canChange };
