@@ -84,6 +84,8 @@ it("thresholds and a limit are set by options, shown as they were written, and t
   expect(await text("show", "--partner", partner)).toMatch(
     /^thresholds +bikes<1 for 10m, docks<3 for 120m\nmost in an hour +20$/m,
   );
+  const again = await text("set", "--partner", partner, "--thresholds", "docks<4 for 1h");
+  expect(again).toMatch(/^thresholds +docks<4 for 60m$/m);
   for (const wrong of ["bikes<1", "cars<1 for 1m", "bikes<0 for 1m", "bikes<1 for 2000m"])
     await expect(change("--thresholds", wrong)).rejects.toThrow(/must be like "bikes<1 for 10m at A,B"/);
   await expect(change("--thresholds", "bikes<1 for 10m at nowhere")).rejects.toThrow('There is no station "nowhere".');

@@ -176,12 +176,14 @@ async function setResult(context: SystemContext, made: SetEndpoint, which: strin
   const places = placesOf(made.endpoint);
   const { outcome, thresholds, secret, old_secrets_end_at } = made;
   const unreadable = await unreadableEvents(context, { systemId: context.systemId, partnerId }, events);
+  const object = {
+    ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places },
+    ...{ thresholds, max_per_hour, email, signature },
+    ...{ secret, old_secrets_end_at, status, outcome },
+  };
   return {
-    object: {
-      ...{ id, partner_id: partnerId, name, url, events, unreadable_events: unreadable, places },
-      ...{ thresholds, max_per_hour, email, signature },
-      ...{ secret, old_secrets_end_at, status, outcome },
-    },
+    object,
+    facts: { ...object, places: placesText(places), thresholds: thresholdTexts(thresholds) },
     notes: setNotes(context, made, unreadable, which),
   };
 }
