@@ -34,7 +34,12 @@ function describeIssue(issue: ZodIssue, whole: Whole): string {
   const { name, field, where } = wholes[whole];
   const path = issue.path.join(".");
   if (issue.code === "unrecognized_keys") return unknownNames(issue.keys, field, path === "" ? where : ` of ${path}`);
-  return `${path === "" ? name : path} ${isOurs(issue) ? issue.message : reword(issue)}`;
+  return `${path === "" ? name : path} ${issueWords(issue)}`;
+}
+
+/** Returns what is wrong with a value, as the end of a sentence that its name begins. */
+export function issueWords(issue: ZodIssue): string {
+  return isOurs(issue) ? issue.message : reword(issue);
 }
 
 /** Tells whether the contract wrote the message itself: its own end the sentence that the parameter's name begins. */

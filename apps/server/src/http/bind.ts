@@ -4,7 +4,7 @@ import { type AppRoute, type AppRouter, isAppRoute, isZodType } from "@ts-rest/c
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
 import type { ZodError, ZodType } from "zod";
-import { describeIssues, type Whole } from "../issues.ts";
+import { describeIssues, issueWords, type Whole } from "../issues.ts";
 
 /** A handler of one of a contract's endpoints, of which only the types of its routes file know the parts' own types. */
 type Handler = (call: RequestParts & { request: FastifyRequest; reply: FastifyReply; appRoute: AppRoute }) => Promise<{
@@ -96,7 +96,7 @@ function read(schema: ZodType<object>, part: unknown, toError: (error: ZodError)
 }
 
 function badPath({ issues: [first] }: ZodError): ServiceError {
-  return serviceError("not_found", "pathId", { issue: first?.message ?? "is not possible" });
+  return serviceError("not_found", "pathId", { issue: first === undefined ? "is not possible" : issueWords(first) });
 }
 
 const badQuery = bad("query");

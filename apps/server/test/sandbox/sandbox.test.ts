@@ -117,6 +117,12 @@ describe("scenarios", () => {
     expect((await play(name)).steps).not.toEqual([]);
   });
 
+  it("that there are not are refused with the names of those that there are", async () => {
+    const refused = (await (await post("/sandbox/v1/scenarios/nope", {})).json()) as { message: string };
+    const names = Object.keys(sandboxScenarios).join(", ");
+    expect(refused.message).toBe(`There is no such resource: the identifier in the path must be one of ${names}.`);
+  });
+
   it("leave what they are about", async () => {
     const [broken] = (await play("bike-breaks-while-reserved")).steps;
     const reservation = await (await get(`/v1/reservations/${broken?.split(" ").at(-1) ?? ""}`)).json();
