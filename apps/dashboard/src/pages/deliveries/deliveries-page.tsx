@@ -10,10 +10,10 @@ import { Button, ButtonLink } from "../../components/button.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
 import { SelectField } from "../../components/field.tsx";
+import { LiveButton } from "../../components/live-button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Pager } from "../../components/pager.tsx";
-import { StatusMark } from "../../components/status.tsx";
 import { Time } from "../../components/time.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { usePartnerAccess } from "../../session/session.ts";
@@ -256,15 +256,7 @@ interface ListActionsProps {
 function ListActions({ csv, list, isLive, onLive }: ListActionsProps) {
   return (
     <>
-      <button
-        type="button"
-        class="button button-secondary quick-filter"
-        aria-pressed={isLive}
-        onClick={() => onLive(!isLive)}
-      >
-        <StatusMark tone={isLive ? "success" : "neutral"} />
-        Live
-      </button>
+      <LiveButton isLive={isLive} onLive={onLive} />
       <Button pending={list.isFetching} onClick={() => void list.refetch()}>
         Refresh
       </Button>

@@ -5,9 +5,9 @@ import { useQuery } from "../../api/queries.ts";
 import { Button } from "../../components/button.tsx";
 import { Code } from "../../components/code.tsx";
 import { ErrorState } from "../../components/error-state.tsx";
+import { LiveButton } from "../../components/live-button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Notice } from "../../components/notice.tsx";
-import { StatusMark } from "../../components/status.tsx";
 import { Tabs } from "../../components/tabs.tsx";
 import { PageHeader } from "../../layout/page-header.tsx";
 import { useShownOnce } from "../../session/shown-once.ts";
@@ -101,15 +101,7 @@ function Actions({ scope, controls: { params, isPending, act }, isLive, onLive }
     });
   return (
     <>
-      <button
-        type="button"
-        class="button button-secondary quick-filter"
-        aria-pressed={isLive}
-        onClick={() => onLive(!isLive)}
-      >
-        <StatusMark tone={isLive ? "success" : "neutral"} />
-        Live
-      </button>
+      <LiveButton isLive={isLive} onLive={onLive} />
       {scope.canChange && (
         <Button pending={isPending} onClick={reset}>
           Reset city
