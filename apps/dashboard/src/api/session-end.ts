@@ -39,8 +39,8 @@ export function submission(): () => void {
 }
 
 /**
- * Takes note that the session has ended. A page on which somebody has typed, and not saved it, is hidden and kept, without its secrets, until
- * the same person has signed in again; any other is left for the sign-in page.
+ * Notes that the session has ended. A page with input that is not saved is hidden and kept, without its secrets, until the
+ * same person has signed in again. Any other page is left for the sign-in page.
  */
 export function endSession(): void {
   // A dialog or form that was closed has taken along what was typed there.
