@@ -65,11 +65,10 @@ export interface ActiveFaults {
 export async function activeFaults({ db, clock }: CommandContext, systemId: string): Promise<ActiveFaults> {
   const sandbox = await findSandbox(db, systemId);
   const now = clock();
-  const ofApi = (sandbox?.faults ?? []) as readonly SandboxFault[]; // as `newFault` wrote them
-  const ofDeliveries = (sandbox?.webhook_faults ?? null) as SandboxWebhookFaults | null; // as the contract checked them
+  const ofDeliveries = sandbox?.webhook_faults ?? null;
   const isOver = ofDeliveries?.until !== undefined && Date.parse(ofDeliveries.until) <= now;
   return {
-    faults: lastingFaults(ofApi, now),
+    faults: lastingFaults(sandbox?.faults ?? [], now),
     webhook_faults: isOver ? null : ofDeliveries,
     is_waking: sandbox?.has_city !== true,
   };

@@ -68,8 +68,7 @@ export async function bringFaultsNearer(
   seconds: number,
 ): Promise<void> {
   const sandbox = await findSandbox(tx, systemId);
-  const faults = sandbox?.faults as readonly SandboxFault[] | null; // as `newFault` wrote them
-  const ofWebhooks = sandbox?.webhook_faults as SandboxWebhookFaults | null; // as `setWebhookFaults` wrote them
+  const { faults, webhook_faults: ofWebhooks } = sandbox ?? {};
   if (faults) {
     const sooner = lastingFaults(
       faults.map((fault) => endingSooner(fault, now, seconds)),
@@ -80,9 +79,9 @@ export async function bringFaultsNearer(
   if (ofWebhooks) await updateWebhookFaults(tx, systemId, endingSooner(ofWebhooks, now, seconds));
 }
 
-async function lockFaults(tx: Transaction, systemId: string): Promise<SandboxFault[]> {
+async function lockFaults(tx: Transaction, systemId: string): Promise<readonly SandboxFault[]> {
   await lockSandboxCity(tx, systemId);
-  return ((await findSandbox(tx, systemId))?.faults ?? []) as SandboxFault[]; // as `newFault` wrote them
+  return (await findSandbox(tx, systemId))?.faults ?? [];
 }
 
 async function writeFaults(tx: Transaction, systemId: string, faults: readonly SandboxFault[]): Promise<void> {

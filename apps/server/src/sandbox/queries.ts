@@ -1,3 +1,4 @@
+import type { SandboxFault, SandboxWebhookFaults } from "@bikeshare/contract/sandbox";
 import { columnsOfTable, type RowOf } from "../storage/db/columns.ts";
 import type { Queryable, QueryRunner, Transaction } from "../storage/db/database.ts";
 import { oneRow } from "../storage/db/rows.ts";
@@ -7,8 +8,11 @@ import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
 const kept = columnsOfTable("sandboxes");
 
-/** A partner's sandbox. */
-export type SandboxRow = RowOf<typeof kept>;
+/** A partner's sandbox, with the faults as the contract has them: null: none. */
+export interface SandboxRow extends Omit<RowOf<typeof kept>, "faults" | "webhook_faults"> {
+  readonly faults: readonly SandboxFault[] | null;
+  readonly webhook_faults: SandboxWebhookFaults | null;
+}
 
 const insert = statement(
   "sandboxes.insert",
@@ -188,12 +192,20 @@ const updateFaultsOfWebhooks = statement(
 );
 
 /** Sets the faults of a sandbox's API. @param faults null: none */
-export async function updateFaults(tx: Transaction, systemId: string, faults: readonly object[] | null): Promise<void> {
+export async function updateFaults(
+  tx: Transaction,
+  systemId: string,
+  faults: readonly SandboxFault[] | null,
+): Promise<void> {
   await tx.query(updateFaultList, [systemId, faults && JSON.stringify(faults)]);
 }
 
 /** Sets the faults of a sandbox's deliveries. @param faults null: none */
-export async function updateWebhookFaults(tx: Transaction, systemId: string, faults: object | null): Promise<void> {
+export async function updateWebhookFaults(
+  tx: Transaction,
+  systemId: string,
+  faults: SandboxWebhookFaults | null,
+): Promise<void> {
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }
 

@@ -3,6 +3,7 @@ import type { ActorContext } from "../command-context.ts";
 import { issueKey } from "../partners/keys/service.ts";
 import { CityActs } from "./acts.ts";
 import { setWebhookFaults } from "./faults.ts";
+import { requireRoom } from "./service.ts";
 import { inTurn } from "./turns.ts";
 
 /** Rides of the scenario `rush-hour` that start and end; half as many more only start. */
@@ -71,13 +72,14 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
 /** Requests in any 60 s of the key that expires. */
 const KEY_RATE_LIMIT = 10;
 
-/** Plays a scenario. @throws ServiceError when the city lacks what the scenario needs */
+/** Plays a scenario. @throws ServiceError when the sandbox is full, or its city lacks what the scenario needs */
 export function playScenario(
   context: ActorContext,
   sandbox: Sandbox,
   scenario: SandboxScenarioName,
 ): Promise<SandboxScenario> {
   return inTurn(context.db, sandbox.systemId, async () => {
+    await requireRoom(context, sandbox.systemId);
     const acts = new CityActs(context, sandbox);
     const key = await plays[scenario](acts, context, sandbox);
     return { scenario, steps: acts.steps, key: key ?? null };
