@@ -104,7 +104,7 @@ export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API
 });
 export type SandboxFault = z.infer<typeof sandboxFaults>["faults"][number];
 
-/** The longest delay of a delivery. An attempt may take 15 s, so the receiver still has time to answer. */
+/** The longest delay of a delivery. The 15 s that a receiver has for its answer begin after it. */
 const MAX_DELAY_SECONDS = 10;
 
 export const webhookFaults = namedObject(

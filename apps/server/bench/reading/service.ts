@@ -25,7 +25,7 @@ interface ServiceOptions {
   readonly args?: readonly string[];
 }
 
-/** @param dataDir keeps the secrets, which a database recognises from run to run */
+/** @param dataDir has the secrets file. It must be the same in each run on a database, which refuses other secrets. */
 export async function startService(
   connectionString: string,
   dataDir: string,

@@ -82,6 +82,7 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
 
 /** Authorizes a request without a promise where the key and its rate are in memory: this is the hot path. */
 function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
+  // Made within this process on behalf of another request, such as an agent's.
   if (request.outer !== undefined) return authorizeInner(request, request.outer, options);
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);

@@ -157,7 +157,8 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
     // By `byPage` the caller said what a step is.
     next: () => runExclusive(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
-      // Of "now" nothing is left once it has been asked about: without any event, the oldest is the next.
+      // "now" is a checkpoint only until it was asked about: kept, it would mean a later instant, and skip what happened
+      // between. If there was no event at all, `undefined` is right: whoever begins with the oldest event misses none.
       if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
       const isFollowed = start.since !== undefined;
       // An item that changes again moves to the end of the list: an offset into the rest would skip items, so the page is

@@ -57,7 +57,7 @@ export function valuesUntilNow<Step extends { readonly from: string }>(
 
 export const sumOf = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 
-/** Few enough steps to be told apart, and as many as there are. */
+/** Returns the shortest step whose number of steps can still be told apart in a chart. */
 function stepOf(lengthMs: number): TimeRange["step"] {
   if (lengthMs <= 2 * DAY_MS) return "PT15M";
   return lengthMs <= 15 * DAY_MS ? "PT1H" : "P1D";

@@ -94,7 +94,10 @@ export function operatorRoutes(
   };
 }
 
-/** Returns the handler with which the operator's app resolves a public id. */
+/**
+ * Returns the handler that tells the operator's app which bike has a public id: the changing id by which the GBFS feeds name
+ * it, and which their links bring to the app.
+ */
 function publicBike(context: Parameters<typeof findPublicBike>[0]) {
   return async ({ request, query }: PublicBikeCall) => ({
     status: 200 as const,

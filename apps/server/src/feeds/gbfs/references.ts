@@ -25,7 +25,7 @@ const references: Readonly<Record<string, ReferredFeed>> = {
 /** Maximum references of a document that are collected. Too high: a feed of random ids fills the memory. */
 const MAX_REFERENCES = 1_000;
 
-/** A reference to the record `id` of a feed; of several to the same record, the first. */
+/** A reference to the record `id` of a feed. */
 export interface Reference {
   readonly to: ReferredFeed;
   readonly id: string;
@@ -34,7 +34,7 @@ export interface Reference {
   readonly field: string;
 }
 
-/** Collects the references of a document, each once. */
+/** Collects the references of a document: of several to the same record, the first. */
 export class References {
   readonly #found = new Map<string, Reference>();
 

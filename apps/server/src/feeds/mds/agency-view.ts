@@ -34,7 +34,10 @@ const SHOWN_READS = 10;
 /** Audit entries that are searched for the agency's reads. An agency that reads trips and events makes two an hour. */
 const SEARCHED_ACTS = 300;
 
-/** Returns what an agency can read and what it has read; undefined when the partner is not an agency. */
+/**
+ * Returns what an agency, a city's authority that reads over MDS, can read and what it has read; undefined when the partner is
+ * not one.
+ */
 export async function viewAgency(
   { db, clock, baseUrl, mds = false }: ViewContext,
   systemId: string,

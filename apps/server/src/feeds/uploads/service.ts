@@ -19,12 +19,18 @@ import {
 
 export { findNewestUpload as newestUpload, type StoredUpload } from "./queries.ts";
 
+/*
+ * An upload is a trip file that a person sends from the console in parts (`receiving`). A worker does each step that is asked
+ * for (`waiting`, `running`): first the trial, which stores no ride (`tried`), again if another time zone is chosen, then the
+ * import (`done` or `failed`). A system has at most one upload that has not ended.
+ */
+
 /** A file that somebody wants to import. */
 export interface UploadStart {
   readonly file_name: string;
   /** Bytes of the file, as it lies on the person's disk. */
   readonly size: number;
-  /** Whether that is how it is sent. */
+  /** Whether it is compressed already, and sent as it is. Otherwise the browser compresses it. */
   readonly is_packed: boolean;
   readonly time_zone: string;
 }
@@ -90,8 +96,8 @@ async function change(
 }
 
 /**
- * Stores the next bytes of a file. The last ones have it tried. Bytes that came before change nothing, so that a request whose
- * answer was lost can be repeated.
+ * Stores the next bytes of a file; the last ones ask for its trial. Bytes that came before change nothing, so that a request
+ * whose answer was lost can be repeated, even when the upload has gone on meanwhile.
  * @throws ServiceError
  */
 export function addUploadPart(
@@ -103,15 +109,18 @@ export function addUploadPart(
   const { start, content, isLast } = part;
   return change(context, systemId, id, ["receiving", "waiting", "running", "tried"], async (tx, upload) => {
     const end = start + content.length;
-    if (end <= upload.bytes && (content.length > 0 || upload.state !== "receiving")) return;
-    if (upload.state !== "receiving" || start !== upload.bytes)
+    const isReceiving = upload.state === "receiving";
+    // An empty part that is new says that all bytes have come.
+    const isRepeated = end <= upload.bytes && (content.length > 0 || !isReceiving);
+    if (isRepeated) return;
+    if (!isReceiving || start !== upload.bytes)
       throw commandError("conflict", "uploadPlace", { start, expected: upload.bytes });
     requireSize(end, MAX_UPLOAD_BYTES);
     await insertUploadPart(tx, systemId, upload, content, { isLast, now: new Date(context.clock()) });
   });
 }
 
-/** Has a file tried again as of another time zone. @throws ServiceError */
+/** Asks for another trial of a file, with another time zone. @throws ServiceError */
 export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {
   requireZone(zone);
   return change(context, systemId, id, ["tried"], (tx) =>
@@ -119,7 +128,7 @@ export function tryUpload(context: ActorContext, systemId: string, id: string, z
   );
 }
 
-/** Has a file imported that was tried. @throws ServiceError */
+/** Asks for the import of a file, after its trial. @throws ServiceError */
 export function startUpload(context: ActorContext, systemId: string, id: string): Promise<StoredUpload> {
   return change(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
     if ((result?.created ?? 0) + (result?.unchanged ?? 0) === 0)
@@ -135,7 +144,7 @@ const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()
 export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
   const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
   await change(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
-    // One that waits with an import was cut off: the next process undoes what it has written.
+    // An import that waits although it has begun: its process ended. The next one needs the upload to undo what was written.
     const isBegun = state === "running" || (state === "waiting" && importId !== null);
     if (step === "import" && isBegun) throw commandError("conflict", "uploadImporting", { file });
     await deleteUpload(tx, systemId, id);

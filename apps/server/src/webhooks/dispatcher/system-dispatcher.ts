@@ -266,7 +266,10 @@ class SuspectClaimer {
     return this.#waiting.length > 0;
   }
 
-  /** Claims suspects that may be tried now. @param mayBeNew whether to search also lanes without suspects before */
+  /**
+   * Claims suspects that may be tried now.
+   * @param mayBeNew whether lanes may have got suspects since the last search: all are searched, not only those that had some
+   */
   async claim(mayBeNew: boolean): Promise<void> {
     const { db, systemId, clock, suspects } = this.#options;
     if (mayBeNew) {

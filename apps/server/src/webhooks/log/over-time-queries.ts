@@ -108,8 +108,9 @@ interface CountedCauses {
 }
 
 /**
- * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped ones are read with them, because
- * leaving them out would read more than MAX_CAUSE_ROWS, but are no cause.
+ * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped ones are no cause: they are
+ * read and taken out here, because a condition in the statement might pass over any number of rows. They come first, as two
+ * rows at most.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
   const values = [...valuesOf(range), shareOf(range, MAX_CAUSE_ROWS)];
