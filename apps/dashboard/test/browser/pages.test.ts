@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { pages } from "../../src/pages.ts";
 import { inspect, openBrowser, PHONE } from "./browser.harness.ts";
-import { callAs, callAsOperator } from "./console-client.ts";
+import { callAsOperator, callAsPartner } from "./console-client.ts";
 import { closeStations } from "./partners.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 import type { Visited } from "./world.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
   }
   const invitation = { email: "new.colleague@example.com", role: "viewer", partner_id: world.partnerId } as const;
   const { url } = await operator.operatorPeople.invite({ params, body: invitation });
-  const admin = await callAs(world.cookies["partner admin"], world.url);
+  const admin = await callAsPartner(world);
   await admin.webhook.set({ params, body: { url: receiver.url, events: ["station.offline", "station.online"] } });
   await closeStations(world, "station-41", "station-42", "station-43");
   const failing = { params, query: { status: "failing" } } as const;
