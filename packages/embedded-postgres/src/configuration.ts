@@ -194,6 +194,10 @@ const NOT_DURABLE = {
   max_wal_senders: "0",
   // Each `create database` and `drop database` looks through all of it. Lower reads from the page cache more often.
   shared_buffers: "256MB",
+  // Files are in the page cache: another process that reads them for a backend costs more than the backend's own read.
+  io_method: "sync",
+  // A vacuum is a process for each database. Lower: one begins in databases that are dropped a moment later.
+  autovacuum_naptime: "1h",
 };
 
 /**
