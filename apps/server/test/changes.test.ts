@@ -1,4 +1,4 @@
-import type { ListEnvelope } from "@bikeshare/contract";
+import { bike as bikeSchema, type ListEnvelope } from "@bikeshare/contract";
 import { randomRuns } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startRemovedBikesSweeper } from "../src/city/changes/service.ts";
@@ -167,7 +167,8 @@ describe("what disappears", () => {
     await mirror.follow();
     await applyFeed(["fed-2"]);
     await mirror.follow();
-    expect(JSON.parse(mirror.items.get("fed-1") ?? "")).toMatchObject({ vehicle_state: "removed", lat: null });
+    const gone = bikeSchema.parse(JSON.parse(mirror.items.get("fed-1") ?? ""));
+    expect(gone).toMatchObject({ vehicle_state: "removed", lat: null });
     expect(mirror.items.get("fed-2")).toContain("available");
     await applyFeed(["fed-1", "fed-2"]);
     await mirror.follow();

@@ -1,4 +1,4 @@
-import type { Bike, Ride } from "@bikeshare/contract";
+import { type Bike, bike, type Ride, ride, withNulls } from "@bikeshare/contract";
 import { expect, it } from "vitest";
 import { createSchedule } from "./backend.ts";
 import { bootstrapCity } from "./bootstrap.ts";
@@ -13,35 +13,17 @@ const [idle, taken] = city.bikes.map(({ id }) => id) as [string, string];
 const INSTANT = "2026-05-04T06:00:00.000Z";
 const TIME = 6 * 3_600_000;
 
-const standing = (id: string): Bike => ({
-  id,
-  number: null,
-  vehicle_type_id: null,
-  vehicle_state: "available",
-  station_id: station.id,
-  lat: station.lat,
-  lon: station.lon,
-  current_range_meters: null,
-  last_reported: null,
-  updated_at: INSTANT,
-});
+const standing = (id: string): Bike =>
+  withNulls(bike, {
+    ...{ id, vehicle_state: "available", station_id: station.id, updated_at: INSTANT },
+    ...{ lat: station.lat, lon: station.lon },
+  });
 
-const riding = (bikeId: string): Ride => ({
-  id: "ride-1",
-  bike_id: bikeId,
-  status: "started",
-  start_station_id: station.id,
-  end_station_id: null,
-  started_at: INSTANT,
-  ended_at: null,
-  duration_seconds: null,
-  distance_meters: null,
-  vehicle_type_id: null,
-  rider_category: null,
-  end_reason: null,
-  is_countable: null,
-  updated_at: INSTANT,
-});
+const riding = (bikeId: string): Ride =>
+  withNulls(ride, {
+    ...{ id: "ride-1", bike_id: bikeId, status: "started", start_station_id: station.id },
+    ...{ started_at: INSTANT, updated_at: INSTANT },
+  });
 
 /** A city with an idle bike and one that is on a ride, before it begins to live. */
 function openCity() {
@@ -71,12 +53,12 @@ it("the ride of a bike that was taken after the bikes were read is ended, and th
 
 it("a ride that the city was made with goes on to its end, where its bike can be taken again", async () => {
   const { life, schedule, observed, options, ends } = openCity();
-  const bike = city.bikes[1] ?? { id: taken, vehicleTypeId: "bike", isElectric: false };
+  const ridden = city.bikes[1] ?? { id: taken, vehicleTypeId: "bike", isElectric: false };
   const to = city.stations[1] ?? station;
   const times = { startedAt: Date.parse(INSTANT) - 60_000, endedAt: Date.parse(INSTANT) + 600_000 };
   const trip = { from: station, to, distanceMeters: 900, riderCategory: "member" } as const;
-  const over = { ...trip, ...times, id: "ride-0", bike: { ...bike, id: idle } };
-  await bootstrapCity({ ...options, underWay: [{ ...trip, ...times, id: "ride-1", bike }, over] }, observed);
+  const over = { ...trip, ...times, id: "ride-0", bike: { ...ridden, id: idle } };
+  await bootstrapCity({ ...options, underWay: [{ ...trip, ...times, id: "ride-1", bike: ridden }, over] }, observed);
 
   expect([...life.standing()]).toEqual([[idle, station]]);
   expect(life.riding()).toBe(1);

@@ -3,6 +3,7 @@ import { type FreeBikes, MAX_MAPPED_BIKES } from "@bikeshare/contract/console";
 import { listFilters, type PageRequest, serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
 import type { Database, Queryable } from "../../storage/db/database.ts";
+import { generatedColumns } from "../../storage/db/tables.generated.ts";
 import { type ChangePage, type ChangeRange, listChanges } from "../../storage/lists/change-queries.ts";
 import { conditionsOf } from "../../storage/lists/conditions.ts";
 import { listById } from "../../storage/lists/filtered-queries.ts";
@@ -73,10 +74,18 @@ export function listBikes(
   return bikes.list(context, whose, filters, request);
 }
 
-/** A bike that is there no more, since its feed gave it up. Nothing else is known of it. */
+/** SQL for what is known of a bike that is there no more, by column; null stands for every other column. */
+const KNOWN_OF_REMOVED: Readonly<Record<string, string>> = {
+  id: "id",
+  vehicle_state: "'removed'",
+  updated_at: "to_timestamp(change_position / 1e6)",
+};
+
+/** A bike that is there no more, since its feed gave it up. */
 const removed = {
   table: "removed_bikes",
-  json: "bike_json(id, null, null, 'removed', null, null, null, null, null, to_timestamp(change_position / 1e6))",
+  // The function that makes a bike's JSON, called with these instead of the columns.
+  json: generatedColumns.bikes.json.replaceAll(/\w+(?=[,)])/g, (column) => KNOWN_OF_REMOVED[column] ?? "null"),
   condition: "system_id = $1",
   isUnfiltered: true,
 };
