@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   answers,
   killPostmaster,
@@ -16,6 +16,14 @@ import { dataOf } from "./cluster.ts";
 import { findPostmaster, pidFileOf } from "./postmaster.ts";
 
 let harness: Harness;
+/** What one user has made and closed. */
+let made: Harness;
+beforeAll(async () => {
+  made = await openHarness({ enterable: true });
+  const user = await made.startUser();
+  await user.close();
+});
+afterAll(() => made.clear());
 beforeEach(async () => {
   harness = await openHarness({ enterable: true });
 });
@@ -50,6 +58,7 @@ describe("one user", () => {
   });
 
   it("leaves no PostgreSQL behind when it closes, and finds its rows again afterwards", async () => {
+    await harness.copyFrom(made);
     const first = await harness.startUser();
     await query(first.connectionString, "create table kept as select 1 as one");
     await first.close();
@@ -70,6 +79,7 @@ describe("one user", () => {
   });
 
   it("takes another port when its own is taken", async () => {
+    await harness.copyFrom(made);
     const first = await harness.startUser();
     await first.close();
     const port = Number(new URL(first.connectionString).port);
@@ -109,6 +119,7 @@ describe("several users of one directory", () => {
   });
 
   it("do not count one another when killed: the survivor stops the server", async () => {
+    await harness.copyFrom(made);
     const first = await harness.startUser();
     const second = await harness.startUser();
     await first.kill();
@@ -120,6 +131,7 @@ describe("several users of one directory", () => {
 
 describe("after crashes", () => {
   it("joins the PostgreSQL that a killed user left running, and stops it on its clean close", async () => {
+    await harness.copyFrom(made);
     const killed = await harness.startUser();
     await killed.kill();
     const orphan = await postmaster();
@@ -132,6 +144,7 @@ describe("after crashes", () => {
   });
 
   it("starts over the pid file of a dead PostgreSQL, also when an unrelated process got its number", async () => {
+    await harness.copyFrom(made);
     const killed = await harness.startUser();
     await killed.kill();
     const pid = await killPostmaster(await harness.home());
@@ -182,6 +195,7 @@ describe("after crashes", () => {
   });
 
   it("brings a killed PostgreSQL back on the same port for every user, each time", async () => {
+    await harness.copyFrom(made);
     const first = await harness.startUser();
     const second = await harness.startUser();
     for (let round = 0; round < 3; round += 1) {
@@ -197,6 +211,7 @@ describe("after crashes", () => {
   });
 
   it("closes cleanly while PostgreSQL is being brought back", async () => {
+    await harness.copyFrom(made);
     const user = await harness.startUser();
     await killPostmaster(await harness.home());
     await user.close();
@@ -205,15 +220,13 @@ describe("after crashes", () => {
 });
 
 it("refuses a cluster of another major version and says what to do", async () => {
-  const user = await harness.startUser();
-  await user.close();
+  await harness.copyFrom(made);
   await writeFile(join(dataOf(await harness.home()), "PG_VERSION"), "15\n");
   await expect(harness.startUser()).rejects.toThrow(/made by PostgreSQL 15 .* Dump it/);
 });
 
 it("refuses a cluster whose connection file is lost and says what to do", async () => {
-  const user = await harness.startUser();
-  await user.close();
+  await harness.copyFrom(made);
   await rm(join(await harness.home(), "connection.json"));
   await expect(harness.startUser()).rejects.toThrow(/connection\.json cannot be read.*Restore it/);
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import pg from "pg";
 import { dataOf } from "../src/cluster.ts";
@@ -26,6 +27,8 @@ export type User = {
 export type Harness = {
   dataDir: string;
   systemDirectory: string;
+  /** Begins with a copy of what another's user has made and closed: for tests about something else than its making. */
+  copyFrom(other: Harness): Promise<void>;
   /** Where data/, connection.json and the rest are. */
   home(): Promise<string>;
   startUser(account?: Account): Promise<User>;
@@ -58,6 +61,10 @@ export async function openHarness(options: {
   return {
     dataDir,
     systemDirectory,
+    copyFrom: async (other) => {
+      // Owners and modes too.
+      await promisify(execFile)("cp", ["-a", other.dataDir, dataDir]);
+    },
     home,
     startUser: (account) =>
       startUser([dataDir, systemDirectory, String(options.survivorSeconds ?? 60)], account, children),
@@ -124,11 +131,17 @@ export async function killPostmaster(home: string | undefined): Promise<number |
   return running.pid;
 }
 
+/**
+ * Lower takes the processor from what is waited for: a condition connects, or reads of every process. Higher misses the
+ * half second of an initdb.
+ */
+const POLL_INTERVAL_MS = 50;
+
 /** Polls until `condition` holds; throws after a minute, in which also a busy machine starts a process. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 6000; attempt += 1) {
+  for (let attempt = 0; attempt < 60_000 / POLL_INTERVAL_MS; attempt += 1) {
     if (await condition()) return;
-    await sleep(10);
+    await sleep(POLL_INTERVAL_MS);
   }
   throw new Error("the condition did not come true within a minute");
 }
