@@ -187,10 +187,11 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   if (config.databaseUrl !== undefined) {
     await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
   }
-  if (applied.length > 0) {
-    logger.info({ applied }, "schema migrated");
-    await createFirstPartitions(db, clock);
-  }
+  if (applied.length > 0) logger.info({ applied }, "schema migrated");
+  // Before the first row of a day on which no worker has run. A start goes on without them, such as while a disk is full.
+  await createFirstPartitions(db, clock).catch((error: unknown) =>
+    logger.warn({ err: error }, "partitions could not be made; a worker tries again"),
+  );
   if (applied.some((name) => name.startsWith("0001_")))
     logger.info(
       "the database was empty; `bikeshare restore <file>` restores a backup into one that no service has used",

@@ -78,4 +78,21 @@ describe("what is looked at in the database finds", () => {
     expect((await checkPartitions(database.db, today)).status).toBe("ok");
     expect((await checkPartitions(database.db, today + 10 * 86_400_000)).status).toBe("warning");
   });
+
+  it("no partition that nobody can make, because rows came before it", async () => {
+    const today = Date.parse("2026-06-01T12:00:00Z");
+    await database.db.query(
+      statement(
+        "",
+        `insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
+         values ($1, '2026-06-01', 'event_1', 'ride.started', now(), '{}')`,
+      ),
+      [database.systemId],
+    );
+    await createFirstPartitions(database.db, () => today);
+    expect(await checkPartitions(database.db, today)).toMatchObject({
+      status: "ok",
+      detail: expect.stringMatching(/webhook_bodies.+default partition/) as string,
+    });
+  });
 });

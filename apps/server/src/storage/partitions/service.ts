@@ -33,6 +33,7 @@ import {
   daysWithout,
   defaultOf,
   endOf,
+  firstDayOf,
   oldestKept,
 } from "./partition.rules.ts";
 
@@ -99,7 +100,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
 }
 
 /**
- * Creates the partitions that a new schema needs before its first row: a row in a default partition would keep its day
+ * Creates the partitions that a process needs before it writes its first row: a row in a default partition keeps its day
  * there.
  */
 export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
@@ -114,6 +115,11 @@ export async function createPartitions(db: Queryable, table: DailyTable, today: 
   if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
   // Listed again: another process may have created them before the lock is ours.
   await db.transaction((tx) => createPartitionsOf(tx, table, days));
+}
+
+/** Tells whether rows of a day have no partition and can get none: they are in the default partition already. */
+export async function staysInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
+  return table.hasDefault && (await hasRowsInDefault(db, table, firstDayOf(table, day)));
 }
 
 /** Returns the days that have a partition of a table. */
