@@ -52,6 +52,7 @@ export function places(): Promise<void> {
       say(
         `${kind}: ${median(all).toFixed(1)} ms an event for 1,000 endpoints, ${(median(all) / base).toFixed(2)} times`,
       );
+    await tell(world);
     await watch(world);
     await world.db.close();
   });
@@ -60,16 +61,12 @@ export function places(): Promise<void> {
 /** Stations that change between two comparisons. */
 const CHANGED = 10;
 
-/** Each endpoint has as many thresholds as it may, at a tenth of the stations. */
+/** Each endpoint's thresholds are at a tenth of the stations. */
 async function watch(world: World): Promise<void> {
   const { db, systemId, ids } = world;
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
   await run(
-    `insert into webhook_thresholds
-       (system_id, id, endpoint_id, position, count_of, fewer_than, for_minutes, station_ids, since)
-     select $1, id || '_' || n, id, n, 'bikes', n, 10,
-       array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step), now()
-     from webhook_endpoints cross join generate_series(1, ${MAX_THRESHOLDS}) n where system_id = $1`,
+    insertThresholds("array(select 'station-' || (17 * n + step * 10) % 1000 + 1 from generate_series(0, 99) step)"),
   );
   const context = { db, ids, clock: () => Date.now() };
   for (const [what, of] of [
@@ -96,6 +93,35 @@ async function watch(world: World): Promise<void> {
   }
   say(`a ride's event beside them: ${median(times).toFixed(1)} ms`);
 }
+
+/** One station has no bikes, and every threshold of every endpoint watches it: each is told to its own endpoint. */
+async function tell({ db, systemId, ids }: World): Promise<void> {
+  const run = (sql: string) => db.query<{ n: number }>(statement("", sql), [systemId]);
+  await run(insertThresholds("array['station-1']"));
+  await run("update webhook_endpoints set events = events || array['station.below_threshold'] where system_id = $1");
+  const started = Date.now();
+  const compareAt = (minute: number) => {
+    const databaseNow = () => Promise.resolve(new Date(started + minute * 60_000));
+    return compareAllStations({ db, ids, clock: () => Date.now(), databaseNow }, systemId);
+  };
+  await compareAt(1);
+  const from = performance.now();
+  await compareAt(20);
+  const ms = performance.now() - from;
+  const [told] = await run(
+    "select count(*) as n from webhook_deliveries where system_id = $1 and event like 'station.%'",
+  );
+  say(`telling ${told?.n} alarms at once, each to one of 1,000 endpoints: ${ms.toFixed(0)} ms`);
+  for (const table of ["thresholds", "threshold_states", "threshold_stations"])
+    await run(`delete from webhook_${table} where system_id = $1`);
+}
+
+/** SQL: each endpoint has as many thresholds as it may. */
+const insertThresholds = (stationIds: string) =>
+  `insert into webhook_thresholds
+     (system_id, id, endpoint_id, position, count_of, fewer_than, for_minutes, station_ids, since)
+   select $1, id || '_' || n, id, n, 'bikes', n, 10, ${stationIds}, now()
+   from webhook_endpoints cross join generate_series(1, ${MAX_THRESHOLDS}) n where system_id = $1`;
 
 async function fill({ db, ids, systemId }: World): Promise<void> {
   const context = { db, ids, clock: () => Date.now(), actor: "bench", cipher: CIPHER, rules: LOOPBACK_RULES };

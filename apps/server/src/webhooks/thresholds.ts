@@ -45,7 +45,7 @@ export const SETTLE_MS = 2_000;
 const COMPARE_INTERVAL_MS = 3_000;
 /** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
 const BATCH_SIZE = 25;
-/** Events in one statement, which compares each with every endpoint. Too high: it takes longer than a statement may. */
+/** Events in one statement. Too low: costs more statements. Too high: its texts take memory, and it longer than a statement may. */
 const MAX_EVENTS = 500;
 /** After so long the stations of other systems are compared. Too high: a system with many thresholds delays their alarms. */
 const MAX_SYSTEM_MS = 10_000;

@@ -81,19 +81,27 @@ export function insertIntoQueue(from: string, columns: QueuedColumns): string {
 export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
- * SQL that is true where an `endpoint` of the system `$1` is to be told of an `event`: by its name, its partner and its
- * place, or because the event is its own. Only endpoints that ask for places cost more. Stations are those of the system as they are now.
+ * SQL that is true where an `endpoint` of the system `$1` subscribes to an `event`: by its name, its partner and its place.
+ * An event for one endpoint, such as its own threshold's, has no place. Only endpoints that ask for places cost more.
+ * Stations are those of the system as they are now.
  */
 export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
            or split_part(event.name, '.', 1) || '.*' = any(endpoint.events))
          and (event.partner_id is null or event.partner_id = endpoint.partner_id)
-         and (event.endpoint_id is null or event.endpoint_id = endpoint.id)
          and (num_nonnulls(endpoint.station_ids, endpoint.region_ids, endpoint.bbox) = 0 or event.is_everywhere or event.endpoint_id is not null
            or endpoint.station_ids && event.station_ids::text[] or endpoint.region_ids && event.region_ids::text[]
            or ${isInBox("event.lon", "event.lat")}
            or (num_nonnulls(endpoint.region_ids, endpoint.bbox) > 0 and exists (
              select from stations station where station.system_id = $1 and station.id = any(event.station_ids::text[])
                and (station.region_id = any(endpoint.region_ids) or ${isInBox("station.lon", "station.lat")}))))`;
+
+/**
+ * SQL that is true where an `endpoint` of the system `$1` may be told of an `event`: the one that the event names, or any if
+ * it names none. Both are a range of the primary key (`~` comes after every id), so that the one is found by its id, not
+ * compared with all others.
+ */
+const IS_NAMED_ENDPOINT = `endpoint.system_id = $1
+         and endpoint.id between coalesce(event.endpoint_id, '') and coalesce(event.endpoint_id, '~')`;
 
 /** SQL that is true where a position is in the box of an `endpoint`; null where it has none. */
 function isInBox(lon: string, lat: string): string {
@@ -113,7 +121,7 @@ function isInBox(lon: string, lat: string): string {
  *   `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of `EventPlace`
  */
 export function insertDeliveries(events: string): string {
-  const subscribes = `endpoint.system_id = $1 and ${IS_FOR_ENDPOINT}`;
+  const subscribes = `${IS_NAMED_ENDPOINT} and ${IS_FOR_ENDPOINT}`;
   const subscribed = `${events} join webhook_endpoints endpoint on ${subscribes}`;
   const deliveryId = "'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag";
   return `bodies as (
