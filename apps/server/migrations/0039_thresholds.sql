@@ -54,7 +54,7 @@ create table webhook_threshold_states (
   due_at       timestamptz(3),
   primary key (system_id, threshold_id, station_id)
 ) with (fillfactor = 70);
-create index webhook_threshold_states_station on webhook_threshold_states (system_id, station_id, threshold_id);
+create index webhook_threshold_states_station on webhook_threshold_states (system_id, station_id);
 create index webhook_threshold_states_due on webhook_threshold_states (system_id, due_at) where due_at is not null;
 
 -- system. Up to which of its changes each station has been compared with thresholds, while there are any. Its lock lets one
