@@ -29,6 +29,9 @@ export interface Visitor {
   open(path: string): Promise<Page>;
 }
 
+/** On a busy machine the service may refuse a read that takes too long. What the page then shows is looked at all the same. */
+const TOO_BUSY = /status of 503 \(Service Unavailable\) .*\/console\/v1\/systems\//;
+
 /** The tests' side of the shared browser and service: call it once in a test file. */
 export function openBrowser() {
   const world = inject("world");
@@ -44,7 +47,7 @@ export function openBrowser() {
     if (task.result?.state === "fail") await takePictures(contexts, task.name);
     for (const context of contexts) await context.close();
     // Only now: what a page has asked for last may be refused after the test's own last line.
-    const found = complaints.filter((text) => !allowed.some((pattern) => pattern.test(text)));
+    const found = complaints.filter((text) => ![...allowed, TOO_BUSY].some((pattern) => pattern.test(text)));
     contexts = [];
     complaints = [];
     allowed = [];
