@@ -62,6 +62,8 @@ const commandErrors = {
     sandboxFaults: "There are {limit} faults, which is the most. `DELETE /sandbox/v1/faults` ends them.",
     testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
     sandboxOfAgency: "Partner {partnerId} is an agency, which has no sandbox.",
+    partnerOfSandbox:
+      "System {systemId} is a sandbox, which has the partner whose sandbox it is and no other. Name another system.",
     sandboxOfSandbox: "System {systemId} is a sandbox itself. Name the partner's own system.",
     noFrameAncestors:
       "No other site may show the dashboard in a frame. Set DASHBOARD_FRAME_ANCESTORS to the origin of your portal.",

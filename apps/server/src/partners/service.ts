@@ -3,6 +3,7 @@ import type { ActorContext } from "../command-context.ts";
 import { commandError } from "../command-errors.ts";
 import type { Transaction } from "../storage/db/database.ts";
 import { insertActOf } from "./audit/queries.ts";
+import { isSandbox } from "./keys/queries.ts";
 import {
   findPartner,
   findPartnerByName,
@@ -43,7 +44,7 @@ export interface PartnerOptions {
 
 /**
  * Makes a partner of a system.
- * @throws ServiceError when another has the name
+ * @throws ServiceError when another has the name, or the system is a sandbox, which has its owner alone
  */
 export async function createPartner(
   context: ActorContext,
@@ -54,6 +55,7 @@ export async function createPartner(
   const { db, clock, ids } = context;
   const at = new Date(clock());
   return db.transaction(async (tx) => {
+    if (await isSandbox(tx, systemId)) throw commandError("conflict", "partnerOfSandbox", { systemId });
     await mustBeFree(tx, systemId, name);
     const made = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
     const partner = await insertPartner(tx, systemId, made);

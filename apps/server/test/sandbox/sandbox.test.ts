@@ -11,6 +11,7 @@ import { SANDBOX_AWAKE_MS } from "../../src/city/systems/service.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { createMetrics } from "../../src/health/metrics/registry.ts";
 import { issueKey, keysOf } from "../../src/partners/keys/service.ts";
+import { createPartner, partnersOf } from "../../src/partners/service.ts";
 import { removePartner, suspendPartner } from "../../src/partners/suspend-or-remove.ts";
 import { rideOnce, startEmptyingSandboxes, startSandboxRides } from "../../src/sandbox/riding.ts";
 import { createSandbox, emptySandbox, resetSandbox } from "../../src/sandbox/service.ts";
@@ -69,6 +70,11 @@ describe("a sandbox", () => {
     const made = await Promise.all([1, 2, 3].map(() => createSandbox(context, partner)));
     expect(new Set(made.map(({ sandbox }) => sandbox.system_id))).toEqual(new Set([systemId]));
     await expect(createSandbox(context, { ...partner, systemId })).rejects.toThrow(/is a sandbox itself/);
+  });
+
+  it("has no other partner", async () => {
+    await expect(createPartner(keyContext(app), systemId, "Another")).rejects.toThrow(/and no other/);
+    expect((await partnersOf(app, systemId)).map(({ id }) => id)).toEqual([app.partnerId]);
   });
 
   it("refuses live keys with 403", async () => {

@@ -3,7 +3,7 @@ import { sandboxClock, sandboxEvent } from "@bikeshare/contract/sandbox";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { issueKey } from "../../src/partners/keys/service.ts";
-import { createPartner } from "../../src/partners/service.ts";
+import { insertPartner } from "../../src/partners/queries.ts";
 import { createSandbox } from "../../src/sandbox/service.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
@@ -138,7 +138,15 @@ it("a reset forgets which stations are below, and without a threshold there is n
 it("nobody else reads them", async () => {
   await watch({ station_ids: ["station-001"] });
   await post("/sandbox/v1/events/station.below_threshold", {});
-  const other = await createPartner(keyContext(app), systemId, "Other");
+  // As no sandbox has one: the partner's own address keeps it apart as well.
+  const other = await app.db.transaction((tx) =>
+    insertPartner(tx, systemId, {
+      id: "partner_other",
+      name: "Other",
+      created_at: new Date(0),
+      max_reservations: null,
+    }),
+  );
   const foreign = await issueKey(keyContext(app), {
     systemId,
     partnerId: other.id,
