@@ -309,15 +309,15 @@ async function openAgencyTokens(
 /** Serves the Mobility Data Specification to agencies. @param tokens undefined: none are served */
 async function serveAgencies(
   http: FastifyInstance,
-  context: Omit<MdsContext, "tokens">,
+  context: Omit<MdsContext, "tokens" | "places">,
   tokens: AgencyTokens | undefined,
 ): Promise<void> {
   if (tokens === undefined) return;
-  const { mdsRoutes, prepareForMds } = await import("./feeds/mds/routes.ts");
+  const { hourPlaces, mdsRoutes, prepareForMds } = await import("./feeds/mds/routes.ts");
   const { mdsContract } = await import("@bikeshare/contract/mds");
   await http.register((part, _options, done) => {
     prepareForMds(part);
-    bindContract(part, mdsContract, mdsRoutes({ ...context, tokens }));
+    bindContract(part, mdsContract, mdsRoutes({ ...context, tokens, places: hourPlaces() }));
     done();
   });
 }

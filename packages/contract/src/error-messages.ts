@@ -254,6 +254,8 @@ export const errorMessages = {
       "{limit} files are being downloaded at present, which is the most. Wait for one to end, then try again in {retryAfterSeconds} s.",
     exports:
       "A file of these deliveries is being downloaded at present. Download one at a time. Try again in {retryAfterSeconds} s.",
+    hours:
+      "{limit} hours are being sent at present, which is the most. Read one to its end, then try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { DOWNLOAD_LINK_MINUTES } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import fresh from "fresh";
+import { createPlaces } from "../../http/places.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import { type FinishedExport, storedPathOf } from "./service.ts";
 
@@ -91,32 +92,11 @@ export interface FileSender {
   has(file: FinishedExport): Promise<boolean>;
 }
 
-/** The places that downloads take. */
-function createPlaces() {
-  const readers = new Map<string, number>();
-  let all = 0;
-  const refuseAt = (limit: number) =>
-    serviceError("rate_limited", "downloads", { limit, retryAfterSeconds: RETRY_SECONDS });
-  return {
-    /** @throws ServiceError `rate_limited` @returns gives the place back */
-    take(reader: string): () => void {
-      const own = readers.get(reader) ?? 0;
-      if (own >= MAX_OF_READER) throw refuseAt(MAX_OF_READER);
-      if (all >= MAX_DOWNLOADS) throw refuseAt(MAX_DOWNLOADS);
-      readers.set(reader, own + 1);
-      all++;
-      return () => {
-        all--;
-        const left = (readers.get(reader) ?? 1) - 1;
-        if (left === 0) readers.delete(reader);
-        else readers.set(reader, left);
-      };
-    },
-  };
-}
-
 export function createFileSender(directory: string): FileSender {
-  const places = createPlaces();
+  const places = createPlaces({
+    ...{ ofReader: MAX_OF_READER, inAll: MAX_DOWNLOADS },
+    refuse: (limit) => serviceError("rate_limited", "downloads", { limit, retryAfterSeconds: RETRY_SECONDS }),
+  });
   const has = async (file: FinishedExport) => {
     const found = await stat(storedPathOf(directory, file)).catch(() => undefined);
     return found?.size === file.facts.bytes;

@@ -1,17 +1,37 @@
 import { hash } from "node:crypto";
 import { Readable } from "node:stream";
 import { MDS_MEDIA_TYPE, MDS_VERSION } from "@bikeshare/contract/mds";
+import { serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
 import fresh from "fresh";
 import type { ActorContext } from "../../command-context.ts";
 import { callerOf, partnerOf } from "../../http/authenticate.ts";
 import { jsonBody } from "../../http/bind.ts";
 import { mdsErrorJson } from "../../http/errors.ts";
+import { createPlaces, type Places } from "../../http/places.ts";
 import { leaveOut, type RecordList } from "./left-out.rules.ts";
 import type { RecordContext } from "./records.rules.ts";
 import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour } from "./service.ts";
 
-export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {}
+export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
+  readonly places: Places;
+}
+
+/**
+ * Hours that are sent to one agency at once, and in all. Each holds a thousand records that its reader has not taken yet, some
+ * megabytes, for as long as a little of them is read now and then. Too low: an agency that makes up for a day waits.
+ */
+const MAX_OF_AGENCY = 4;
+const MAX_HOURS = 16;
+const RETRY_SECONDS = 5;
+
+/** Returns the places that hours take while they are sent. */
+export function hourPlaces(): Places {
+  return createPlaces({
+    ...{ ofReader: MAX_OF_AGENCY, inAll: MAX_HOURS },
+    refuse: (limit) => serviceError("rate_limited", "hours", { limit, retryAfterSeconds: RETRY_SECONDS }),
+  });
+}
 
 /**
  * The part of a reply that these routes need. Fastify's own type differs between its versions, and ts-rest passes an
@@ -89,14 +109,23 @@ async function sendHour<Row>(
   if (known !== undefined && fresh({ "if-none-match": known }, { etag }))
     return { status: 304 as const, body: undefined };
   const read = { endpoint: path, hour: new Date(hour).toISOString() };
-  await recordRead(context, agency, callerOf(request).key.id, read);
-  const document = () =>
-    Readable.from(
-      documentText(list, settled, (row) => records(row, agency).map((each) => leaveOut(agency.leftOut[list], each))),
-      STREAMED,
-    );
+  const record = () => recordRead(context, agency, callerOf(request).key.id, read);
   // Text and streams are sent as they are; tests compare them with the contract's schema.
-  return { status: 200 as const, body: (request.method === "HEAD" ? "" : document()) as never };
+  if (request.method === "HEAD") {
+    await record();
+    return { status: 200 as const, body: "" as never };
+  }
+  const { systemId, partnerId } = partnerOf(request);
+  const recordsOf = (row: Row) => records(row, agency).map((each) => leaveOut(agency.leftOut[list], each));
+  const leave = context.places.take(`${systemId} ${partnerId}`);
+  try {
+    await record();
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  const document = Readable.from(documentText(list, settled, recordsOf), STREAMED).once("close", leave);
+  return { status: 200 as const, body: document as never };
 }
 
 const NOT_SETTLED = mdsErrorJson(

@@ -11,6 +11,8 @@ import { reportOf } from "./reports.ts";
 import { agencyOf, eventsOfHour, recordRead, telemetryOfHour, tripsOfHour } from "./service.ts";
 import { type AgencyTokens, TOKEN_SECONDS } from "./tokens.ts";
 
+export { hourPlaces } from "./hour-routes.ts";
+
 export interface MdsContext extends LiveContext {
   readonly tokens: AgencyTokens;
 }
