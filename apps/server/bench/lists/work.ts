@@ -3,6 +3,7 @@ import { type Database, openDatabase, type QueryRunner } from "../../src/storage
 import { openReadPool, type ReadPool } from "../../src/storage/db/read-pool.ts";
 import { statement, type Statement } from "../../src/storage/db/statement.ts";
 import { type ReadContext, readContextOn } from "../../src/storage/lists/read-context.ts";
+import { nodesOf, type PlanNode, rowsSeenBy } from "../../test/plan-nodes.ts";
 
 /** What answering a request takes, however busy the machine is: the least of many times. */
 export interface Work {
@@ -119,23 +120,11 @@ async function leastProcessor(pids: readonly number[], read: () => Promise<unkno
   return least;
 }
 
-/** What a plan's node has looked at. */
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Rows Removed by Index Recheck"?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-function visitedBy(node: PlanNode): number {
-  const removed = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+function visitedBy(plan: PlanNode): number {
   // Of tables and indexes, not of what a statement has made of their rows.
-  const own = /^(Seq|Index|Bitmap)/.test(node["Node Type"])
-    ? node["Actual Loops"] * (node["Actual Rows"] + removed)
-    : 0;
-  return (node.Plans ?? []).reduce((sum, each) => sum + visitedBy(each), own);
+  return nodesOf(plan)
+    .filter((node) => /^(Seq|Index|Bitmap)/.test(node["Node Type"]))
+    .reduce((sum, node) => sum + rowsSeenBy(node), 0);
 }
 
 interface Explained {

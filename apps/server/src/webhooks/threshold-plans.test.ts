@@ -1,5 +1,6 @@
 import { MAX_THRESHOLDS } from "@bikeshare/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { nodesOf, type PlanNode, rowsSeenBy } from "../../test/plan-nodes.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { upsertStations } from "../city/fleet/station-commands.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -86,22 +87,12 @@ test("thousands of thresholds that one station is below read no more than their 
   expect(read.filter((each) => each > PAGES_PER_ALARM)).toEqual([]);
 });
 
-/** A node of a plan, as `explain` describes it. */
-interface PlanNode {
-  readonly "Relation Name"?: string;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Rows Removed by Join Filter"?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** How many pairs of an event and an endpoint are compared below a node. */
-function compared(node: PlanNode): number {
-  const rows =
-    node["Relation Name"] === "webhook_endpoints" ? node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) : 0;
-  const own = (rows + (node["Rows Removed by Join Filter"] ?? 0)) * node["Actual Loops"];
-  return (node.Plans ?? []).reduce((sum, child) => sum + compared(child), own);
+/** How many pairs of an event and an endpoint a plan compares. */
+function compared(plan: PlanNode): number {
+  return nodesOf(plan).reduce((sum, node) => {
+    const rows = node["Relation Name"] === "webhook_endpoints" ? rowsSeenBy(node) : 0;
+    return sum + rows + (node["Rows Removed by Join Filter"] ?? 0) * node["Actual Loops"];
+  }, 0);
 }
 
 test("an event for one endpoint is compared with that one alone, in each of the three steps that find it", async () => {

@@ -1,6 +1,7 @@
 import { listFilters, type PageRequest } from "@bikeshare/rules";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { nodesOf, type PlanNode, rowsSeenBy } from "../../../test/plan-nodes.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { careForTables, RIDE_TABLES } from "../../storage/db/vacuum.ts";
@@ -35,22 +36,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** What a plan's node has looked at. */
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly "Rows Removed by Index Recheck"?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-function visitedBy(node: PlanNode): number {
-  const own = node["Node Type"].includes("Scan")
-    ? node["Actual Loops"] *
-      (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0))
-    : 0;
-  return (node.Plans ?? []).reduce((sum, each) => sum + visitedBy(each), own);
+function visitedBy(plan: PlanNode): number {
+  return nodesOf(plan)
+    .filter((node) => node["Node Type"].includes("Scan"))
+    .reduce((sum, node) => sum + rowsSeenBy(node), 0);
 }
 
 let visited = 0;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodesOf, type PlanNode, rowsSeenBy } from "../../../test/plan-nodes.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { dailyTables, dayOf } from "../../storage/partitions/partition.rules.ts";
@@ -300,24 +301,6 @@ async function fill(n: number, of = [endpointId]): Promise<void> {
   await harness.db.query(statement("", "vacuum (analyze) webhook_deliveries, webhook_queue"));
 }
 
-interface Plan {
-  readonly "Node Type": string;
-  readonly "Index Name"?: string;
-  readonly "Relation Name"?: string;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly "Rows Removed by Filter"?: number;
-  readonly Plans?: readonly Plan[];
-}
-
-function nodesOf(plan: Plan): Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-}
-
-function rowsReadBy(scan: Plan): number {
-  return (scan["Actual Rows"] + (scan["Rows Removed by Filter"] ?? 0)) * scan["Actual Loops"];
-}
-
 /** How PostgreSQL finds a page: by which indexes of deliveries, and through how many of their rows. */
 async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
   const search = { ...searchOf(later(), { systemId: harness.systemId, filter }), endpointIds };
@@ -325,7 +308,7 @@ async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
   const [row] = await harness.db.transaction(async (tx) => {
     await updateSearchSettings(tx);
     const { page, values } = findPageStatement(index, search, 51);
-    return tx.query<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>(
+    return tx.query<{ "QUERY PLAN": readonly { readonly Plan: PlanNode }[] }>(
       statement("", `explain (analyze, format json) ${page.text}`),
       values,
     );
@@ -333,7 +316,7 @@ async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
   const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
   // The plan of an empty partition does not matter.
   const scans = nodes.filter(
-    (node) => node["Relation Name"]?.startsWith("webhook_deliveries") === true && rowsReadBy(node) > 0,
+    (node) => node["Relation Name"]?.startsWith("webhook_deliveries") === true && rowsSeenBy(node) > 0,
   );
   const definitions = await harness.db.query<{ name: string; parent: string }>(
     statement(
@@ -347,7 +330,7 @@ async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
   return {
     index,
     scans: new Set(scans.map((scan) => parents.get(scan["Index Name"] ?? "") ?? scan["Node Type"])),
-    rowsRead: scans.reduce((sum, scan) => sum + rowsReadBy(scan), 0),
+    rowsRead: scans.reduce((sum, scan) => sum + rowsSeenBy(scan), 0),
   };
 }
 

@@ -1,0 +1,23 @@
+/** A node of a plan, as `explain (analyze, format json)` describes it. */
+export interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Index Name"?: string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly "Rows Removed by Index Recheck"?: number;
+  readonly "Rows Removed by Join Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Returns a plan's nodes, each before those below it. */
+export function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Returns how many rows a node has looked at in all its loops: those that it gave, and those that it left out. */
+export function rowsSeenBy(node: PlanNode): number {
+  const left = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+  return node["Actual Loops"] * (node["Actual Rows"] + left);
+}
