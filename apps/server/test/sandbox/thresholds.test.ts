@@ -138,7 +138,7 @@ it("a reset forgets which stations are below, and without a threshold there is n
 it("nobody else reads them", async () => {
   await watch({ station_ids: ["station-001"] });
   await post("/sandbox/v1/events/station.below_threshold", {});
-  // As no sandbox has one: the partner's own address keeps it apart as well.
+  // No sandbox has a second partner. If one had, it would read none of the other's events.
   const other = await app.db.transaction((tx) =>
     insertPartner(tx, systemId, {
       id: "partner_other",

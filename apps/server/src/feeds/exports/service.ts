@@ -203,7 +203,10 @@ export async function findPartnersExport(db: QueryRunner, systemId: string, id: 
   return found;
 }
 
-/** Returns the file of a partner's link, unless the file is no longer shared or the partner is no longer active. @throws ServiceError `download_link_ended` */
+/**
+ * Returns the file of a partner's link.
+ * @throws ServiceError `download_link_ended` when the file is no longer shared, or the partner no longer active
+ */
 export async function findLinkedExport(
   db: QueryRunner,
   { systemId, partnerId, id }: { readonly systemId: string; readonly partnerId: string; readonly id: string },
