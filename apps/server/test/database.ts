@@ -20,36 +20,36 @@ export interface TestDatabase {
  */
 const TEST_TIMEOUT_MS = 60_000;
 
-/** A database with its pool, whose connections a later test finds open and warm. */
+/** A database with its pool, whose connections a later test finds open. */
 interface Pooled {
   readonly name: string;
   readonly db: Database;
 }
 
 /**
- * Databases of this process that no test has. Each is as new: a copy, its new connections and what PostgreSQL must read
- * for them took 400 ms of processor time for a test, and there are thousands.
+ * Databases of this process that no test has, each as new. To clean one takes a tenth of the processor time of copying one,
+ * connecting to it and reading its catalog.
  */
 const spares: Pooled[] = [];
-/** More are dropped, with their connections. */
+/** More are dropped. */
 const MAX_SPARES = 4;
 
-let cleaner: Promise<Cleaner> | undefined;
+let cleaning: Promise<Cleaner> | undefined;
 
 /** A migrated database of the test's own, with one system. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  // The connections of a distributed database's other nodes are not ours to keep.
-  if (process.env["TEST_CITUS_URL"] !== undefined) return lend(await copyOf(inject("systemTemplateDatabase")));
+  // A distributed database has sessions of the extension's own.
+  if (process.env["TEST_CITUS_URL"] !== undefined) return createUnusedDatabase();
   const pooled = spares.pop() ?? (await copyOf(inject("systemTemplateDatabase")));
-  cleaner ??= createCleaner(pooled.db);
-  return lend(pooled, await cleaner);
+  cleaning ??= createCleaner(pooled.db);
+  return lend(pooled, await cleaning);
 }
 
 /**
- * A database as `createTestDatabase` makes it, of which no test has used a page: for what reads PostgreSQL's statistics
- * or plans, which depend on rows that were deleted.
+ * A database as `createTestDatabase` gives it, which no test had before: for what looks at plans, at pages or at statistics,
+ * where rows that were deleted are seen.
  */
-export async function createUntouchedDatabase(): Promise<TestDatabase> {
+export async function createUnusedDatabase(): Promise<TestDatabase> {
   return lend(await copyOf(inject("systemTemplateDatabase")));
 }
 
@@ -72,26 +72,19 @@ async function copyOf(template: string): Promise<Pooled> {
   return { name, db };
 }
 
+/** What the work meets that a test has left running: it must not reach the next one's rows. */
+const isOver = () => new DatabaseUnavailable("the test is over");
+
 /** Lends a database to one test; it is kept for another where it can be cleaned, and dropped otherwise. */
-function lend(pooled: Pooled, cleaner?: Cleaner): TestDatabase {
+function lend(pooled: Pooled, clean?: Cleaner): TestDatabase {
   const { db } = pooled;
   let isReturned = false;
   let isEnded = false;
-  // What a test left running must not reach the next one's rows.
-  const requireLent = () => {
-    if (isReturned) throw new DatabaseUnavailable("the test is over");
-  };
   return {
     db: {
       ...db,
-      query: async (statement, values) => {
-        requireLent();
-        return await db.query(statement, values);
-      },
-      transaction: async (work, options) => {
-        requireLent();
-        return await db.transaction(work, options);
-      },
+      query: (statement, values) => (isReturned ? Promise.reject(isOver()) : db.query(statement, values)),
+      transaction: (work, options) => (isReturned ? Promise.reject(isOver()) : db.transaction(work, options)),
       close: async () => {
         isEnded = true;
         await db.close();
@@ -101,7 +94,7 @@ function lend(pooled: Pooled, cleaner?: Cleaner): TestDatabase {
     close: async () => {
       if (isReturned) return;
       isReturned = true;
-      if (!isEnded && spares.length < MAX_SPARES && (await cleaner?.(db)) === true) {
+      if (!isEnded && spares.length < MAX_SPARES && (await clean?.(db)) === true) {
         spares.push(pooled);
         return;
       }

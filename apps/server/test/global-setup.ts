@@ -11,6 +11,7 @@ import { distributeTables } from "../src/storage/distribution/service.ts";
 import {
   closeToConnections,
   copyDatabase,
+  databasesLike,
   dropDatabase,
   runOnServer,
   SYSTEM_ID,
@@ -68,8 +69,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("templateDatabase", templateDatabase);
   project.provide("systemTemplateDatabase", systemTemplateDatabase);
   return async () => {
-    await dropDatabase(serverUrl, systemTemplateDatabase);
-    await dropDatabase(serverUrl, templateDatabase);
+    // Databases that were kept for further tests have its name and more.
+    for (const name of await databasesLike(serverUrl, templateDatabase)) await dropDatabase(serverUrl, name);
     await own?.close();
     await rm(directory, { recursive: true, force: true });
   };

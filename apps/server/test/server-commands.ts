@@ -16,12 +16,12 @@ interface Connection {
 }
 
 /** Runs one statement that no transaction may hold, such as `create database`. */
-export async function runOnServer(serverUrl: string, text: string): Promise<void> {
+export async function runOnServer(serverUrl: string, text: string): Promise<pg.QueryResult> {
   const connection = await (connections.get(serverUrl) ?? connect(serverUrl));
   const { client, socket } = connection;
   if (connection.running++ === 0) socket.ref();
   try {
-    await client.query(text);
+    return await client.query(text);
   } finally {
     if (--connection.running === 0) socket.unref();
   }
@@ -62,8 +62,17 @@ export async function dropDatabase(serverUrl: string, name: string): Promise<voi
   );
 }
 
+/** The names of the databases that begin with `prefix`, which has letters, digits and underscores alone. */
+export async function databasesLike(serverUrl: string, prefix: string): Promise<string[]> {
+  const { rows } = await runOnServer(
+    serverUrl,
+    `select datname from pg_database where starts_with(datname, '${prefix}')`,
+  );
+  return (rows as { readonly datname: string }[]).map(({ datname }) => datname);
+}
+
 /** False when somebody else's use of a database kept it from being done. */
-async function isDone(command: Promise<void>): Promise<boolean> {
+async function isDone(command: Promise<unknown>): Promise<boolean> {
   try {
     await command;
     return true;

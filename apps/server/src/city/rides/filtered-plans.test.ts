@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { createUnusedDatabase, type TestDatabase } from "../../../test/database.ts";
 import { until } from "../../../test/until.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
@@ -14,7 +14,7 @@ let database: TestDatabase;
 let days: DayIndex;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createUnusedDatabase();
   await database.db.transaction(async (tx) => {
     // Only of what is safe on disk does a vacuum say that everybody sees it.
     await tx.run("set local synchronous_commit = on");

@@ -1,6 +1,6 @@
 import { listFilters, type PageRequest } from "@bikeshare/rules";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { createUnusedDatabase, type TestDatabase } from "../../../test/database.ts";
 import { nodesOf, type PlanNode, rowsSeenBy } from "../../../test/plan-nodes.ts";
 import type { Queryable } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
@@ -20,7 +20,7 @@ const STEP_MS = 240_000;
 let database: TestDatabase;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createUnusedDatabase();
   await database.db.transaction(async (tx) => {
     // Half of them by one import, and the others as they ended.
     await tx.run(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { createUnusedDatabase, type TestDatabase } from "../../../test/database.ts";
 import { until } from "../../../test/until.ts";
 import type { Database } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
@@ -10,7 +10,7 @@ import { startTableCare } from "./service.ts";
 let database: TestDatabase;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createUnusedDatabase();
   await run("alter table rides set (autovacuum_enabled = off)");
   await fill(1, 5_000);
 });
