@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { pickSlot } from "../../city/counts/service.ts";
@@ -376,7 +376,8 @@ function createReport(path: string | null) {
       makeDirectory(dirname(path));
       file = openSync(path, "w", 0o600);
     }
-    writeSync(file, waiting);
+    // `writeSync` may write a part, when the disk fills up.
+    writeFileSync(file, waiting);
     waiting = "";
   };
   return {

@@ -118,9 +118,11 @@ function laneOf(id: string): number {
   return ((hash ^ (hash >>> 15)) & 0x7fffffff) % LANES;
 }
 
-async function writeAt(file: FileHandle, position: number, bytes: Buffer): Promise<void> {
-  const { bytesWritten } = await file.write(bytes, 0, bytes.length, position);
-  if (bytesWritten < bytes.length) throw new Error(`the disk took only ${bytesWritten} of ${bytes.length} bytes`);
+/** Writes all bytes. A disk that fills up takes a part of a write first, and only the next write fails as full. */
+export async function writeAt(file: Pick<FileHandle, "write">, position: number, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    written += (await file.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
+  }
 }
 
 async function readMarks(file: FileHandle, position: number, rows: number): Promise<RideMarks> {
