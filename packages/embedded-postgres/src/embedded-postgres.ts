@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findNative, runnableBinaries } from "./binaries.ts";
-import { assertSameMajorVersion, createCluster, findHome } from "./cluster.ts";
+import { assertSameMajorVersion, createCluster, dataOf, findHome } from "./cluster.ts";
 import {
   type Connection,
   connectionStringOf,
@@ -21,7 +21,7 @@ import {
 } from "./data-directory.ts";
 import type { LogEvent } from "./events.ts";
 import { isRoot } from "./operating-system.ts";
-import type { Postmaster } from "./postmaster.ts";
+import { findFullDisk, type Postmaster } from "./postmaster.ts";
 import { type Cluster, ensureRunning, stop } from "./server.ts";
 import { supervise, type Supervisor, watchForSurvivor } from "./supervisor.ts";
 
@@ -49,6 +49,11 @@ export type EmbeddedPostgres = {
   asSuperuser(statements: string): Promise<void>;
   /** Returns how often PostgreSQL was restarted since it was opened. */
   restartedCount(): number;
+  /**
+   * Returns why PostgreSQL has ended all connections for want of disk space since it was opened, which it writes into its log
+   * alone; undefined where it has not.
+   */
+  findFullDisk(): Promise<string | undefined>;
   /** Leaves; the last user to leave stops PostgreSQL. Later calls return the same promise. */
   close(): Promise<void>;
 };
@@ -110,6 +115,8 @@ function isUnused(usersFile: string): boolean {
 
 async function startOrJoin(membership: Membership, isFirst: boolean): Promise<EmbeddedPostgres> {
   const { cluster, mutex, usersFile, mutexFile } = membership;
+  const findFull = () => findFullDisk(dataOf(cluster.home));
+  const fullBefore = await findFull();
   // Before PostgreSQL is started: we may be killed at any moment after.
   const watch = watchForSurvivor({ ...cluster, usersFile, mutexFile }, membership.survivorSeconds);
   try {
@@ -121,6 +128,10 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
       connectionString: connectionStringOf(connection),
       asSuperuser: (statements) => runAsSuperuser(connection, statements),
       restartedCount: supervisor.restartedCount,
+      findFullDisk: async () => {
+        const line = await findFull();
+        return line === fullBefore ? undefined : line?.replace(/^.* PANIC: +/, "");
+      },
       close,
     };
   } catch (error) {

@@ -86,14 +86,30 @@ const TAIL_BYTES = 4096;
 
 /** Returns the lines that the PostgreSQL process `pid` itself wrote at the end of the cluster's newest log. */
 export async function readLog(data: string, pid: number | undefined): Promise<string> {
+  if (pid === undefined) return "";
+  return (await readLogEnd(data, TAIL_BYTES)).filter((line) => line.includes(`[${pid}]`)).join("\n");
+}
+
+/** Bytes of the log that a crash and the recovery after it write. Too low: the reason is not found. */
+const CRASH_BYTES = 64 * 1024;
+
+/**
+ * Returns the newest line of the log in which a server process ended itself and all others for want of disk space, which no
+ * client is told; undefined where none did.
+ */
+export async function findFullDisk(data: string): Promise<string | undefined> {
+  const lines = await readLogEnd(data, CRASH_BYTES);
+  return lines.findLast((line) => / PANIC: {2}.*No space left on device/.test(line));
+}
+
+async function readLogEnd(data: string, bytes: number): Promise<string[]> {
   const file = await newestLog(join(data, "log"));
-  if (file === undefined || pid === undefined) return "";
+  if (file === undefined) return [];
   const handle = await open(file, "r");
   try {
-    const start = Math.max(0, (await handle.stat()).size - TAIL_BYTES);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, start);
-    const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
-    return lines.filter((line) => line.includes(`[${pid}]`)).join("\n");
+    const start = Math.max(0, (await handle.stat()).size - bytes);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, start);
+    return buffer.toString("utf8", 0, bytesRead).split("\n");
   } finally {
     await handle.close();
   }

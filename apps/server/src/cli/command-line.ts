@@ -74,7 +74,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
         if (store.applied.length > 0) await createFirstPartitions(store.db, clock);
         return await work(store.db, store.applied);
       } catch (error) {
-        throw explainFullDisk(error, config);
+        throw explainFullDisk(error, config, await store.findFullDisk());
       } finally {
         await store.close();
       }

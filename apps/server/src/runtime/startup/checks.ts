@@ -21,14 +21,22 @@ export function explainDatabaseFailure(error: unknown, config: Pick<Config, "dat
 
 /**
  * Explains which disk is full when a command fails for that reason.
+ * @param databaseEnded why our own PostgreSQL has ended all connections for want of disk space
  * @returns `error` itself where no disk is full
  */
-export function explainFullDisk(error: unknown, config: Pick<Config, "databaseUrl" | "dataDir">): unknown {
-  if (!isDiskFull(error)) return error;
+export function explainFullDisk(
+  error: unknown,
+  config: Pick<Config, "databaseUrl" | "dataDir">,
+  databaseEnded?: string,
+): unknown {
+  const isEnded = databaseEnded !== undefined && isUnavailable(error);
+  if (!isEnded && !isDiskFull(error)) return error;
   // Failures without an SQLSTATE come from files of this process, such as reports and files to import.
   const isOurs = config.databaseUrl === undefined || codeOf(error) !== sqlState.diskFull;
   const disk = isOurs ? `DATA_DIR (${config.dataDir})` : "the database";
-  return new Error(`The disk of ${disk} is full: ${reasonOf(error)}. Free space there, and run the command again.`);
+  return new Error(
+    `The disk of ${disk} is full: ${isEnded ? databaseEnded : reasonOf(error)}. Free space there, and run the command again.`,
+  );
 }
 
 function explained(message: string, cause: unknown): ConfigError {

@@ -15,6 +15,7 @@ import { resolveSystem } from "../../city/systems/service.ts";
 import { type Config, ConfigError, readConfig } from "../../config.ts";
 import { openStore } from "../../storage/db/connections.ts";
 import { openDatabase } from "../../storage/db/database.ts";
+import { DatabaseUnavailable } from "../../storage/db/errors.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { auditLogOwner } from "../../storage/partitions/service.ts";
 import type { ServeOptions } from "../running-service.ts";
@@ -232,6 +233,12 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     ]);
     const other = new Error("other");
     expect(explainFullDisk(other, ours)).toBe(other);
+    // Our own PostgreSQL tells its log alone why it has ended.
+    const ended = 'could not write to file "pg_wal/xlogtemp.1": No space left on device';
+    expect(String(explainFullDisk(new DatabaseUnavailable("Connection terminated unexpectedly"), ours, ended))).toBe(
+      `Error: The disk of DATA_DIR (/data) is full: ${ended}. Free space there, and run the command again.`,
+    );
+    expect(explainFullDisk(other, ours, ended)).toBe(other);
   });
 
   it("SYSTEM_ID that the database does not have", async () => {

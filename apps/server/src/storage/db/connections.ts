@@ -100,6 +100,8 @@ export interface Store {
   readonly db: Database;
   /** Names of the migrations that opening has applied. */
   readonly applied: readonly string[];
+  /** Returns why our own PostgreSQL has ended all connections for want of disk space; undefined where it has not. */
+  findFullDisk(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -108,6 +110,8 @@ interface Server {
   readonly connectionString: string;
   /** Undefined where the PostgreSQL is not our own. */
   readonly asSuperuser?: AsSuperuser;
+  /** Undefined where the PostgreSQL is not our own. */
+  readonly findFullDisk?: () => Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -137,7 +141,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   try {
     const applied = (await isMigrated(db)) ? [] : await bringUpToDate(db, server, options);
     if (server.asSuperuser !== undefined) await options.auditLog.protect(db, server.asSuperuser);
-    return { db, applied, close };
+    return { db, applied, findFullDisk: async () => server.findFullDisk?.(), close };
   } catch (error) {
     await close();
     throw error;
