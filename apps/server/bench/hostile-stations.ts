@@ -15,12 +15,7 @@ const [, , rounds = "6", stations = "45000", nameBytes = "100"] = process.argv;
 
 await onPostgres(async ({ directory, connectionString }) => {
   const feed = await hostileStations({ stations: Number(stations), nameBytes: Number(nameBytes) });
-  const following = {
-    GBFS_SYNC_URL: feed.url,
-    GBFS_SYNC_EVERY: "1s",
-    NODE_OPTIONS: "--max-semi-space-size=8",
-    MALLOC_ARENA_MAX: "2",
-  };
+  const following = { GBFS_SYNC_URL: feed.url, GBFS_SYNC_EVERY: "1s" };
   const env = { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...following };
   const service = await serve(env);
   const { db } = openContext(connectionString);

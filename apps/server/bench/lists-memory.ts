@@ -32,8 +32,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   await context.db.query(statement("listsMemoryBench.analyze", "vacuum (analyze)"));
   await context.db.close();
   say(describeMachine());
-  const memory = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2" };
-  const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...memory });
+  const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") });
   const load = async (name: string, paths: readonly string[]) => {
     let [peak, isOver] = [0, false];
     const reading = saturate(

@@ -33,8 +33,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   await context.db.query(analyze, []);
   await context.db.close();
   say(describeMachine());
-  const memory = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2", MDS: "on" };
-  const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...memory });
+  const service = await serve({ DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), MDS: "on" });
   const megabytes = async () => (await memoryMiB(service.pid)) * 1.048576;
   try {
     for (const encoding of ["identity", "gzip"]) {

@@ -43,6 +43,9 @@ export async function startServer(
   };
 }
 
+/** As deploy/ runs the service. */
+export const DEPLOYED = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2" } as const;
+
 export const MAIN = join(import.meta.dirname, "../src/main.ts");
 
 /** Starts the service. @param args options of `serve` @param main the program, which another checkout may have */
@@ -52,7 +55,7 @@ export async function serve(
   main = MAIN,
 ): Promise<ServerProcess & { readonly url: string }> {
   // No load balancer is waited for.
-  const defaults = { PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
+  const defaults = { ...DEPLOYED, PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
   const server = await startServer(main, ["serve", "--json", ...args], { ...defaults, ...env });
   return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
 }

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { findFreePort } from "@bikeshare/test-kit";
+import { DEPLOYED } from "../processes.ts";
 import { type BenchContext, measureOn } from "./benches.ts";
 import type { Subject } from "./measure.ts";
 import { type Ratio, report } from "./report.ts";
 import { type MeasuredService, startService } from "./service.ts";
 
-const WITHOUT_LOG = `--import=${join(import.meta.dirname, "without-request-log.ts")}`;
+const WITHOUT_LOG = `${DEPLOYED.NODE_OPTIONS} --import=${join(import.meta.dirname, "without-request-log.ts")}`;
 const RIDES = 100_000;
 /** Enough for the log to be written as much as its bound allows: each key has a share of it. */
 const KEYS = 32;

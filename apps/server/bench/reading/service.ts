@@ -17,8 +17,8 @@ export interface MeasuredService {
   readonly stop: () => Promise<void>;
 }
 
-interface ServiceOptions {
-  /** How many keys are used, in turn. */
+export interface ServiceOptions {
+  /** How many partners read in turn, with a key each. */
   readonly keys?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Options of `serve`. */
