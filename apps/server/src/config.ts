@@ -130,9 +130,9 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
-    /** The recipients of mails about problems that need the operator. Empty: none, and the log contains them. */
+    /** The recipients of mails about problems that need the operator. Empty: no mail is sent, and only the log has them. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
-    /** An incoming webhook of a chat room that gets the same. */
+    /** An incoming webhook of a chat room that gets the same messages. */
     alertWebhookUrl: read("ALERT_WEBHOOK_URL", undefined, optional(chatRoomUrl)),
     /**
      * Gigabytes (10^9 bytes) that the database may use on its disk, whose size only its own machine knows. Undefined:

@@ -87,7 +87,7 @@ it("with no worker beside it, readers of bikes, stations and feeds see what a re
   clock.advance(60_000);
   // It is the process itself that sweeps, within about a second.
   await until(async () => {
-    // A page of the feed is served for two seconds, whatever changes.
+    // The same copy of the feed is served for two seconds, which the clock must pass.
     clock.advance(100);
     return (await seen(id)).feed[0] === 1;
   });

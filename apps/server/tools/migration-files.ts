@@ -16,7 +16,7 @@ export async function readMigrationFiles(): Promise<MigrationFile[]> {
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(join(DIRECTORY, name), "utf8") })));
 }
 
-/** The statements, in lower case, without comments, and without what stands in texts and function bodies. */
+/** The statements, in lower case, without comments, and without the contents of string literals and function bodies. */
 export function statementsOf(sql: string): string[] {
   return splitStatements(sql).map(({ bare }) => bare);
 }

@@ -10,11 +10,11 @@ export const thresholdCount = z.enum(["bikes", "docks"]);
 export const MAX_THRESHOLDS = 20;
 /** Maximum stations that the thresholds of an endpoint watch together. Too high: one endpoint delays the alarms of all. */
 export const MAX_WATCHED_STATIONS = 5_000;
-/** The highest `fewer_than`: no station has more bikes. */
+/** The highest `fewer_than`: no station has more bikes or docks. */
 const MAX_FEWER_THAN = 1_000;
 /** The longest `for_minutes`: a day. */
 const MAX_FOR_MINUTES = 1_440;
-/** The highest hourly limit of an endpoint (`max_per_hour`), which is no threshold: one message in 36 ms. */
+/** The highest hourly limit of an endpoint (`max_per_hour`): one message in 36 ms. */
 export const MAX_MESSAGES_PER_HOUR = 100_000;
 
 const condition = {
@@ -23,7 +23,7 @@ const condition = {
   for_minutes: z.number().int().min(1).max(MAX_FOR_MINUTES).describe("For so long without interruption"),
 };
 
-/** More than the 200 ids that the service accepts, so that it rejects them with a reason. */
+/** The service accepts fewer: it rejects a longer list with a reason of its own, where a schema could only say "too long". */
 const MAX_GIVEN_IDS = 1_000;
 const ids = z.array(identifier).max(MAX_GIVEN_IDS);
 
@@ -34,7 +34,7 @@ export const threshold = z
   .describe("Too few bikes or docks at these stations, or those of these regions; none named: at any station");
 export type Threshold = z.infer<typeof threshold>;
 
-/** The thresholds of an endpoint. More than are accepted are rejected by the service, with a reason. */
+/** The thresholds of an endpoint. The schema allows more than `MAX_THRESHOLDS`: the service says why it rejects them. */
 export const thresholds = z.array(threshold).max(5 * MAX_THRESHOLDS);
 
 /** A station that crossed a threshold. */

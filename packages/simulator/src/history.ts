@@ -43,7 +43,7 @@ export interface CityHistory {
   readonly standing: ReadonlyMap<CityBike, CityStation>;
 }
 
-/** A ride that ends at a station in the time to come. */
+/** A ride that has started, and where it will end. */
 export interface RideUnderWay extends CityRide {
   readonly to: CityStation;
 }

@@ -9,7 +9,7 @@ import { noteSandboxUse } from "../sandbox/service.ts";
 import type { Database } from "../storage/db/database.ts";
 import type { Output, Result } from "./output.ts";
 
-/** The program, or a command that others are below. */
+/** The program, or a command with subcommands. */
 export type ParentCommand = CommandUnknownOpts;
 
 /** Gives the context once the options of the command line are read. */
@@ -36,9 +36,7 @@ export interface CliContext {
    * Opens the database (our own PostgreSQL when none is configured), brings its schema up to date, runs `work`
    * with it and the names of the migrations just applied, and closes everything again.
    */
-  readonly withDatabase: <Result>(
-    work: (db: Database, applied: readonly string[]) => Promise<Result>,
-  ) => Promise<Result>;
+  readonly withDatabase: <Value>(work: (db: Database, applied: readonly string[]) => Promise<Value>) => Promise<Value>;
   /** Opens the database (our own PostgreSQL when none is configured) and leaves its schema as it is. */
   readonly openDatabaseAsIs: () => Promise<{ readonly connectionString: string; close(): Promise<void> }>;
   /** The system a command works on: the one that is named, or the only one there is (created when there is none). */
@@ -53,7 +51,7 @@ export interface DeploymentContext extends CliContext, ActorContext {
 /** The context of a command on one system. */
 export interface SystemContext extends DeploymentContext {
   readonly systemId: string;
-  /** Begins the commands of hints: `--system <id> ` where there are several systems, otherwise empty. */
+  /** Beginning of the commands that hints suggest: `--system <id> ` where there are several systems, otherwise empty. */
   readonly systemOption: string;
 }
 
@@ -73,9 +71,11 @@ export function runOnSystem(
   return cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
     const systems = (await systemsOf(db)).map(({ system_id: id }) => id);
-    const isOneOfMany = systems.length > 1 || !systems.includes(systemId);
-    // Deliveries and rides of a sandbox go on for a while after a command.
-    if (!systems.includes(systemId)) await noteSandboxUse({ ...cli, db }, systemId);
+    // `systemsOf` lists the systems of operators alone.
+    const isSandbox = !systems.includes(systemId);
+    const isOneOfMany = systems.length > 1 || isSandbox;
+    // Keeps deliveries and rides of the sandbox going for a while after the command.
+    if (isSandbox) await noteSandboxUse({ ...cli, db }, systemId);
     const result = await command({ ...cli, db, systemId, systemOption: isOneOfMany ? `--system ${systemId} ` : "" });
     if (result !== undefined) cli.output.result(result);
   });

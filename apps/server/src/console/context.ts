@@ -149,7 +149,7 @@ export function createLongReads(reads: FilteredReads): LongReads {
   };
 }
 
-/** Each person of the operator reads for themselves. */
+/** Returns the reader for whom long reads are counted: a partner, or each person of the operator for themselves. */
 export function readerOf(request: LongRequest): ListReader {
   const { systemId, partnerId, actor } = consoleCaller(request);
   return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPage: true };

@@ -41,7 +41,10 @@ export interface MapArchive {
   readonly close: () => Promise<void>;
 }
 
-/** A file that is no archive with pictures of streets. The message says what to do. */
+/**
+ * A file that is no archive with pictures of streets. The message goes on after the file's name, and says what to do:
+ * `is damaged. Copy it again.`
+ */
 export class MapArchiveError extends Error {}
 
 class PartTooLarge extends Error {}
@@ -77,7 +80,7 @@ function sourceOf(handle: FileHandle): Source {
     async getBytes(offset, length) {
       if (length > MAX_PART_BYTES) throw new PartTooLarge(`a part of the archive has ${length} bytes`);
       const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, offset);
-      // From the beginning more is asked for than a small file has.
+      // The first read asks for a fixed number of bytes, which a small file need not have.
       if (bytesRead < length && offset > 0) throw new Error("the file has become shorter");
       return { data: buffer.buffer.slice(0, bytesRead) };
     },
@@ -103,10 +106,11 @@ function readHeader(bytes: ArrayBuffer, size: number): { readonly header: Header
     throw new MapArchiveError(
       `holds ${tileType === TileType.Mvt ? "vector tiles" : "tiles of an unknown kind"}, which maps do not draw. Render them to pictures (PNG or WebP), or set MAP_TILES_URL.`,
     );
-  const isRead = [Compression.None, Compression.Gzip, Compression.Brotli].includes(internalCompression);
-  if (!isRead || tileCompression > Compression.None)
+  const isReadable = [Compression.None, Compression.Gzip, Compression.Brotli].includes(internalCompression);
+  // Pictures are compressed already. Many archives do not say so: their compression is unknown, which is 0.
+  if (!isReadable || tileCompression > Compression.None)
     throw new MapArchiveError(
-      "is compressed in a way that is not read. Make it with gzip, and its pictures as they are.",
+      "is compressed in a way that this service cannot read. Make it with gzip, and its pictures as they are.",
     );
   const ends = [
     header.rootDirectoryOffset + header.rootDirectoryLength,
@@ -119,7 +123,7 @@ function readHeader(bytes: ArrayBuffer, size: number): { readonly header: Header
   return { header, mediaType };
 }
 
-/** HTML in archives of others: its text alone is shown. */
+/** Returns the attribution as plain text: archives from elsewhere may hold HTML. */
 async function readAttribution(archive: PMTiles, { jsonMetadataLength: length }: Header): Promise<string | undefined> {
   if (length === 0 || length > MAX_PART_BYTES) return undefined;
   const { attribution } = (await archive.getMetadata()) as { readonly attribution?: unknown };

@@ -176,7 +176,7 @@ describe("faults", () => {
       app.db.query(statement("test.writerOfSandbox", "select xmin from sandboxes where system_id = $1"), [systemId]);
     const before = await writer();
     expect([(await get("/v1/stations")).status, (await get("/sandbox/v1")).status]).toEqual([200, 200]);
-    // Whoever meets no fault does not have each process read its keys anew.
+    // A request that meets no fault writes nothing. A new version of the row would have every process read the keys anew.
     expect(await writer()).toEqual(before);
     app.clock.advance(61_000);
     expect((await get("/v1/stations/station-001")).status).toBe(200);

@@ -17,7 +17,7 @@ export interface SmtpServerOptions {
   readonly answers?: Readonly<Record<string, string>>;
   /** Says a little every so many milliseconds where it hangs, so that the connection never seems dead. */
   readonly drips?: number;
-  /** Speaks TLS: from the first byte, or offers STARTTLS. */
+  /** Speaks TLS from the first byte, or after STARTTLS. */
   readonly tls?: { readonly from: "start" | "STARTTLS"; readonly key: string; readonly cert: string };
 }
 

@@ -150,7 +150,7 @@ export interface PastPart {
 
 /** How many rides that started before an instant pass a filter. */
 export interface PastCount {
-  /** The instant, milliseconds since 1970: every ride that started before it has ended. */
+  /** The instant, in milliseconds since 1970. All rides that started earlier have ended. */
   readonly upto: number;
   /** Whether that is a week ago at most, so that counting the rides since takes next to no time. */
   readonly isRecent: boolean;

@@ -9,12 +9,17 @@ import type { SessionRow } from "../sessions/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
 import { deleteExpiredLinks, deleteLink, findEmbedded, insertLink, updateOpened } from "./queries.ts";
 
+/*
+ * A dashboard link shows a partner's pages in a frame of the operator's own portal, to viewers who have no account here. Who
+ * opens the link begins a session. Link and session are one row, so a link opens once.
+ */
+
 const MINUTE_MS = 60_000;
 
 interface LinkInput {
   readonly systemId: string;
   readonly partnerId: string;
-  /** The portal's name for the viewer. */
+  /** What the operator's portal calls the viewer. The pages and the audit log show it. */
   readonly viewer: string;
   readonly role: MembershipRole;
 }
@@ -52,7 +57,7 @@ export async function makeDashboardLink(context: ActorContext, input: LinkInput)
 }
 
 /**
- * Opens a link, once: its session begins.
+ * Opens a link: its row becomes the session's, and cannot be opened again.
  * @returns the cookie's token, which is stored nowhere
  * @throws ServiceError `not_found` when the link cannot be opened any more
  */
@@ -71,8 +76,9 @@ export async function openDashboardLink(context: CommandContext, linkToken: stri
 }
 
 /**
- * Returns the session of a frame's cookie in the form of a person's session: without an account, a member of one partner,
- * and never confirmed. Undefined when there is none, or it has ended. Every request reads it anew.
+ * Finds the session that a frame's cookie names, in the form of a person's session. The viewer has no account, is a member of
+ * one partner, and never counts as having confirmed who they are. Every request reads the session anew.
+ * @returns undefined when no such session exists, or it has ended
  */
 export async function embeddedSessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
   const row = isToken(token) ? await findEmbedded(db, hashToken(token)) : undefined;
@@ -85,7 +91,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
     name: viewer,
     needs_proof: false,
     created_at,
-    // Only the end of its life ends it.
+    // As if just used: the session ends at `expires_at`, and not because it was idle.
     last_used_at: new Date(now),
     expires_at,
     confirmed_at: new Date(0),
@@ -98,7 +104,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
         partner_id: membership.partner_id,
         partner_name: membership.partner_name,
         partner_suspended: membership.partner_suspended,
-        // A frame shows no city data: its people sign in.
+        // Frames show neither a sandbox nor an agency's data: who reads those must sign in.
         is_sandbox: false,
         is_agency: false,
         role: membership.role,
@@ -107,5 +113,5 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
   };
 }
 
-/** Ends the session of a frame. */
+/** Ends the session of a frame, by deleting the row that it shares with its link. */
 export const endEmbeddedSession: (db: Queryable, id: string) => Promise<void> = deleteLink;

@@ -117,7 +117,7 @@ export function zoneOffsets(timeZone: string): (instant: number) => number {
 
 const EXAMPLES = "such as America/New_York or Europe/Oslo";
 
-/** Abbreviations that operators write, and the zones whose clocks they mean. */
+/** Abbreviations that operators write. They are rejected, and the message suggests the zone that is probably meant. */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   EST: "America/New_York",
   EDT: "America/New_York",

@@ -30,6 +30,7 @@ function checkTransport({ host, tls, trustedProxies, publicUrl }: Addresses): Ch
       "Set PUBLIC_URL to the https address that partners use.",
     );
   }
+  // On loopback with a public https address there must be a proxy in front, which TRUSTED_PROXIES does not name.
   if (!isLoopback(host) || isPublicHttps) {
     return failure(
       "https",
@@ -56,6 +57,8 @@ function isLoopback(host: string): boolean {
 const MIN_VERSION = 150_000;
 /** The most that one process that does everything opens, on 20 processors: docs/configuration.md has the sum. */
 const CONNECTIONS_OF_A_PROCESS = 30;
+/** Room for three such processes. */
+const CONNECTIONS_TO_OFFER = 100;
 
 /** What PostgreSQL's settings and its clock say. */
 export function judgeSettings(settings: ServerSettings, now: number): CheckResult[] {
@@ -80,7 +83,7 @@ export function judgeSettings(settings: ServerSettings, now: number): CheckResul
       ? warning(
           "connections",
           `${free} for all processes; one that does everything uses up to ${CONNECTIONS_OF_A_PROCESS}`,
-          `alter system set max_connections = ${connections - free + 100}, and restart PostgreSQL.`,
+          `alter system set max_connections = ${connections - free + CONNECTIONS_TO_OFFER}, and restart PostgreSQL.`,
         )
       : ok(
           "connections",
@@ -111,7 +114,7 @@ function judgeDurability({ fsync, full_page_writes, synchronous_commit }: Server
   );
 }
 
-/** Whoever takes over the service, or its password, has what its role may do. */
+/** Warns of rights that the service's role does not need: an attacker who takes over the service has them too. */
 export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRights): CheckResult {
   const tooMany = [
     ...(is_superuser ? ["superuser"] : []),
@@ -139,7 +142,7 @@ export function judgeUnusedIndex({ index, bytes }: { readonly index: string; rea
   return warning(
     "unused indexes",
     `${index} (${Math.round(bytes / 1024 ** 2)} MiB) was not used for a week`,
-    `Leave it if it is ours, or a replica uses it. One that you made: drop index concurrently ${index}`,
+    `Leave it if a migration of the service made it, or a replica uses it. One that you made: drop index concurrently ${index}`,
   );
 }
 
@@ -200,7 +203,11 @@ function judgeMachines({ nodes }: DistributionState): CheckResult {
   return ok(check, `${nodes.length}, all active and answering`);
 }
 
-/** What `distribute` sets, for the sessions that machines open for our statements: dates are in UTC, and locks given up in time. */
+/**
+ * The settings of the database that `distribute` makes on every node, where Citus runs our statements in sessions of its own.
+ * `timezone` makes them count days in UTC; `propagate_set_commands` passes on what a transaction of ours sets, such as how
+ * long it waits for a lock.
+ */
 const SESSION_DEFAULTS = ["timezone=utc", "citus.propagate_set_commands=local"];
 
 function judgeSessions({ nodes }: DistributionState): CheckResult {
@@ -216,7 +223,9 @@ function judgeSessions({ nodes }: DistributionState): CheckResult {
   );
 }
 
-/** What writes on several machines, and some of what does not, is prepared before it is committed. */
+/**
+ * Each transaction that Citus commits in two phases needs one of `max_prepared_transactions` on every node that it writes to.
+ */
 function judgeCommits({ nodes }: DistributionState): CheckResult {
   const check = "citus commits";
   const few = nodes.filter(
@@ -254,7 +263,7 @@ function judgeMoves({ nodes }: DistributionState): CheckResult {
   );
 }
 
-/** As the beginning of a sentence. */
+/** Returns the beginning of a sentence about nodes: `a:5432, b:5432 are`. */
 function named(nodes: readonly DatabaseNode[]): string {
   const names = nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
   return `${names} ${nodes.length === 1 ? "is" : "are"}`;

@@ -12,8 +12,8 @@ const NEEDED_BYTES = 256 * 1024 ** 2;
 
 let directory: string;
 let server: Awaited<ReturnType<typeof openEmbeddedPostgres>>;
-/** The role that the server was set up with. */
-let first: Database;
+/** A connection as the role with which the server was set up. */
+let asFirstRole: Database;
 
 beforeAll(async () => {
   // A server of its own: roles are not of one database.
@@ -26,15 +26,15 @@ beforeAll(async () => {
   const { superuserPassword } = JSON.parse(await readFile(file, "utf8")) as { superuserPassword: string };
   const url = new URL(server.connectionString);
   [url.username, url.password] = ["postgres", superuserPassword];
-  first = openDatabase({ connectionString: url.href });
+  asFirstRole = openDatabase({ connectionString: url.href });
 });
 afterAll(async () => {
-  await first.close();
+  await asFirstRole.close();
   await server.close();
   await rm(directory, { recursive: true, force: true });
 });
 
-const run = (text: string) => first.query(statement("", text));
+const run = (text: string) => asFirstRole.query(statement("", text));
 
 describe("doctor", () => {
   it.each([
@@ -56,7 +56,7 @@ describe("doctor", () => {
   });
 
   it("does not advise what PostgreSQL refuses: to take the rights of the role that it was set up with", async () => {
-    const found = judgeRole(await findRoleRights(first));
+    const found = judgeRole(await findRoleRights(asFirstRole));
     expect(found.status).toBe("warning");
     expect(found.fix).toMatch(/pg_dump --no-owner/);
     expect(found.fix).not.toMatch(/alter role/);

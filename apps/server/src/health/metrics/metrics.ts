@@ -251,7 +251,7 @@ export interface MetricSources {
   readonly onError: (error: unknown) => void;
 }
 
-/** Figures that are true when they are read, and not kept in between. */
+/** Gauges that are brought up to date when they are read, and not in between. */
 interface BacklogMetrics {
   /** Brings the figures up to date. Never rejects: what cannot be read is left out, and counted. */
   refresh(sources: MetricSources): Promise<void>;

@@ -13,7 +13,10 @@ export interface Span {
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** What a request has asked of the database so far. Requests that share a transaction count for the one that began it. */
+/**
+ * What a request has asked of the database so far. The statements of a transaction that requests share count for the one
+ * that began it.
+ */
 export interface Activity {
   /** Where its trace is recorded; undefined: it is not. */
   readonly span: Span | undefined;

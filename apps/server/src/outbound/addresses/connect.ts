@@ -104,7 +104,8 @@ function connectFailure(error: Error, address: string, port: number): ConnectFai
 }
 
 /**
- * Renegotiation costs us ten times as much as it costs the server to request, and its new certificate would not be checked.
+ * Renegotiation costs us ten times as much as it costs the server to request, and nobody would check the certificate that the
+ * server then presents.
  */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
