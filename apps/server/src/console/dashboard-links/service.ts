@@ -11,7 +11,7 @@ import { deleteExpiredLinks, deleteLink, findEmbedded, insertLink, updateOpened 
 
 /*
  * A dashboard link shows a partner's pages in a frame of the operator's own portal, to viewers who have no account here. Who
- * opens the link begins a session. Link and session are one row, so a link opens once.
+ * opens the link begins a session. Link and session are one row, so a link opens once. Word: docs/glossary.md#dashboard-link.
  */
 
 const MINUTE_MS = 60_000;
