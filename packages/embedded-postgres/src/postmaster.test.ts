@@ -19,3 +19,10 @@ it("finds in the log that a full disk has ended all connections, among the lines
   await log(failed, ended, "2026-11-27 06:47:18.126 UTC [31663] LOG:  all server processes terminated; reinitializing");
   expect(await findFullDisk(data)).toBe(ended);
 });
+
+it("finds no full disk in a log that cannot be read, and does not fail", async () => {
+  const data = await mkdtemp(join(tmpdir(), "embedded-log-"));
+  onTestFinished(() => rm(data, { recursive: true }));
+  await mkdir(join(data, "log", "postgresql-Fri.log"), { recursive: true });
+  expect(await findFullDisk(data)).toBeUndefined();
+});

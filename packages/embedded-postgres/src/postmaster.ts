@@ -95,10 +95,10 @@ const CRASH_BYTES = 64 * 1024;
 
 /**
  * Returns the newest line of the log in which a server process ended itself and all others for want of disk space, which no
- * client is told; undefined where none did.
+ * client is told; undefined where none did, or the log cannot be read: that keeps nobody from starting.
  */
 export async function findFullDisk(data: string): Promise<string | undefined> {
-  const lines = await readLogEnd(data, CRASH_BYTES);
+  const lines = await readLogEnd(data, CRASH_BYTES).catch((): string[] => []);
   return lines.findLast((line) => / PANIC: {2}.*No space left on device/.test(line));
 }
 
