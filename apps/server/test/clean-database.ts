@@ -6,20 +6,23 @@ export type Cleaner = (db: Database) => Promise<boolean>;
 /** Bytes of a table. Rows that were deleted stay in its pages, which later tests would read. */
 const MAX_TABLE_BYTES = 512 * 1024;
 
+/** What PostgreSQL brings along has lower ids. */
+const FIRST_OWN_ID = 16_384;
+
 /**
  * What of the catalog a test can change (a row of it has a new `xmin` then); whether a table has statistics, with which
  * PostgreSQL would plan otherwise; and connections, those of processes that the test has left among them.
  */
 const CATALOG = `select
   (select sum(hashtext(oid::text || xmin::text)) from pg_class where relpersistence <> 't')::text as relations,
-  (select sum(hashtext(attrelid::text || attnum::text || xmin::text)) from pg_attribute where attrelid >= 16384)::text as columns,
+  (select sum(hashtext(attrelid::text || attnum::text || xmin::text)) from pg_attribute where attrelid >= ${FIRST_OWN_ID})::text as columns,
   (select sum(hashtext(oid::text || xmin::text)) from pg_constraint)::text as constraints,
-  (select sum(hashtext(oid::text || xmin::text)) from pg_proc where oid >= 16384)::text as functions,
+  (select sum(hashtext(oid::text || xmin::text)) from pg_proc where oid >= ${FIRST_OWN_ID})::text as functions,
   (select sum(hashtext(oid::text || xmin::text)) from pg_trigger)::text as triggers,
   (select sum(hashtext(oid::text || xmin::text)) from pg_namespace where nspname !~ '^pg_(toast_)?temp_')::text as schemas,
   (select count(*) from pg_db_role_setting join pg_database on setdatabase = pg_database.oid
     where datname = current_database()) as settings,
-  (select count(*) from pg_class where reltuples > 0 and oid >= 16384) as analyzed,
+  (select count(*) from pg_class where reltuples > 0 and oid >= ${FIRST_OWN_ID}) as analyzed,
   (select count(*)::int from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend') as sessions`;
 

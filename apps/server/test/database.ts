@@ -73,7 +73,7 @@ async function copyOf(template: string): Promise<Pooled> {
 }
 
 /** What the work meets that a test has left running: it must not reach the next one's rows. */
-const isOver = () => new DatabaseUnavailable("the test is over");
+const refuse = () => Promise.reject(new DatabaseUnavailable("the test is over"));
 
 /** Lends a database to one test; it is kept for another where it can be cleaned, and dropped otherwise. */
 function lend(pooled: Pooled, clean?: Cleaner): TestDatabase {
@@ -83,8 +83,8 @@ function lend(pooled: Pooled, clean?: Cleaner): TestDatabase {
   return {
     db: {
       ...db,
-      query: (statement, values) => (isReturned ? Promise.reject(isOver()) : db.query(statement, values)),
-      transaction: (work, options) => (isReturned ? Promise.reject(isOver()) : db.transaction(work, options)),
+      query: (statement, values) => (isReturned ? refuse() : db.query(statement, values)),
+      transaction: (work, options) => (isReturned ? refuse() : db.transaction(work, options)),
       close: async () => {
         isEnded = true;
         await db.close();
