@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "@bikeshare/test-kit";
+import { DEPLOYED, MAIN } from "../processes.ts";
 import { type Balancer, BALANCER_ADDRESS, type BalancerName, startBalancer } from "./balancers.ts";
 import { type Component, isListening, superviseProcess } from "./component.ts";
 import type { PostgresPair } from "./postgres.ts";
@@ -29,7 +29,6 @@ const WORKERS = 2;
 const SERVICE_RESTART_DELAY_MS = 1_000;
 /** systemd's default, which Debian's unit of Redis keeps. */
 const REDIS_RESTART_DELAY_MS = 100;
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
 export async function startStack({ directory, postgres, secretsFile, balancer: name }: StackOptions): Promise<Stack> {
   const redisPort = await findFreePort();
@@ -43,7 +42,7 @@ export async function startStack({ directory, postgres, secretsFile, balancer: n
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
     WEBHOOK_ALLOW_PORTS: "1-65535",
     LOG_LEVEL: "silent",
-    NODE_OPTIONS: "--max-semi-space-size=8",
+    ...DEPLOYED,
   };
   const redis = await superviseRedis(redisPort, directory);
   const apiPorts: number[] = [];

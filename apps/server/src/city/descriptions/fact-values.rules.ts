@@ -178,7 +178,8 @@ function samePlace(a: Position | undefined, b: Position | undefined): boolean {
 const x = (position: Position): number => position[0] ?? 0;
 const y = (position: Position): number => position[1] ?? 0;
 
-// The rest of this file parses facts that an operator sets. It rejects a value that GBFS does not allow, and says what the value must be.
+// The rest of this file parses facts that an operator sets. It rejects a value that GBFS does not allow, and says what the
+// value must be.
 
 /** The reason why a value is rejected. */
 export class FactIssue extends Error {
