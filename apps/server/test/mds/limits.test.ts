@@ -53,13 +53,20 @@ const TRIPS = 20_000;
 /** Asks for an hour on a connection of its own, and reads nothing of the answer. Asks again where the machine was too busy. */
 async function askForTrips({ key }: Pick<MdsKey, "key">, hour: Date): Promise<Asked> {
   const url = `${mds.url}/mds/trips?end_time=${hour.toISOString().slice(0, 13)}`;
-  const asked = get(url, { agent: false, headers: { accept: MDS_MEDIA_TYPE, authorization: `Bearer ${key}` } });
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const headers = { accept: MDS_MEDIA_TYPE, authorization: `Bearer ${key}` };
+  let answer: IncomingMessage | undefined;
+  await until(async () => {
+    const asked = get(url, { agent: false, headers });
+    [answer] = (await once(asked, "response")) as [IncomingMessage];
+    if (answer.statusCode === 503) answer.destroy();
+    return answer.statusCode !== 503;
+  });
+  const given = answer as IncomingMessage;
   return {
-    status: answer.statusCode,
-    headers: answer.headers,
-    body: () => json(answer),
-    leave: () => answer.destroy(),
+    status: given.statusCode,
+    headers: given.headers,
+    body: () => json(given),
+    leave: () => given.destroy(),
   };
 }
 interface Asked {
