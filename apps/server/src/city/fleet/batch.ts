@@ -43,7 +43,8 @@ export interface Batch<Item, Declared extends ErrorCode> {
 }
 
 /**
- * Runs a command on a batch. A transaction that is repeated, because it met another, records every result anew.
+ * Runs a command on a batch in one transaction. When the transaction conflicts with another one, it is repeated, and all
+ * results are recorded again.
  * @returns one result an item, in the items' order
  */
 export function runBatch<Item, Declared extends ErrorCode>(
@@ -67,7 +68,10 @@ interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
   readonly decide: (command: FleetCommand, facts: Facts, batch: Batch<Item, Declared>) => Promise<void>;
 }
 
-/** Like `runBatch`, for commands whose calls may share a transaction. */
+/**
+ * Like `runBatch`, for commands whose calls may share a transaction. Items that an earlier transaction has answered
+ * (`context.answered`) are locked but not decided.
+ */
 export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
   context: CommandContext,
   systemId: string,
@@ -96,11 +100,11 @@ export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): Ba
 
 /** Returns the results of a batch, with the number of those that failed. */
 export function resultsOf(results: BatchResult[]): BatchResults {
-  // Those of items that were not decided are missing.
+  // An item that was not decided has no result: its element is undefined.
   return { results, failed: results.filter((result) => result?.outcome === "failed").length };
 }
 
-/** Returns the items that could be read; the others fail. */
+/** Returns the items that could be read, and records a failure for each other item. */
 export function readableItems<Item>(
   items: readonly BatchItem<Item>[],
   results: BatchResultWriter<"invalid_parameter">,
@@ -114,12 +118,12 @@ export function readableItems<Item>(
   return readable;
 }
 
-/** Ends, cancels and corrections fail alike. */
+/** The errors of an item of `rides/end`, `rides/cancel` or `rides/correct`. */
 type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 
-/** The rides of a batch, whose bikes are locked with them. */
+/** The rides that a batch names. They and their bikes are locked. */
 export interface LockedRides {
-  /** The rides after the effects of the items before. */
+  /** The rides by id, as the items decided so far leave them. */
   readonly rides: Map<string, RideState>;
   readonly stations: NamedStations;
 }
@@ -151,7 +155,7 @@ export async function lockRideBatch(
     command.lockRides(ids),
     findNamedStations(tx, systemId, named),
   ]);
-  // One started after its bike was looked up, so its bike is not locked: look again.
+  // A ride that started after the look-up of bikes has a bike that is not locked: repeat the transaction.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
   const stored = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
   const more = stored.filter((id) => !locations.has(id));
@@ -160,8 +164,8 @@ export async function lockRideBatch(
 }
 
 /**
- * Returns the ride of a command; undefined when the transition table says that there is nothing to do, or that it is
- * impossible.
+ * Returns the ride that an item names, if the transition table allows the command. Otherwise records the item's result
+ * (`unchanged` or an error) and returns undefined.
  * @param isSame whether a repeated command agrees with the stored ride
  */
 export function rideFor<Item extends RideItem>(
@@ -181,7 +185,7 @@ export function rideFor<Item extends RideItem>(
   return undefined;
 }
 
-/** Tells whether every station that an item names exists; it fails otherwise. */
+/** Tells whether every station that an item names exists. If not, records that the item failed. */
 export function hasKnownStations({ index, item }: Indexed<RideItem>, { stations, results }: RideBatch): boolean {
   const unknown = [item.start_station_id, item.end_station_id].find(
     (id) => typeof id === "string" && presentStation(stations, id) === undefined,

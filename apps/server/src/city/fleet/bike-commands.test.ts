@@ -101,7 +101,7 @@ describe("reports", () => {
     expect((await harness.bike(bike))["last_reported"]).toEqual(new Date(harness.clock() - 60_000));
   });
 
-  // Few instants, so that reports tie, before and after the start and the end of the ride.
+  // Few distinct times, so that reports have equal times, before and after the start and the end of the ride.
   const minute = fc.integer({ min: -70, max: 0 }).map((n) => n - (n % 10));
   const location = fc.oneof(
     fc.constantFrom({}, { station_id: null }, { station_id: "A" }, { station_id: "B" }),
@@ -142,7 +142,7 @@ describe("reports", () => {
     await harness.expectSound();
   });
 
-  /** Tells one bike's story in an order: reports, some of them twice, and the end of its ride. */
+  /** Sends the reports of one bike, some of them twice, and the end of its ride, in a given order. */
   async function send(
     id: string,
     order: readonly number[],
@@ -171,7 +171,7 @@ describe("reports", () => {
       );
   }
 
-  /** What is known of a bike, without what is its own: its ids and when it was written. */
+  /** Returns a bike's row for comparison, without its ids and the time at which it was written. */
   async function stateOf(id: string): Promise<unknown> {
     const own = ["id", "public_id", "updated_at", "json", "change_position"];
     return Object.fromEntries(Object.entries(await harness.bike(id)).filter(([field]) => !own.includes(field)));

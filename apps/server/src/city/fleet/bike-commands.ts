@@ -41,7 +41,7 @@ export function upsertBikes(
       );
       const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
       for (const { index, item } of known) if (created.has(index)) results.done(index, item.id, "created");
-      // A bike that another command or an earlier item of this batch has created meanwhile is updated.
+      // The other items update bikes, including bikes that an earlier item or another command has just created.
       const others = known.filter(({ index }) => !created.has(index));
       await command.lockBikes(others.map(({ item }) => item.id));
       for (const { index, item } of others) {
@@ -60,7 +60,7 @@ export function upsertBikes(
 
 type ReportError = ItemError<"bikes", "report">;
 
-/** Records the reports of bikes. The result depends neither on the order of the reports nor on repetitions. */
+/** Records the reports of bikes. The result is the same in whatever order and however often the reports arrive. */
 export function reportBikes(
   context: CommandContext,
   systemId: string,
@@ -114,7 +114,10 @@ function locationsNamed({ tx, systemId }: FleetCommand, entries: readonly Indexe
   );
 }
 
-/** Whether a bike may stand at the station that an item names; the item fails otherwise. @param bike undefined: a new one */
+/**
+ * Tells whether a bike may stand at the station that an item names. If not, records that the item failed.
+ * @param bike undefined: a new bike
+ */
 function mayStand(
   { index, item }: Indexed<BikeItem>,
   stations: NamedStations,
@@ -136,8 +139,8 @@ function isOperators(bike: BikeState | undefined): boolean {
 }
 
 /**
- * Tells whether an upsert changes no more of a feed's bike than its state, which the operator may know better; it fails
- * otherwise.
+ * Tells whether an upsert may change a bike. Of a feed's bike it may change only the state, which the operator may know
+ * better. If it may not, records that the item failed.
  */
 function mayChange(
   { index, item }: Indexed<BikeUpsert>,

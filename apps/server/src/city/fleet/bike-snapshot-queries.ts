@@ -8,7 +8,7 @@ import { recordRemovedBikes } from "../changes/service.ts";
 import { type BikeRow, type FeedBike, feedBikeFields } from "./snapshot-decision.rules.ts";
 import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 
-/** A row to be written. */
+/** A bike's row to write. */
 export interface BikeWrite extends FeedBike {
   readonly id: string;
 }
@@ -17,7 +17,7 @@ export interface BikeWrite extends FeedBike {
 const columns = columnsOfTable("bikes")
   .only("id", ...feedBikeFields)
   .without("source_facts");
-// Text here, because that is how it is compared.
+// `source_facts` is text here, because `decideBike` compares it as text.
 const written = columns.and({ source_facts: arrayOf<string>("text") });
 
 const times = ["last_reported"];
@@ -36,7 +36,7 @@ const ofOtherSources = statement(
   `select ${found} from bikes where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
-// In the order of the primary key, so that two transactions never wait for each other in a ring.
+// Locks in the order of the primary key, so that two transactions cannot deadlock.
 const lockBikes = statement(
   "bikeSnapshot.lock",
   `select ${found} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
@@ -54,9 +54,9 @@ const insertBikes = statement(
    select id, case when is_wanted then json end as json from inserted cross join notice`,
 );
 
-// The reported_ columns are kept only of bikes that commands have touched (reported_state is not null); for those the
-// feed, as of the snapshot, is one more report. Bikes that are reserved or ridden are not written, except to end the
-// reservation. The sub-select in `returning` sees the bike as it was before the statement.
+// Only bikes that commands have written have values in the `reported_` columns (`reported_state` is not null). For those
+// bikes the feed is one more report, made at the snapshot's time. Callers pass no bike on a ride, and a reserved bike only
+// to end its reservation. The sub-select in `returning` sees the bike as it was before the statement.
 const updateBikes = statement(
   "bikeSnapshot.update",
   `with changed as (
@@ -79,7 +79,7 @@ const updateBikes = statement(
 
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
 
-/** Returns the bikes of a source. Not locked. */
+/** Returns the bikes of a source, without locking them. */
 export function listBikesOfSource({ tx, systemId }: Command, source: string): Promise<BikeRow[]> {
   return tx.query<BikeRow>(ofSource, [systemId, source]);
 }
@@ -93,7 +93,7 @@ export async function countBikesOfSource(
   return oneRow(await tx.query<{ n: number }>(countOfSource, [systemId, source, ids])).n;
 }
 
-/** Those bikes of other sources that have one of `ids`. Not locked. */
+/** Returns the bikes of other sources that have one of `ids`, without locking them. */
 export async function listBikesOfOtherSources(
   { tx, systemId }: Command,
   source: string,
@@ -102,12 +102,12 @@ export async function listBikesOfOtherSources(
   return ids.length === 0 ? [] : tx.query<BikeRow>(ofOtherSources, [systemId, source, ids]);
 }
 
-/** Bikes as they are now, locked until the transaction ends. */
+/** Locks bikes until the transaction ends. @returns their current rows */
 export async function lockFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<BikeRow[]> {
   return ids.length === 0 ? [] : tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
-/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
+/** A bike that was inserted, with its JSON; null when no webhook endpoint subscribes to `bike.state_changed`. */
 export interface InsertedBike {
   readonly id: string;
   readonly json: string | null;
@@ -123,9 +123,9 @@ export function insertFeedBikes(
 }
 
 /**
- * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
+ * Writes the feed's values into locked bikes. No reservation holds the bikes afterwards.
  * @param snapshotAt when the feed was made
- * @returns the JSON of those whose state changed, where an endpoint wants to be notified of it
+ * @returns the JSON of bikes whose state changed; empty when no webhook endpoint subscribes to `bike.state_changed`
  */
 export async function updateFeedBikes(
   { tx, systemId, now }: Command,
@@ -136,7 +136,7 @@ export async function updateFeedBikes(
   return (await tx.query<{ json: string }>(updateBikes, values)).map((row) => row.json);
 }
 
-/** Deletes bikes, which the transaction has locked. */
+/** Deletes locked bikes. */
 export async function deleteFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<void> {
   await recordRemovedBikes(tx, systemId, ids);
   await tx.query(deleteBikes, [systemId, ids]);

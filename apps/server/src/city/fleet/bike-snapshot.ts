@@ -21,11 +21,11 @@ import {
 /** A source's report of its vehicles at one time. */
 export interface BikeSnapshot {
   readonly source: string;
-  /** When the source made it (`last_updated`), milliseconds since 1970. */
+  /** When the source made the report (`last_updated`), milliseconds since 1970. */
   readonly at: number;
   /** The reports by bike id. */
   readonly records: ReadonlyMap<string, VehicleReport>;
-  /** Named, but in a record that could not be read: these bikes are there, and stay as they are. */
+  /** Ids of bikes whose records could not be read. These bikes exist, and stay as they are. */
   readonly rejected: ReadonlySet<string>;
   /** Positions of stations, for bikes whose report names only the station. */
   readonly stationPositions: ReadonlyMap<string, Position>;
@@ -35,9 +35,9 @@ export interface BikeSnapshot {
 export interface BikeChanges {
   readonly created: number;
   readonly updated: number;
-  /** Named by the snapshot, and as they were. */
+  /** Bikes that the snapshot names and that did not change. */
   readonly unchanged: number;
-  /** Deleted, because the snapshot does not name them. */
+  /** Bikes that were deleted because the snapshot does not name them. */
   readonly removed: number;
   /** Ids that the snapshot names and that belong to another source. */
   readonly ownedByOthers: readonly string[];
@@ -46,9 +46,9 @@ export interface BikeChanges {
 }
 
 /**
- * Applies a snapshot to the bikes, writing only rows that differ. A bike that it does not name is deleted: feeds give a
- * vehicle a new random id after each ride, so the old id never comes back. To be called while the source's row is locked,
- * before stations are written.
+ * Applies a snapshot to the bikes, writing only rows that differ. A bike that the snapshot does not name is deleted: feeds
+ * give a vehicle a new random id after each ride, so the old id never comes back. Call it while the source's row is locked
+ * and before stations are written.
  */
 export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSnapshot): Promise<BikeChanges> {
   const { source, records } = snapshot;
@@ -79,7 +79,7 @@ export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSna
   };
 }
 
-/** Applies a snapshot that is older than the one applied: nothing changes. */
+/** Handles a snapshot that is older than the last one applied: changes nothing, and counts the bikes that it names. */
 export async function ignoreBikeSnapshot(
   command: FleetCommand,
   { source, records }: Pick<BikeSnapshot, "source" | "records">,
@@ -117,7 +117,7 @@ function rowsOf(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
   });
 }
 
-/** Inserts bikes. @returns the ids of those that were free */
+/** Inserts the bikes whose ids are free. @returns the ids of the inserted bikes */
 async function insert(
   command: FleetCommand,
   source: string,

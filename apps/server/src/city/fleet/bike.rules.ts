@@ -4,10 +4,13 @@ import type { Ids } from "../../ids.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { NamedStation } from "./station-queries.ts";
 
-/** States that a bike can be reported in; the others follow from rides and reservations. */
+/** States that a bike can be reported in; `reserved` and `on_trip` follow from reservations and rides. */
 type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
 
-/** A bike as commands read and write it. A value that was never reported comes from the row. */
+/**
+ * A bike as commands read and write it. Before the first report of a bike its `reported_` values are those of its other
+ * columns (`vehicle_state`, `station_id`, `lat`, `lon`).
+ */
 export interface BikeState extends Omit<
   Tables["bikes"],
   "system_id" | "updated_at" | "source" | "json" | "reported_state" | "source_facts" | "change_position"
@@ -17,7 +20,7 @@ export interface BikeState extends Omit<
   readonly source?: string;
 }
 
-/** Returns a bike with other facts, and the state that follows from them for readers. */
+/** Returns a bike with changed facts, and with the state that readers see because of them. */
 export function changedBike(bike: BikeState, facts: Partial<BikeState>): BikeState {
   const changed = { ...bike, ...facts };
   return { ...changed, ...viewOf(changed) };
@@ -31,23 +34,23 @@ export interface Position {
 /** The reported location of a bike. */
 export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported_lat" | "reported_lon">;
 
-/** Random bytes in a public id: so many that no id ever comes twice, and none can be guessed. */
+/** Random bytes in a public id: enough that no id occurs twice and none can be guessed. */
 const PUBLIC_ID_BYTES = 15;
 
-/** Returns a public id for a bike: random alone. A time in it would say when the last ride ended. */
+/** Returns a random public id for a bike. It contains no timestamp, which would reveal when the last ride ended. */
 export function newPublicId(ids: Ids): string {
   return `v_${Buffer.from(ids.randomBytes(PUBLIC_ID_BYTES)).toString("base64url")}`;
 }
 
-/** Something that was so at a time (milliseconds since 1970; null: since ever). */
+/** A value and when it was reported (milliseconds since 1970; null: before every report). */
 export interface Dated<Value> {
   readonly at: number | null;
   readonly value: Value;
 }
 
 /**
- * Returns the later of a known value and a report. Of two for one time it returns the one whose JSON is greater: the result
- * must not depend on the order of arrival.
+ * Returns the later of a known value and a report. When both have the same time, returns the one whose JSON is greater, so
+ * that the result does not depend on the order of arrival.
  */
 export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated<Value> {
   const knownAt = known.at ?? Number.NEGATIVE_INFINITY;
@@ -56,7 +59,7 @@ export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated
   return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
 }
 
-/** States that a ride's end does not disprove: a bike that is broken, or was taken away, can be brought back all the same. */
+/** States that a ride's end does not contradict, because a broken or removed bike can be brought back, too. */
 const LASTING_STATES: ReadonlySet<ReportedState> = new Set(["non_operational", "removed"]);
 
 /** Warns that a ride's end makes a bike available that was reported broken or removed as of an earlier time. */
@@ -66,7 +69,7 @@ export function availableAgain(before: BikeState, after: Partial<BikeState>): Ba
   return ["availableAgain", { bike, state, at: at.toISOString() }];
 }
 
-/** The reported state of a bike, and why it is so. */
+/** The reported state of a bike, and its reason. */
 type StateReport = Pick<BikeState, "reported_state" | "reported_reason">;
 
 /** The state of a bike whose ride ended. */
@@ -87,16 +90,16 @@ export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
   };
 }
 
-/** The stations that items name, by id; removed ones too. */
+/** The stations that items name, by id, including removed ones. */
 export type NamedStations = ReadonlyMap<string, NamedStation>;
 
-/** Returns a station that is there; undefined of one that was removed. */
+/** Returns a station; undefined when it is unknown or removed. */
 export function presentStation(stations: NamedStations, id: string): NamedStation | undefined {
   const station = stations.get(id);
   return station?.status === "removed" ? undefined : station;
 }
 
-/** Returns the message of `not_found` about a station that is not there. */
+/** Returns the arguments of the `not_found` message about a station that is unknown or removed. */
 export function missingStation(stations: NamedStations, id: string): MessageArguments<"not_found"> {
   return [stations.has(id) ? "removedStation" : "namedStation", { id }];
 }
@@ -108,7 +111,7 @@ export interface LocatedItem {
   readonly lon?: number | undefined;
 }
 
-/** Returns the location that an item names: that of its station where it gives no other; undefined when it names none. */
+/** Returns the location that an item names, with its station's position if it gives none; undefined if it names neither. */
 export function locationOf(item: LocatedItem, stations: NamedStations): ReportedLocation | undefined {
   if (item.station_id === undefined && item.lat === undefined) return undefined;
   const station = presentStation(stations, item.station_id ?? "");
@@ -121,7 +124,7 @@ export function locationOf(item: LocatedItem, stations: NamedStations): Reported
 
 export const NOWHERE: ReportedLocation = { reported_station_id: null, reported_lat: null, reported_lon: null };
 
-/** Returns a bike as an upsert makes it. */
+/** Returns the bike that an upsert creates. */
 export function newBike(item: BikeUpsert, stations: NamedStations, now: Date, publicId: string): BikeState {
   const facts = {
     ride_id: null,

@@ -34,7 +34,7 @@ it("a request that was under way when its partner was suspended or removed holds
   await expect(harness.create({ station_id: "s1" })).rejects.toMatchObject({ code: "unauthorized" });
   await removePartner(acting(), harness.systemId, "partner-2");
   await expect(harness.create({ station_id: "s1" }, "partner-2")).rejects.toMatchObject({ code: "unauthorized" });
-  // All at once: what was made before the removal is cancelled, and nothing is made after it.
+  // Everything runs at once: reservations made before the removal are cancelled, and none is made after it.
   const made = Array.from({ length: 8 }, () =>
     harness.create({ station_id: "s1" }, "partner-3").catch(() => undefined),
   );

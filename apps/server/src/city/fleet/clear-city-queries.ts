@@ -14,7 +14,7 @@ const deleteStations = statement(
    select count(*) as n from deleted`,
 );
 
-/** Tables of what follows from stations, bikes and rides, and of what was said of them. */
+/** Tables whose rows refer to stations, bikes and rides or are derived from them. */
 const DERIVED = [
   "reservations",
   "rider_alerts",
@@ -47,7 +47,7 @@ const deleteStationChanges = statement("clearCity.changes", "delete from station
 export interface ClearedCity {
   readonly bikes: number;
   readonly stations: number;
-  /** When its rides had started. */
+  /** The start time of each deleted ride. */
   readonly rides: readonly Date[];
 }
 
@@ -60,7 +60,7 @@ export async function deleteCity(tx: Transaction, systemId: string): Promise<Cle
   return { bikes, stations, rides: rides.map((ride) => ride.started_at) };
 }
 
-/** Makes the history of all stations begin at an instant, as they are. */
+/** Deletes the history of all stations. A new history begins at an instant, with their current states. */
 export async function updateHistoryBegin(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteStationChanges, [systemId]);
   await tx.query(beginHistory, [systemId, since]);

@@ -5,8 +5,8 @@ import { countRides, countRows, pickSlot } from "../counts/service.ts";
 import { deleteCity } from "./clear-city-queries.ts";
 
 /**
- * Deletes the stations, bikes, rides, reservations and alerts of a system, with all that follows from them. Makes no events: the
- * caller makes another city in the same transaction.
+ * Deletes the stations, bikes, rides, reservations and alerts of a system, and everything derived from them. Records no
+ * events, because the caller creates another city in the same transaction.
  */
 export async function clearCity(
   { ids }: Pick<CommandContext, "ids">,

@@ -12,7 +12,7 @@ import { cancelReservation, cancelReservations } from "./reservation-commands.ts
 import { startRides } from "./start-rides.ts";
 
 /*
- * Calls that share a transaction have the results that they have one after the other, and leave the same behind.
+ * Calls that share a transaction must have the same results as one after the other, and leave the same rows.
  */
 
 const STATIONS = ["s", "t"];
@@ -24,7 +24,7 @@ async function fill(harness: FleetHarness): Promise<void> {
   await harness.bikes(...BIKES.map((id, n) => ({ id, station_id: STATIONS[n % 2], current_range_meters: n })));
 }
 
-/** What both leave behind, without ids that differ and the times of the rows. */
+/** Returns the rows of a system for comparison, without random ids and the rows' times. */
 async function stateOf({ db, systemId }: FleetHarness): Promise<unknown> {
   const rows = (text: string) => db.query({ name: "", text }, [systemId]);
   return Promise.all([
@@ -85,7 +85,7 @@ test("rides that start and end together do so as one after the other", { timeout
   );
 });
 
-/** A request for a bike; or to cancel the one of those made so far that the number picks. */
+/** A request for a bike; or a request to cancel an earlier reservation, which a number picks. */
 const wanted = fc.record({
   partnerId: fc.constantFrom(...PARTNERS),
   request: fc.record(
@@ -129,7 +129,7 @@ test("reservations that are made and cancelled together are as one after the oth
           const outcomesTogether = await createReservations(together.live, systemId, calls);
           for (const [index, call] of calls.entries()) {
             const first = outcomesTogether[index]!;
-            // Nobody else holds a lock.
+            // `run-alone` must not occur, because nobody else holds a lock.
             if (first === "run-alone") throw new Error("nothing has to wait");
             const second = await createReservation(oneByOne.live, call).then(
               (result) => ({ result }),
@@ -159,7 +159,7 @@ test("reservations that are made and cancelled together are as one after the oth
             ).then(shown, codeOf);
             expect("result" in first ? shown(first.result) : codeOf(first.error)).toBe(second);
           }
-          // What is overdue runs alone, after the others: that the order is another then is nobody's loss.
+          // Calls about overdue reservations run alone, after the others. Expiring here avoids that different order.
           for (const { live } of [together, oneByOne]) await expireOverdueReservations(live, systemId, 100);
         }
       });
@@ -213,7 +213,7 @@ test("of many who want few bikes of a station at once, through one combiner, as 
       caller: PARTNERS[n % 2] ?? "",
       keyId: `key-${n % 2}`,
       path: "/v1/reservations",
-      // Every request comes twice.
+      // Each caller sends each request twice.
       key: `key-${Math.floor(n / 4)}`,
       body: { station_id: "s" },
     });

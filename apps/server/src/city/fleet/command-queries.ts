@@ -18,7 +18,7 @@ import type { VehicleEvent, VehiclePosition } from "./vehicle-events.rules.ts";
 
 const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source", "source_facts", "change_position");
 
-/** A bike as commands see it: a value that was never reported comes from the row. */
+/** The columns of `BikeState`. Before the first report of a bike, other columns give its `reported_` values. */
 const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()}, source,
   coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
   case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
@@ -30,7 +30,8 @@ const lockBikesById = statement(
   `select ${state} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
-// The bikes of rides or reservations are found in the statement that locks them, one by one by the primary key.
+// Finds and locks the bikes of rides or reservations in one statement. The lateral join looks up each ride or reservation
+// by its primary key.
 const lockBikesHeldBy = (name: string, table: "rides" | "reservations") =>
   statement(
     name,
@@ -43,7 +44,7 @@ const lockBikesHeldBy = (name: string, table: "rides" | "reservations") =>
 const lockBikesByRide = lockBikesHeldBy("fleet.lockBikesOfRides", "rides");
 const lockBikesByReservation = lockBikesHeldBy("fleet.lockBikesOfReservations", "reservations");
 
-// Never waits, so that it can run whatever else is locked. Bikes that others have locked are skipped.
+// Skips bikes that other transactions have locked. It never waits, so it cannot deadlock, whatever else is locked.
 const lockBestFreeBikes = statement(
   "fleet.lockFreeBikes",
   `select free.* from unnest($2::text[], $3::text[], $4::int[]) as wanted (station, type, n)
@@ -100,8 +101,8 @@ const insertRetiredPublicIds = statement(
    on conflict (system_id, public_id) do nothing`,
 );
 
-// A command that changes a station's bikes locks the station's row first, so that the recount sees every other change.
-// Stations that mirror a feed are locked only where their counters change.
+// Locks stations before their bikes are recounted, so that the recount sees the changes of every other command. A station
+// with mirrored counters is locked only when its counters change.
 const lockCounted = statement(
   "fleet.lockCountedStations",
   `select id, counters, status from stations
@@ -109,8 +110,8 @@ const lockCounted = statement(
    order by id for update`,
 );
 
-// Station by station (lateral), each by its index: whatever the planner believes of the tables, it can do no worse. Left
-// free it has read every bike of a system for a batch.
+// The lateral join counts the bikes of each station through an index, whatever the planner's statistics say. With a plain
+// join the planner sometimes reads every bike of the system for one batch.
 const recount = statement(
   "fleet.recountStations",
   `with counts as materialized (
@@ -147,8 +148,8 @@ const recount = statement(
    select`,
 );
 
-// A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
-// where the feed did not list the type of a bike that left, the last types give way.
+// The count of a vehicle type follows the bikes of that type. All types together never count more bikes than are available:
+// when a bike leaves whose type the feed does not list, the counts of the last listed types are reduced.
 const shift = statement(
   "fleet.shiftCounters",
   `with given as materialized (
@@ -178,7 +179,7 @@ const shift = statement(
    select`,
 );
 
-/** Records public ids that bikes have no more. */
+/** Records public ids that bikes no longer have. */
 export function retirePublicIds(
   tx: Transaction,
   systemId: string,
@@ -208,17 +209,17 @@ export function lockBikesOfReservations(
   return tx.query<BikeState>(lockBikesByReservation, [systemId, reservationIds]);
 }
 
-/** Some free bikes of a station. */
+/** A request for up to `limit` free bikes of a station. */
 export interface WantedFreeBikes {
   readonly stationId: string;
-  /** Null: any. */
+  /** Null: any type. */
   readonly vehicleTypeId: string | null;
   readonly limit: number;
 }
 
 /**
- * Locks free bikes that no other transaction has locked, those with the longest range of each station. A bike may be
- * returned twice.
+ * Locks free bikes that no other transaction has locked: at each station those with the longest range. Returns a bike
+ * twice when it matches two of the requests.
  */
 export function lockFreeBikes(
   tx: Transaction,
@@ -233,13 +234,13 @@ export function lockFreeBikes(
   ]);
 }
 
-/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
+/** A bike that was inserted, with its JSON; null when no webhook endpoint subscribes to `bike.state_changed`. */
 export interface InsertedBike {
   readonly id: string;
   readonly json: string | null;
 }
 
-/** Inserts those of the bikes whose ids are free. */
+/** Inserts the bikes whose ids are free. @returns the inserted bikes */
 export function insertBikes(
   tx: Transaction,
   systemId: string,
@@ -254,12 +255,12 @@ export async function isLoggedSystem(tx: Transaction, systemId: string): Promise
   return (await tx.query(findProvider, [systemId])).length > 0;
 }
 
-/** An event or a position, and the bike whose it is. */
+/** A vehicle event or position, with the id of its bike. */
 export type LoggedEvent = (VehicleEvent | VehiclePosition) & { readonly bike_id: string };
 
 /**
  * Updates locked bikes, and logs their events.
- * @returns the JSON of those whose state changed, where an endpoint wants to be notified of it
+ * @returns the JSON of bikes whose state changed; empty when no webhook endpoint subscribes to `bike.state_changed`
  */
 export async function updateBikes(
   tx: Transaction,
@@ -276,8 +277,8 @@ export async function updateBikes(
 }
 
 /**
- * Locks stations in the order of their ids: those of `ids` whose counters are counted, and those of `shiftedIds` whose
- * counters mirror a feed.
+ * Locks stations in the order of their ids: those of `ids` with operated counters, and those of `shiftedIds` with mirrored
+ * counters.
  */
 export async function lockCountedStations(
   tx: Transaction,
@@ -298,7 +299,7 @@ export async function lockCountedStations(
   };
 }
 
-/** Makes the counters of locked, operated stations equal to their bikes. */
+/** Sets the counters of locked stations with operated counters by counting their bikes. */
 export function updateCounters(tx: Transaction, systemId: string, now: Date, stationIds: readonly string[]): void {
   tx.send(recount, [systemId, stationIds, now]);
 }
@@ -313,16 +314,16 @@ function eventRow({ at, recorded_at: recordedAt, ...event }: LoggedEvent) {
   };
 }
 
-/** A change of the counters of a station that mirrors a feed, by vehicle type; valid until the next snapshot. */
+/** A change of a station's mirrored counters for one vehicle type. The next snapshot overwrites it. */
 export interface CounterShift {
   readonly stationId: string;
-  /** Null: unknown. */
+  /** Null: unknown type. */
   readonly vehicleTypeId: string | null;
   readonly available: number;
   readonly reserved: number;
 }
 
-/** Changes the counters of locked stations that mirror a feed. */
+/** Changes the mirrored counters of locked stations. */
 export function updateCountersBy(tx: Transaction, systemId: string, now: Date, shifts: readonly CounterShift[]): void {
   tx.send(shift, [
     systemId,

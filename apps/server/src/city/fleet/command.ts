@@ -42,8 +42,9 @@ import {
 
 /** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
-  /** The bikes as they were locked. */
+  /** The locked bikes by id, as they are in the database. */
   readonly held: Map<string, BikeState>;
+  /** The locked bikes by id, as the command has changed them. */
   readonly bikes: Map<string, BikeState>;
   /** What happened to bikes, for the log of vehicle events. */
   readonly causes: Map<string, EventCause[]>;
@@ -51,7 +52,7 @@ interface Effects {
   readonly logStarts: Set<string>;
   /** Stations whose bikes were changed. */
   readonly stationIds: Set<string>;
-  /** Stations to which bikes came. */
+  /** Stations at which bikes arrived. */
   readonly arrivals: Set<string>;
   readonly shifts: CounterShift[];
   readonly events: (NewEvent | NewNotice)[];
@@ -78,9 +79,9 @@ function noEffects(): Effects {
 }
 
 /**
- * Writes the counters of stations: those that are counted equal their bikes, those that mirror a feed are shifted.
- * @returns whether there were any
- * @throws TransactionConflict when a bike came to a station that is removed
+ * Writes the counters of stations: recounts operated counters, and applies `shifts` to mirrored counters.
+ * @returns whether any counters were written
+ * @throws TransactionConflict when a bike arrived at a removed station
  */
 async function writeCounters(
   { tx, systemId, now }: Command,
@@ -90,7 +91,7 @@ async function writeCounters(
 ): Promise<boolean> {
   const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
   const { operated, mirrored, removed } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
-  // The station was removed after the command had read it: read it again.
+  // The station was removed after the command read it: repeat the transaction, so that it reads the station again.
   if (removed.some((id) => arrivals.has(id))) throw new TransactionConflict();
   if (operated.length > 0) updateCounters(tx, systemId, now, operated);
   const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
@@ -98,7 +99,7 @@ async function writeCounters(
   return operated.length + mirroredShifts.length > 0;
 }
 
-/** Writes events and notices, notifies listeners, and last changes the counts. */
+/** Writes events and notices, notifies listeners, and finally updates the stored counts of list rows (`city/counts`). */
 function writeEffects(command: Command, { events, channels, counts }: Effects): void {
   const { tx, systemId, ids } = command;
   recordEvents(tx, command, events);
@@ -132,14 +133,14 @@ function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
   return { ...after, public_id: publicId };
 }
 
-/** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
+/** The order in which all commands lock kinds of rows, and rows of one kind by id, so that two commands cannot deadlock. */
 const LOCK_ORDER = ["quotas", "bikes", "rides", "reservations", "stations", "alerts"] as const;
 type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
- * Runs a command on a system's fleet in one transaction. The command locks rows in the order above, decides, changes bikes
- * and writes the other rows. Then this function writes the consequences of its changes, in one place, so that no command
- * can forget them.
+ * Runs a command on a system's fleet in one transaction. `work` locks rows in the order of `LOCK_ORDER`, decides, changes
+ * bikes and writes other rows. Then `runCommand` writes the bikes, counters, events and counts, so that no command can
+ * forget them.
  */
 export function runCommand<Result>(
   { db, clock, ids }: CommandContext,
@@ -169,12 +170,12 @@ export class FleetCommand implements Command {
     this.ids = ids;
   }
 
-  /** The bikes that are locked, by id, as the command leaves them. */
+  /** The locked bikes by id, as the command has changed them so far. */
   get bikes(): ReadonlyMap<string, BikeState> {
     return this.#effects.bikes;
   }
 
-  /** Records that rows of a kind are about to be locked. @throws Error when that breaks the order */
+  /** Records that rows of a kind are about to be locked. @throws Error when that breaks `LOCK_ORDER` */
   locks(kind: Lockable): void {
     const position = LOCK_ORDER.indexOf(kind);
     if (position < this.#effects.locked)
@@ -182,7 +183,7 @@ export class FleetCommand implements Command {
     this.#effects.locked = position;
   }
 
-  /** Locks bikes. @returns all that are locked */
+  /** Locks bikes. @returns all bikes that the command has locked, by id */
   async lockBikes(ids: readonly string[]): Promise<ReadonlyMap<string, BikeState>> {
     this.locks("bikes");
     const missing = ids.filter((id) => !this.bikes.has(id));
@@ -190,7 +191,7 @@ export class FleetCommand implements Command {
     return this.bikes;
   }
 
-  /** Keeps others from writing past rides of those of the bikes that do not exist, and so are not locked. */
+  /** Keeps other commands from writing past rides of bikes that do not exist: such a bike has no row to lock. */
   async lockUnknownBikes(ids: readonly string[]): Promise<void> {
     if (ids.some((id) => !this.bikes.has(id))) await lockUnknownBikes(this.tx, this.systemId);
   }
@@ -205,12 +206,15 @@ export class FleetCommand implements Command {
     return this.#lockBikesBy(reservationIds, lockBikesOfReservations);
   }
 
-  /** Locks the best free bikes of stations that no other transaction has locked. */
+  /** Locks the free bikes of stations with the longest range. Skips bikes that another transaction has locked. */
   lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
     return this.#lockBikesBy(wanted, lockFreeBikes);
   }
 
-  /** @param wanted names bikes, in whatever way `lock` takes; those that are locked already stay as the command has them */
+  /**
+   * Locks bikes. A bike that is locked already keeps the command's changes.
+   * @param wanted names the bikes in the form that `lock` takes, such as ids of rides
+   */
   async #lockBikesBy<Wanted>(
     wanted: readonly Wanted[],
     lock: (tx: Transaction, systemId: string, wanted: readonly Wanted[]) => Promise<BikeState[]>,
@@ -226,32 +230,32 @@ export class FleetCommand implements Command {
     this.#effects.bikes.set(bike.id, bike);
   }
 
-  /** Locks rides, whose bikes are to be locked before. @returns those that exist, by id */
+  /** Locks rides. Lock their bikes before. @returns the rides that exist, by id */
   lockRides(ids: readonly string[]): Promise<Map<string, RideState>> {
     return this.#lockById("rides", ids, lockRides);
   }
 
-  /** Locks reservations, whose bikes are to be locked before. @returns those that exist, by id */
+  /** Locks reservations. Lock their bikes before. @returns the reservations that exist, by id */
   lockReservations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedReservation>> {
     return this.#lockById("reservations", ids, lockReservations);
   }
 
-  /** Locks stations. @returns those that exist, by id */
+  /** Locks stations. @returns the stations that exist, by id */
   lockStations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedStation>> {
     return this.#lockById("stations", ids, lockStations);
   }
 
-  /** Changes facts of a locked bike. It is written when the command ends. */
+  /** Changes facts of a locked bike. The bike is written when the command ends. */
   changeBike(bike: BikeState, facts: Partial<BikeState>): void {
     this.setBike(changedBike(bike, facts));
   }
 
-  /** Replaces the state of a locked bike. The command writes it when it ends. */
+  /** Replaces the state of a locked bike. The bike is written when the command ends. */
   setBike(bike: BikeState): void {
     this.#effects.bikes.set(bike.id, bike);
   }
 
-  /** Inserts those of the bikes whose ids are free. @returns their ids */
+  /** Inserts the bikes whose ids are free. @returns the ids of the inserted bikes */
   async insertBikes(bikes: readonly BikeState[]): Promise<ReadonlySet<string>> {
     if (bikes.length === 0) return new Set();
     this.locks("bikes");
@@ -276,21 +280,21 @@ export class FleetCommand implements Command {
     return ids;
   }
 
-  /** Logs the events of a locked bike from now on. Bikes of feeds change their ids, and are no vehicles that MDS can name. */
+  /** Logs the events of a locked bike from now on. Ignores bikes of feeds: their ids change, and MDS needs lasting ids. */
   beginLog(bike: BikeState): void {
     if (bike.last_event !== null || (bike.source ?? OPERATOR) !== OPERATOR) return;
     this.#effects.logStarts.add(bike.id);
     this.changeBike(bike, {});
   }
 
-  /** Says why a bike changes, for the log of vehicle events. */
+  /** Adds a reason why a bike changes, for the log of vehicle events. */
   noteCause(bikeId: string, cause: EventCause): void {
     this.#effects.causes.set(bikeId, [...(this.#effects.causes.get(bikeId) ?? []), cause]);
   }
 
   /**
-   * Ends reservations that are active, and frees the locked bikes that they hold. One that has passed its end expires,
-   * whatever else it was to become; one that has ended stays as it is.
+   * Ends active reservations, and frees the locked bikes that they hold. A reservation past its end expires, whatever its
+   * requested outcome. A reservation that has ended already stays as it is.
    */
   async endReservations(outcomes: readonly ReservationOutcome[]): Promise<ClosedReservation[]> {
     if (outcomes.length === 0) return [];
@@ -307,7 +311,8 @@ export class FleetCommand implements Command {
         json: data,
       } = reservation;
       const endedAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
-      // Events are placed by when they occurred, and a ride may have begun before its reservation by the operator's clock.
+      // By the operator's clock a ride may begin before its reservation is created. The event that ends the reservation
+      // must not be dated before the event that creates it.
       const occurredAt = endedAt < createdAt ? createdAt : endedAt;
       this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
       const bike = this.bikes.get(reservation.bike_id);
@@ -318,9 +323,9 @@ export class FleetCommand implements Command {
   }
 
   /**
-   * Records that bikes were written by a statement of the caller, as feeds do.
-   * @param stationIds where they were and are
-   * @param json of those whose state changed, where an endpoint wants to be notified of it
+   * Records the consequences of bikes that the caller wrote with its own statement, as feed snapshots do.
+   * @param stationIds the stations where these bikes were and are
+   * @param json the JSON of bikes whose state changed; null when no webhook endpoint subscribes to `bike.state_changed`
    */
   bikesWritten(stationIds: readonly (string | null)[], json: readonly (string | null)[]): void {
     this.recountStations(stationIds.filter((id) => id !== null));
@@ -328,12 +333,12 @@ export class FleetCommand implements Command {
     this.notify("bikes");
   }
 
-  /** Makes the counters of stations follow their bikes when the command ends. */
+  /** Recounts the operated counters of stations when the command ends. */
   recountStations(ids: Iterable<string>): void {
     for (const id of ids) this.#effects.stationIds.add(id);
   }
 
-  /** Changes the counters of a station that mirrors a feed. */
+  /** Changes the mirrored counters of a station when the command ends. */
   shiftCounters(shift: CounterShift): void {
     this.#effects.stationIds.add(shift.stationId);
     if (shift.available !== 0 || shift.reserved !== 0) this.#effects.shifts.push(shift);
@@ -344,29 +349,30 @@ export class FleetCommand implements Command {
     this.#effects.events.push(event);
   }
 
-  /** Notifies those who listen for changed rows when the command is committed. */
+  /** Notifies the listeners for changed rows when the command is committed. */
   notify(channel: "bikes" | "stations"): void {
     this.#effects.channels.add(channel);
   }
 
-  /** Adds to the kept length of a list (negative: takes away). */
+  /** Adds `difference`, which may be negative, to the stored length of a list. */
   count(list: "bikes" | "stations", difference: number): void {
     this.#effects.counts[list] += difference;
   }
 
-  /** Adds inserted rides to the kept counts. */
+  /** Adds inserted rides to the stored counts. */
   countRides(startedAt: Iterable<Date>): void {
     this.#effects.counts.rideStarts.push(...startedAt);
   }
 
-  /** Notes that rides that had ended were corrected. */
+  /** Notes that completed rides were corrected, so that processes reload them into their memory of past rides. */
   countCorrectedRides(rides: readonly { readonly started_at: Date }[]): void {
     this.#effects.counts.correctedStarts.push(...rides.map((ride) => ride.started_at));
   }
 
-  /** Runs a step whose locks, writes and changes are all undone when it gives undefined. */
+  /** Runs a step. If it returns undefined, its locks, writes and changes are undone. */
   async attempt<Result>(step: () => Promise<Result | undefined>): Promise<Result | undefined> {
-    // Objects that are shared stay so: a bike that is not changed is still the one that was locked.
+    // `structuredClone` keeps shared references: in the copy, too, an unchanged bike is one object in `held` and `bikes`,
+    // which is how `changedBikes` recognises it.
     const before = structuredClone(this.#effects);
     await this.tx.run("savepoint before_step");
     const result = await step();
@@ -380,11 +386,11 @@ export class FleetCommand implements Command {
   async writeBikes(): Promise<void> {
     await this.#releaseUnrideable();
     this.#moveReservations();
-    // Both are sent before either is awaited.
+    // Both send their statements, in this order, before either waits for a result.
     await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
   }
 
-  /** Moves the reservation of a reserved bike with it: its rider sees the new station. */
+  /** Moves the reservations of bikes that have moved to another station, so that riders see the new station. */
   #moveReservations(): void {
     const moved = changedBikes(this.#effects).filter(
       ({ before, after }) =>
@@ -433,7 +439,7 @@ export class FleetCommand implements Command {
     this.bikesWritten([], await written);
   }
 
-  /** Returns what is to be logged of a changed bike. */
+  /** Returns the vehicle events and positions to log for a changed bike. */
   #logOf({ before, after }: ChangedBike): { events: VehicleEvent[]; positions: VehiclePosition[] } {
     const { causes, logStarts } = this.#effects;
     if (before.last_event === null && !logStarts.delete(before.id)) return { events: [], positions: [] };
@@ -453,7 +459,7 @@ export class FleetCommand implements Command {
     if (await writeCounters(this, ids, shifted, arrivals)) this.notify("stations");
   }
 
-  /** A held bike that can no longer be ridden is held no longer. */
+  /** Cancels the reservations of bikes that can no longer be ridden. */
   async #releaseUnrideable(): Promise<void> {
     const lost = changedBikes(this.#effects).flatMap(({ after: bike }) =>
       bike.reservation_id === null || bike.reported_state === "available" ? [] : [{ bike, id: bike.reservation_id }],
@@ -462,7 +468,10 @@ export class FleetCommand implements Command {
     for (const { bike } of lost) this.changeBike(bike, { reservation_id: null });
   }
 
-  /** Writes the consequences of the command: bikes, counters, events, and last the counts, whose rows every command updates. */
+  /**
+   * Writes the consequences of the command: bikes, counters, events, then the counts. The counts come last, because every
+   * command waits for their row locks.
+   */
   async finish(): Promise<void> {
     await this.writeBikes();
     writeEffects(this, this.#effects);

@@ -9,7 +9,7 @@ let harness: FleetHarness;
 let made = 0;
 let bike: string;
 let station: string;
-// As feeds and imports write stations: with the change in their history.
+// Writes stations as feeds and imports do: with the change in their history.
 const written = (name: string, assignments: string) =>
   statement(
     name,
@@ -68,7 +68,7 @@ describe("a reservation", () => {
     await harness.report({ id: bike, at: new Date(harness.clock()).toISOString(), lat: 1, lon: 2, station_id: null });
     expect(await harness.reservation(id)).toMatchObject({ status: "active", station_id: null });
     await harness.giveBack(id);
-    // What is over stays as it was.
+    // A reservation that is over does not change.
     await harness.bikes({ id: bike, station_id: station });
     expect(await harness.reservation(id)).toMatchObject({ status: "cancelled", station_id: null });
     await harness.expectSound();
@@ -257,7 +257,7 @@ describe("the time of a change", () => {
       harness.clock.advance(turn);
       expect(outcomes(await harness.offline({ id: station, summary: "Closed" }))).toEqual(["updated"]);
       const [alert] = await harness.db.query<{ id: string }>(openClosure, [harness.systemId, station]);
-      // What ends a closure alone does not change the station.
+      // Ending the alert of a closure does not change the station.
       if (turn === 200) expect(outcomes(await harness.endAlerts({ id: alert?.id }))).toEqual(["updated"]);
       expect(outcomes(await harness.online({ id: station }))).toEqual(["updated"]);
     }

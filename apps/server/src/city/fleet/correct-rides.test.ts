@@ -66,7 +66,7 @@ describe("a correction of an ended ride", () => {
     const before = await harness.picture();
     expect(await correct({ id: ride, end_station_id: "C", distance_meters: 999 })).toEqual(["unchanged"]);
     expect(await harness.picture()).toEqual(before);
-    // A second mistake is corrected like the first.
+    // A second correction of the same ride works like the first.
     expect(await correct({ id: ride, distance_meters: null, rider_category: null })).toEqual(["updated"]);
     expect(await harness.ride(ride)).toMatchObject({
       end_station_id: "C",
@@ -80,7 +80,7 @@ describe("a correction of an ended ride", () => {
   test("changes when it ended, and what follows from that", async () => {
     expect(await correct({ id: ride, ended_at: inMinutes(-14.5) })).toEqual(["updated"]);
     expect(await harness.ride(ride)).toMatchObject({ duration_seconds: 30, is_countable: false, end_station_id: "B" });
-    // What was reported after the right end, and before the wrong one, would now count; nothing of it is kept.
+    // A report between the corrected and the wrong end should now count, but it was not stored.
     expect(await harness.bike(bike)).toMatchObject({ station_id: "B", lat: 47.5, vehicle_state: "available" });
     await harness.report({ id: bike, at: inMinutes(-14), vehicle_state: "non_operational", station_id: "A" });
     expect(await harness.bike(bike)).toMatchObject({ station_id: "A", vehicle_state: "non_operational" });
@@ -91,7 +91,7 @@ describe("a correction of an ended ride", () => {
     await correct({ id: ride, end_station_id: null, lat: 47.1, lon: 8.1 });
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: null, end_reason: "free_floating" });
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.1, lon: 8.1 });
-    // Partners see nothing of a ride's position, so nothing is recorded when it alone is wrong.
+    // Partners do not see a ride's position, so a correction of the position alone records no event.
     const recorded = await eventsOf(ride);
     expect(await correct({ id: ride, lat: 47.2, lon: 8.2 })).toEqual(["updated"]);
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.2, lon: 8.2 });
@@ -128,7 +128,7 @@ describe("a correction of an ended ride", () => {
     expect(await correct({ id: ride, end_station_id: "C" })).toEqual(["updated"]);
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: "C" });
     expect(await harness.bike(bike)).toMatchObject({ station_id: "A" });
-    // The ride ended later than that was reported: then it is the ride that counts.
+    // The corrected end is later than the report, so the ride's end counts.
     await correct({ id: ride, ended_at: inMinutes(-4) });
     expect(await harness.bike(bike)).toMatchObject({ station_id: "C", lat: 47.6 });
     await harness.expectSound();
@@ -196,7 +196,7 @@ describe("a correction of an ended ride", () => {
       { id: ride, start_station_id: "nowhere" },
       { id: ride, lat: 47 },
       { id: ride, end_reason: "cancelled" },
-      // Its place in the list: a walk that is under way would pass it over, or meet it twice.
+      // The start is the ride's position in the list: a client that is paging would skip the ride or see it twice.
       { id: ride, started_at: inMinutes(-20) },
       { id: "unknown", end_station_id: "C" },
     );

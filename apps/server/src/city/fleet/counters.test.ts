@@ -72,7 +72,7 @@ test("a mirrored station's types follow the bikes that come and go, and never ad
   };
   const { id } = await harness.reserve({ bike_id: "e1" });
   expect(await types()).toEqual([3, "classic 3", "electric 0"]);
-  // The feed said that all four were of these types, so one of them must have been the bike that left.
+  // The feed counted all four bikes under these types, so the bike that left must have been counted under one of them.
   await harness.reserve({ bike_id: "u1" });
   expect(await types()).toEqual([2, "classic 2", "electric 0"]);
   await harness.reserve({ bike_id: "x1" });

@@ -236,7 +236,7 @@ describe("a partner", () => {
     expect(await use()).toEqual({ limit: 2, active: 1 });
     await harness.create({ station_id: "s" }, "bounded");
     await refused();
-    // Its limit is its own.
+    // The limit counts only the partner's own reservations.
     harness.clock.advance(minutes(5));
     await harness.create({ station_id: "s" });
   });

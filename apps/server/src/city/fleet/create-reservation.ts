@@ -32,9 +32,8 @@ export interface CreateReservation extends ReservationOwner {
 }
 
 /**
- * Attempts to find a free bike at a station when other requests take all candidates before this one locks them. Too
- * low: refuses a request although bikes are free. Too high: keeps a connection waiting at a station that many riders
- * use.
+ * Maximum number of retries when other requests lock all free bikes of a station before this one. Too low: refuses a
+ * request although bikes are free. Too high: keeps a connection waiting at a station that many riders use.
  */
 const MAX_ATTEMPTS = 5;
 
@@ -63,9 +62,9 @@ export function createReservation(context: CommandContext, call: CreateReservati
 }
 
 /**
- * Creates several reservations at once, of any partners, each after the effects of the ones before.
- * @returns for each the reservation's JSON or its error; `run-alone` when it has to wait for bikes that other transactions
- * have locked
+ * Creates reservations of any partners in one transaction. Each request sees the effects of the requests before it.
+ * @returns for each request the reservation's JSON or its error; `run-alone` when the request has to wait for bikes that
+ *   other transactions have locked
  */
 export function createReservations(
   context: CommandContext,
@@ -75,7 +74,7 @@ export function createReservations(
   return runCommand(context, systemId, (command) => reserve(command, calls, [], context.answered));
 }
 
-/** @param waitFor bikes to lock even if others have locked them */
+/** @param waitFor bikes to lock even if that means waiting for other transactions */
 async function reserve(
   command: FleetCommand,
   calls: readonly CreateReservation[],
@@ -117,7 +116,7 @@ type Decision =
   | "answered"
   | { readonly error: ServiceError }
   | { readonly noneFree: WantedBike }
-  /** @param bike as it was before */
+  /** `bike` is the bike before the reservation. */
   | { readonly reservation: NewReservation; readonly bike: BikeState };
 
 function decide(
@@ -153,7 +152,7 @@ function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest):
   return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
 }
 
-/** Returns a partner's quota. @throws ServiceError when nothing of it is left */
+/** Returns a partner's quota. @throws ServiceError when the quota is used up, or the partner is not active */
 function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
   const quota = quotaOf.get(partnerId);
   if (quota === undefined) throw serviceError("unauthorized", "inactivePartner");
@@ -173,7 +172,7 @@ function named(command: FleetCommand, { request }: CreateReservation, { stations
   const bike = command.bikes.get(request.bike_id ?? "");
   if (bike === undefined) throw serviceError("not_found", "bike");
   checkTakeable(bike, request.vehicle_type_id ?? null);
-  // A station that is not known cannot forbid it.
+  // A bike outside a known station may be reserved: no station can refuse it.
   const station = stations.get(bike.station_id ?? "");
   if (station !== undefined) checkRents(station);
   return bike;
@@ -197,8 +196,8 @@ function newReservation(
 }
 
 /**
- * Returns the pairs of station and type without a free bike where one may become free, because another transaction has
- * locked it.
+ * Returns the keys (`keyOf`) of stations and vehicle types where no free bike was found, but where another transaction has
+ * locked a candidate, which may become free.
  */
 async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const { tx, systemId, now, bikes } = command;
@@ -210,7 +209,7 @@ async function listContended(command: FleetCommand, decisions: readonly Decision
   const contended = await Promise.all(
     [...wanted].map(async ([key, each]) => {
       const candidates = await listCandidateBikes(tx, systemId, each, now);
-      // Bikes that this command has locked are already decided.
+      // The decision has already considered the bikes that this command has locked.
       return candidates.some((id) => !bikes.has(id)) ? [key] : [];
     }),
   );
@@ -221,7 +220,7 @@ function keyOf({ stationId, vehicleTypeId }: WantedBike): string {
   return JSON.stringify([stationId, vehicleTypeId]);
 }
 
-/** A request for a bike, and whose it is. */
+/** A request for a bike, and the partner that makes it. */
 interface BikeRequest {
   readonly partnerId: string;
   readonly request: ReservationRequest;
@@ -239,7 +238,7 @@ interface ReservationFacts {
   readonly stations: ReadonlyMap<string, RentingStation>;
 }
 
-/** Returns a key of the rider of a request; undefined when the request names none. No id contains a NUL. */
+/** Returns a key of a request's rider; undefined when the request names none. The separator is NUL, which no id contains. */
 function riderKey({ partnerId, request }: BikeRequest): string | undefined {
   return request.rider_ref === undefined ? undefined : `${partnerId}\0${request.rider_ref}`;
 }
@@ -261,7 +260,7 @@ async function lockReservationFacts(
     riderRef === undefined ? [] : [{ partner_id: partnerId, rider_ref: riderRef }],
   );
   command.locks("quotas");
-  // The order matters: rows that are read after the lock do not change.
+  // The lock must be the first statement: after it, no other transaction creates reservations of these partners.
   const [, quotaOf, ofRiders] = await Promise.all([
     lockQuotas(tx, systemId, partnerIds),
     findQuotaUse(tx, systemId, partnerIds, now),
@@ -280,14 +279,14 @@ async function lockReservationFacts(
   ]);
   const holding = [...command.bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
   const ids = new Set([...holding, ...overdue.map(({ id }) => id)]);
-  // Those that are not overdue stay as they are.
+  // Reservations that are not overdue ignore the outcome `expired`.
   await command.endReservations([...ids].map((id) => ({ id, status: "expired" })));
   return { quotaOf, ridersWithBike, stations };
 }
 
 /** Locks as many free bikes of each station and type as may be wanted there, the best first. */
 async function lockFreeBikes(command: FleetCommand, requests: readonly BikeRequest[]): Promise<void> {
-  // The bikes that are held already may be the best, and reserved by a request before.
+  // Counts the bikes that are locked already, because the best bikes may be among them and an earlier request may take them.
   const bikesAt = new Map<string, number>();
   const count = (stationId: string) => bikesAt.set(stationId, (bikesAt.get(stationId) ?? 0) + 1);
   for (const { station_id: stationId } of command.bikes.values()) if (stationId !== null) count(stationId);

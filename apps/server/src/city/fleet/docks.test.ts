@@ -20,7 +20,7 @@ describe("the free docks of an operator's station", () => {
       await harness.end({ id: `r-ride-${n}`, end_station_id: "R" });
     }
     expect(await docks("R")).toBe(0);
-    // What is reported counts from then on, also where it is what was shown.
+    // A reported number counts from now on, even when it equals the number that was shown.
     expect(outcomes(await harness.stations({ id: "R", num_docks_available: 0 }))).toEqual(["unchanged"]);
     await harness.start({ id: "r-ride-5", bike_id: "r1" });
     expect(await docks("R")).toBe(1);
@@ -75,7 +75,7 @@ test("after any commands the free docks are those that a model of the docks has"
       const name = (id: string) => `${id}-${run}`;
       await harness.stations(...STATIONS.map((id) => stationItem(name(id))));
       await harness.bikes(...BIKES.map((id) => ({ id: name(id), station_id: name("s") })));
-      // A reported number moves by one with each bike, below 0 too; what is shown is not below 0.
+      // A reported number changes by one with each bike, also below 0. The shown number is never below 0.
       const reported = new Map<string, number>();
       const capacity = new Map<string, number>();
       const places = new Map<string, { at: string | null; state: string }>(

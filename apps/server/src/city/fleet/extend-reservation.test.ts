@@ -68,7 +68,7 @@ describe("extending a hold", () => {
     try {
       for (let round = 0; round < 20; round++) {
         const { id } = await harness.create({ bike_id: "a", hold_minutes: 10 });
-        // What a process does whose clock is an instant ahead.
+        // Simulates a process whose clock is ahead.
         const ahead = { ...harness.live, db: other, clock: () => harness.clock() + minutes(10) };
         const owner = { systemId: harness.systemId, partnerId: partner };
         const answers = await Promise.all([

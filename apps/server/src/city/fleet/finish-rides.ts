@@ -32,7 +32,7 @@ import { updateCancelledRides } from "./reservation-queries.ts";
 import { countLongRides, listLongRides, type LongRide, type RideState, updateRides } from "./ride-queries.ts";
 import { costsOf, isSameCancel, isSameEnd } from "./ride.rules.ts";
 
-/** Ends rides: each bike is available where its ride ended, unless a later report of it is known. */
+/** Ends rides: each bike is available where its ride ended, unless a later report of the bike is known. */
 export function endRides(
   context: CommandContext,
   systemId: string,
@@ -52,7 +52,7 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Ends rides that were never ended. Does not invent unknown locations of their bikes. */
+/** Ends rides that were never ended. A bike without a report since its ride began becomes `missing`, without a location. */
 function abandonRides(
   context: CommandContext,
   systemId: string,
@@ -196,18 +196,18 @@ function decideCancel(entry: Indexed<RideCancel>, batch: RideBatch): Finish | un
   return { ride: cancelled, warning: end.warning, bike: bikeOn(ride, batch), facts: { ride_id: null } };
 }
 
-/** Returns the bike that is on a ride; undefined where it is gone or on another. */
+/** Returns the bike of a ride; undefined when the bike is deleted or not on this ride. */
 function bikeOn(ride: RideState, { command }: RideBatch): BikeState | undefined {
   const bike = command.bikes.get(ride.bike_id);
   return bike?.ride_id === ride.id ? bike : undefined;
 }
 
-/** Returns where a ride ended: at its station, unless the item gives a position; undefined without both. */
+/** Returns where a ride ended: the item's position, or else its station's position; `NOWHERE` without both. */
 function endLocation(item: RideEnd, stations: RideBatch["stations"]): ReportedLocation {
   return locationOf({ ...item, station_id: item.end_station_id ?? null }, stations) ?? NOWHERE;
 }
 
-/** Returns the change of a bike whose ride ends, unless a later report arrived during the ride. */
+/** Returns the change of a bike whose ride ends. A later report of state or location prevails over the ride's end. */
 function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocation): Partial<BikeState> {
   const at = endedAt.getTime();
   const state = later(datedState(bike), { at, value: BACK_FROM_RIDE });

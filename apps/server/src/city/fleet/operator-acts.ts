@@ -5,9 +5,9 @@ import type { Transaction } from "../../storage/db/database.ts";
 import { reportBikes } from "./bike-commands.ts";
 import { bringStationsOnline, takeStationsOffline } from "./station-commands.ts";
 
-// What people of the operator do by hand. The audit log names them, which it does not do for what their backend reports.
+// Changes that people of the operator make by hand. The audit log records them, but not the reports of their backend.
 
-/** Takes a station offline until somebody brings it back, or brings it back. */
+/** Takes a station offline until somebody brings it back online, or brings it back online. */
 export function setStationState(
   context: ActorContext,
   systemId: string,
@@ -20,7 +20,7 @@ export function setStationState(
   );
 }
 
-/** Records what somebody says of a bike, as if the bike had reported it now. */
+/** Sets the state of a bike, as if the bike had reported that state now. */
 export function setBikeState(
   context: ActorContext,
   systemId: string,
@@ -40,7 +40,7 @@ interface RecordedAct {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Runs a command on one thing, and writes it into the audit log in the same transaction, if it changed anything. */
+/** Runs a command on one station or bike. If it changed anything, writes an audit entry in the same transaction. */
 function recorded(
   context: ActorContext,
   { systemId, id, action, detail }: RecordedAct,

@@ -38,7 +38,7 @@ import type { FleetCommand } from "./command.ts";
 import { insertPastRides, listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
 import { COSTS, costsOf, describeRide, overlapIssue } from "./ride.rules.ts";
 
-/** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
+/** Adds rides that are over, or corrects them. Records no events and moves no bike. */
 export function upsertPastRides(
   context: CommandContext,
   systemId: string,
@@ -56,7 +56,7 @@ export function upsertPastRides(
       const added = accepted.filter(({ item }) => !facts.stored.has(item.id)).map(({ item }) => item);
       const changed = accepted.filter(({ item }) => facts.stored.has(item.id)).map(({ item }) => item);
       const inserted = await insertPastRides(tx, systemId, now, added);
-      // Another command has created one of them meanwhile: decide again on the new row.
+      // Another command has created one of these rides meanwhile: repeat the transaction, to decide on the new row.
       if (inserted.size < added.length) throw new TransactionConflict();
       await updateRides(tx, systemId, now, changed);
       command.countCorrectedRides(changed);
@@ -66,7 +66,7 @@ export function upsertPastRides(
   );
 }
 
-/** Has the hours summed again in which rides ended before they were corrected. */
+/** Marks the hours in which rides ended before the correction, so that these hours are summed again. */
 function markFormerEnds(
   { tx, systemId }: FleetCommand,
   rides: readonly RideState[],
@@ -85,8 +85,9 @@ interface Facts {
   readonly stored: ReadonlyMap<string, RideState>;
   /** Stored rides of the same bikes that overlap, by the id of the wanted ride. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
-  /** Rides as this batch writes them, and their bikes' rides among them. */
+  /** The rides that this batch writes, by id. */
   readonly written: Map<string, PastRide>;
+  /** The rides that this batch writes, by bike id. */
   readonly writtenOfBike: Map<string, PastRide[]>;
 }
 
@@ -100,7 +101,7 @@ async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, Want
   return { stored, others, written: new Map(), writtenOfBike: new Map() };
 }
 
-/** Decides one ride after the effects of the items before. @returns whether to write it */
+/** Decides one ride after the effects of the items before. @returns whether to write the ride */
 function isAccepted(
   { index, item, warning }: WantedRide,
   { stored, others, written, writtenOfBike }: Facts,
@@ -131,7 +132,7 @@ function isAccepted(
   return true;
 }
 
-/** Returns the rides to be written, by id; the others have failed. */
+/** Returns the rides to write, by id. Records a failure for each item that is no valid ride. */
 function wantedRides(
   items: readonly Indexed<PastRideUpsert>[],
   now: Date,
@@ -180,7 +181,7 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
     special_group: item.special_group ?? null,
     ...costsOf(item),
     reservation_id: null,
-    // Its stations have positions.
+    // Not stored, because readers take the positions of the ride's stations.
     ...{ start_lat: null, start_lon: null, end_lat: null, end_lon: null },
     ...rideLength(startedAt.getTime(), endedAt.getTime()),
   };
@@ -205,9 +206,9 @@ function isSame(stored: RideState, wanted: PastRide): boolean {
 }
 
 /**
- * Corrects rides that have ended, and moves their bikes, with the stations' counters, unless a later report of a bike is
- * known. The start time cannot be corrected: it is the ride's position in the list, and clients that are paging would skip
- * or repeat the ride.
+ * Corrects rides that have ended. Moves their bikes and recounts the stations, unless a later report of a bike is known.
+ * The start time cannot be corrected: it is the ride's position in the list, and clients that are paging would skip or
+ * repeat the ride.
  */
 export function correctRides(
   context: CommandContext,
@@ -239,13 +240,13 @@ export function correctRides(
 }
 
 interface CorrectionBatch extends RideBatch {
-  /** Rides of the same bikes that began after a ride's stored end and before its corrected one. */
+  /** Rides of the same bikes that began after a ride's stored end and before its corrected end, by the id of that ride. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
 
 /**
- * Finds the rides that corrections would have rides overlap with. A ride that overlaps already, because both were imported,
- * may be corrected all the same.
+ * Finds the rides with which corrected rides would newly overlap. Rides that overlap already, because both were imported,
+ * are left out, so that they can still be corrected.
  */
 async function listMeanwhile(
   command: FleetCommand,
@@ -279,8 +280,8 @@ function correctedEnd(startedAt: Date, before: Date, { ended_at: given }: RideCo
 type EndedRide = RideState & { readonly ended_at: Date };
 
 /**
- * Returns the ride as an item corrects it; undefined where that changes nothing of the ride itself, or it cannot be
- * corrected.
+ * Decides one correction: records its result, and moves the bike. Returns the corrected ride; undefined when the ride
+ * itself does not change, or cannot be corrected.
  */
 function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideState | undefined {
   const { index } = entry;
@@ -307,12 +308,12 @@ function decide(entry: Indexed<RideCorrection>, batch: CorrectionBatch): RideSta
   return after;
 }
 
-/** Returns a correction with an explicit end: a position without a station means that the ride ended outside one. */
+/** Returns a correction with an explicit end station: a position without a station means an end outside stations. */
 function withEnd(item: RideCorrection): RideCorrection {
   return item.lat === undefined || item.end_station_id !== undefined ? item : { ...item, end_station_id: null };
 }
 
-/** The fields that a correction sets. The others follow from them. */
+/** The fields that a correction sets. All other fields of a ride follow from them. */
 const comparable = [
   "ended_at",
   "start_station_id",
@@ -349,8 +350,7 @@ function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): En
 
 /**
  * Returns the bike of a corrected ride at the place and time of the ride's end; the same object when nothing changes.
- * Replaces values that the ride's original end wrote. Compares all other values by time, as if the ride had originally
- * ended so.
+ * Values that the ride's original end wrote are replaced. Any other value stays if it is later than the corrected end.
  */
 function movedBike(
   bike: BikeState,
@@ -391,7 +391,7 @@ function endLocation(
   };
 }
 
-/** Returns a value after a correction. @param isCorrected the earlier value comes from the corrected report */
+/** Returns a value after a correction. @param isCorrected whether the known value comes from the ride's original end */
 function replaced<Value>(known: Dated<Value>, correction: Dated<Value>, isCorrected: boolean): Dated<Value> {
   return isCorrected ? correction : later(known, correction);
 }

@@ -6,18 +6,18 @@ import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
 const columns = columnsOfTable("stations").only("id", "name", "lat", "lon");
 
-/** A placeholder station, as far as rides say something of it. */
+/** The columns of a placeholder station whose values come from records of rides. */
 export type PlaceholderStation = RowOf<typeof columns>;
 
 const known = statement("placeholders.known", "select id from stations where system_id = $1 and id = any($2::text[])");
 
-// A station that is being removed at this moment is not there: the lock waits for its end.
+// When another transaction is deleting a station, the lock waits for that transaction, and then does not return the station.
 const lockKnown = statement(
   "placeholders.lockKnown",
   "select id from stations where system_id = $1 and id = any($2::text[]) order by id for key share",
 );
 
-// `was_installed`: bikes were taken and left there, so it is a station that is gone, not one still to come.
+// `was_installed` is true, because rides began or ended at the station: it is a former station, not a planned one.
 const insertPlaceholderRows = statement(
   "stations.insertPlaceholderRows",
   `insert into stations (system_id, ${columns.list()}, is_installed, is_renting, is_returning, status,
@@ -40,7 +40,7 @@ const lockUnchanged = statement(
    order by id for update`,
 );
 
-// Runs after the placeholders are locked, so that it sees every earlier use of one.
+// Runs after the placeholders are locked, so that it sees every earlier use of them.
 const inUse = statement(
   "placeholders.inUse",
   `select placeholder.id,
@@ -60,7 +60,8 @@ const deletePlaceholderRows = statement(
    select`,
 );
 
-// The new owner is the oldest import whose rides name the placeholder: it would have created it without the other import.
+// The new owner is the oldest import whose rides name the placeholder: without the undone import, that import would have
+// created the placeholder.
 const reassign = statement(
   "placeholders.reassign",
   `update stations set ${CHANGED}, import_id = heir.id, source = coalesce(heir.source, stations.source),
@@ -75,19 +76,19 @@ const reassign = statement(
    where stations.system_id = $1 and stations.id = placeholder.id`,
 );
 
-/** Returns the stations that exist. */
+/** Returns the ids of stations that exist. */
 export async function listKnownStations(db: Queryable, systemId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await db.query<Pick<PlaceholderStation, "id">>(known, [systemId, ids]);
   return rows.map(({ id }) => id);
 }
 
-/** Returns the stations that exist, and locks them until the transaction ends. */
+/** Returns the ids of stations that exist. Until the transaction ends nobody else can delete these stations. */
 export async function lockKnownStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.query<Pick<PlaceholderStation, "id">>(lockKnown, [systemId, ids]);
   return rows.map(({ id }) => id);
 }
 
-/** Inserts placeholder stations; gives the ids of those that were not there. */
+/** Inserts the placeholder stations whose ids are free. @returns the inserted ids */
 export async function insertPlaceholders(
   tx: Transaction,
   systemId: string,
@@ -104,14 +105,14 @@ export async function insertPlaceholders(
   return rows.map(({ id }) => id);
 }
 
-/** A placeholder station that an import made and that is as it made it. */
+/** A placeholder station that has not changed since an import created it. */
 export interface UnchangedPlaceholder {
   readonly id: string;
   /** Rides, bikes, reservations or records of feeds name it. */
   readonly in_use: boolean;
 }
 
-/** Locks the placeholder stations of an import that are as it made them. */
+/** Locks the placeholder stations that have not changed since the import created them. @returns their ids */
 export async function lockUnchangedPlaceholders(
   tx: Transaction,
   { systemId, importId, source, writtenAt }: PlaceholdersOfImport,
@@ -129,7 +130,7 @@ export interface PlaceholdersOfImport {
   readonly writtenAt: Date;
 }
 
-/** Returns the stations that are in use. */
+/** Returns for each placeholder station whether it is in use. */
 export function listUses(tx: Transaction, systemId: string, ids: readonly string[]): Promise<UnchangedPlaceholder[]> {
   return tx.query<UnchangedPlaceholder>(inUse, [systemId, ids]);
 }

@@ -15,7 +15,7 @@ import {
   updatePlaceholderImports,
 } from "./placeholder-station-queries.ts";
 
-/** A station as the records of rides know it. */
+/** A station as records of rides describe it. */
 export interface StationSighting {
   readonly id: string;
   readonly name: string | null;
@@ -37,14 +37,14 @@ export interface PlaceholderOrigin {
   readonly source: string;
   /** RFC 3339. */
   readonly updatedAt: string;
-  /** The slot of the counts to use. */
+  /** The slot of the stored counts to add to (`pickSlot`). */
   readonly slot: number;
 }
 
 /**
- * Makes a placeholder of each station that rides name and that does not exist: out of service, as one that its source gave
- * up, until a feed claims it and describes it. Stations that exist stay as they are, and are not removed while the
- * transaction lasts. Makes no events.
+ * Creates a placeholder for each station that rides name and that does not exist. A placeholder is offline, like a station
+ * that its source no longer lists, until a feed describes it. Existing stations do not change, and cannot be deleted until
+ * the transaction ends. Records no events.
  */
 export async function makePlaceholderStations(
   tx: Transaction,
@@ -86,9 +86,10 @@ function missingStations(
 
 /**
  * Removes an import's placeholders that are unchanged and unused. A placeholder that rides of other imports use passes to
- * the oldest of those imports; one with any other use loses its import. Call it after the import's own rides are deleted.
- * Emits no events of stations, none of which was ever in service; alerts that concern only removed ones end.
- * @returns how many it removed
+ * the oldest of those imports. A placeholder with any other use then belongs to no import. Call it after the import's own
+ * rides are deleted. Records no station events, because no placeholder was ever in service. Ends the alerts that concern
+ * only removed placeholders.
+ * @returns how many placeholders it removed
  */
 export async function removePlaceholderStations(
   command: FleetCommand,

@@ -140,7 +140,7 @@ describe("to readers", () => {
       const { id } = await harness.create({ bike_id: "a" });
       await harness.cancel(id);
       ids.unshift(id);
-      // Some are made in the same millisecond.
+      // Some reservations are made in the same millisecond.
       if (n % 3 === 0) harness.clock.advance(1);
     }
     const byPage: string[] = [];
@@ -231,7 +231,7 @@ describe("for the verbs of rides and bikes", () => {
       "reservation.cancelled",
       "reservation.expired",
     ]);
-    // The partner's own cancel finds it done.
+    // When the partner cancels, the reservation is already cancelled.
     expect(await harness.cancel(broken.id)).toMatchObject({ cancel_reason: "bike_unavailable" });
   });
 

@@ -14,7 +14,7 @@ import {
   updateReservationEnd,
 } from "./reservation-queries.ts";
 
-/** The owner of the reservation: a partner sees only its own. */
+/** The owner of a reservation. A partner sees only its own reservations. */
 export interface ReservationOwner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -27,7 +27,7 @@ export interface OwnedReservation {
 }
 
 /**
- * Cancels a partner's reservation and frees its bike. Cancelling a cancelled one changes nothing.
+ * Cancels a partner's reservation and frees its bike. Cancelling a cancelled reservation changes nothing.
  * @returns the reservation's JSON
  * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
  */
@@ -43,8 +43,8 @@ export async function cancelReservation(
 }
 
 /**
- * Cancels reservations, of any partners, each as if alone.
- * @returns for each its JSON or its error
+ * Cancels reservations of any partners in one transaction, each as if alone.
+ * @returns for each reservation its JSON or its error
  */
 export function cancelReservations(
   context: CommandContext,
@@ -63,7 +63,7 @@ export function cancelReservations(
   });
 }
 
-/** The decision about a request to cancel: the id of the reservation, and its JSON before. */
+/** The decision about a request to cancel: the id of the reservation to cancel and its present JSON, or the result. */
 type CancelDecision =
   | { readonly cancel: string; readonly json: string }
   | { readonly result: string }
@@ -75,7 +75,7 @@ function decideCancel(
   reservations: ReadonlyMap<string, LockedReservation>,
 ): CancelDecision {
   const reservation = reservations.get(id);
-  // One of another partner may be locked all the same, for a request of that partner.
+  // The map may contain another partner's reservation, because requests of several partners share the transaction.
   if (reservation?.partner_id !== partnerId) return { error: serviceError("not_found", "reservation") };
   try {
     const { json } = reservation;
@@ -87,7 +87,7 @@ function decideCancel(
 }
 
 /**
- * Has a partner's reservation hold its bike for some minutes more.
+ * Extends a partner's reservation, so that it holds its bike for some more minutes.
  * @returns the reservation's JSON
  * @throws ServiceError `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
  */
@@ -106,8 +106,8 @@ export function extendReservation(
 }
 
 /**
- * Locks reservations, and their bikes first: nobody else can end the reservations meanwhile.
- * @returns by id, the reservations that exist and belong to the partner named with them
+ * Locks the bikes of reservations, then the reservations, so that nobody else can end them meanwhile.
+ * @returns the reservations that exist and belong to the partner named with them, by id
  */
 async function lockWithBikes(
   command: FleetCommand,
@@ -123,10 +123,10 @@ async function lockWithBikes(
 }
 
 /**
- * Cancels every active reservation of a partner in the operator's name, and frees the bikes. One that has passed its end
- * expires instead. The caller's transaction has removed the partner: a reservation is either made before, and cancelled
- * here, or finds the partner gone.
- * @returns how many were cancelled
+ * Cancels every active reservation of a partner in the operator's name, and frees the bikes. A reservation past its end
+ * expires instead. Call it in the transaction that removes the partner. A concurrent request either creates its reservation
+ * before, and it is cancelled here, or it is refused because the partner is removed.
+ * @returns how many reservations were cancelled
  */
 export function cancelAllReservations(
   context: CommandContext,
@@ -145,7 +145,7 @@ export function cancelAllReservations(
 }
 
 /**
- * Reservations that have passed their end and are not written as expired, at most `limit`, the oldest first.
+ * Returns at most `limit` ids of reservations that have passed their end and are not written as expired, the oldest first.
  * @param apart ids that are left out
  */
 export function overdueReservations(
@@ -158,9 +158,9 @@ export function overdueReservations(
 }
 
 /**
- * Writes those of the reservations as expired that have passed their end, and frees their bikes. Any number of processes
- * may do so at once: each reservation expires once. Those whose bike is locked at the moment are left for the next call.
- * @returns how many expired
+ * Writes reservations that have passed their end as expired, and frees their bikes. Several processes may do so at the same
+ * time: each reservation expires once. Skips a reservation whose bike is locked; the next call expires it.
+ * @returns how many reservations expired
  */
 export function expireReservations(context: CommandContext, systemId: string, ids: readonly string[]): Promise<number> {
   return runCommand(context, systemId, async (command) => {

@@ -47,7 +47,7 @@ const owned = columnsOf<{ partner_id: string | null; id: string | null }>({
   id: arrayOf("text"),
 });
 
-// One by one (lateral), each by the primary key, whatever the planner knows of the table.
+// The lateral join looks up each reservation by the primary key, whatever the planner's statistics say.
 const bikesOf = statement(
   "reservations.bikesOf",
   `select held.* from ${owned.unnest(2, "owned")}
@@ -81,7 +81,7 @@ const end = statement(
    from (select e.*, held.expires_at <= $2::timestamptz as overdue
          from ${outcomeColumns.unnest(3, "e")}
          join reservations held on held.system_id = $1 and held.id = e.id) as e
-   -- As it is now: one whose bike a feed has deleted may have been extended meanwhile.
+   -- Checks the present row again: a reservation whose bike a feed has deleted may have been extended meanwhile.
    where r.system_id = $1 and r.id = e.id and r.status = 'active'
      and ((overdue and r.expires_at <= $2::timestamptz) or (not overdue and e.status <> 'expired'))
    returning r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${json}`,
@@ -121,7 +121,8 @@ const listOverdue = statement(
 );
 
 // Bikes that another process has locked are left for the next sweep, so that sweepers never wait for one another. A
-// feed may have deleted the bike: then nothing is there to lock, and the update itself lets only one sweeper through.
+// feed may have deleted the bike. Then there is no row to lock, and the later update lets only one sweeper expire the
+// reservation.
 const claimOverdue = statement(
   "reservations.claimOverdue",
   `with due as materialized (
@@ -147,10 +148,10 @@ export function listUnendedReservations(tx: Transaction, systemId: string, partn
   return tx.query<HeldBike>(listUnended, [systemId, partnerId]);
 }
 
-/** A reservation as it is made. */
+/** The columns of a new reservation. */
 export type NewReservation = Parameters<typeof made.arrays>[0][number];
 
-/** Inserts active reservations. @returns their JSON by id, without those whose rider has an active one */
+/** Inserts active reservations, except for riders who have one. @returns the JSON of the inserted reservations, by id */
 export async function insertReservations(
   tx: Transaction,
   systemId: string,
@@ -161,7 +162,7 @@ export async function insertReservations(
   return new Map(rows.map(({ id, json: text }) => [id, text]));
 }
 
-/** Those of the reservations that belong to the partners named with them, with their bikes, which never change. */
+/** Returns the reservations that belong to the partner named with them, and their bikes. The bike never changes. */
 export function listBikesOfReservations(
   tx: Transaction,
   systemId: string,
@@ -171,7 +172,7 @@ export function listBikesOfReservations(
   return tx.query<HeldBike>(bikesOf, [systemId, ...owned.arrays(rows)]);
 }
 
-/** A reservation as commands see it: one that is written as active may have passed its end. */
+/** A reservation as commands read it. Its `status` may still be `active` after its end. */
 export interface LockedReservation extends Pick<
   Row,
   "id" | "partner_id" | "bike_id" | "status" | "created_at" | "expires_at"
@@ -202,8 +203,8 @@ export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike
 }
 
 /**
- * Ends those of the reservations that are active, each with its outcome; those that have passed their end expire instead,
- * and only they do.
+ * Ends active reservations, each with its outcome. A reservation past its end expires instead. A reservation before its end
+ * ignores the outcome `expired`.
  */
 export function updateClosedReservations(
   tx: Transaction,
@@ -230,7 +231,7 @@ export async function updateReservationEnd(
   return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
 }
 
-/** Updates the stations of active reservations to their bikes' present ones. */
+/** Sets the stations of active reservations to the present stations of their bikes. */
 export function updateReservationStations(
   tx: Transaction,
   systemId: string,
@@ -251,7 +252,7 @@ export function updateCancelledRides(
   tx.send(cancelRide, [systemId, now, [...cancelled.keys()], [...cancelled.values()]]);
 }
 
-/** Returns overdue reservations, oldest first. @param apart those to leave out */
+/** Returns the ids of overdue reservations, oldest first. @param apart ids to leave out */
 export async function listOverdueReservations(
   db: Queryable,
   systemId: string,
@@ -260,7 +261,7 @@ export async function listOverdueReservations(
   return (await db.query<Pick<Row, "id">>(listOverdue, [systemId, now, limit, apart])).map(({ id }) => id);
 }
 
-/** Returns the overdue ones of the reservations, and locks their bikes. */
+/** Locks the bikes of overdue reservations. @returns these reservations, without those whose bike others have locked */
 export function claimOverdueReservations(
   tx: Transaction,
   systemId: string,
@@ -321,7 +322,7 @@ export interface QuotaUse {
   readonly active: number;
 }
 
-/** Returns the use of partners' quotas at a time, by the partners' ids; without partners that do not exist or are suspended. */
+/** Returns the use of quotas at a time, by partner id. Leaves out unknown, suspended and removed partners. */
 export async function findQuotaUse(
   tx: Transaction,
   systemId: string,
@@ -337,7 +338,7 @@ type ReservationOfRider = Pick<
   "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at"
 >;
 
-/** Returns the riders' reservations that have not been ended, overdue ones included. */
+/** Returns the reservations of riders that have not been ended, overdue ones included. */
 export async function listReservationsOfRiders(
   tx: Transaction,
   systemId: string,
@@ -349,7 +350,7 @@ export async function listReservationsOfRiders(
 /** The columns that decide whether a station rents out. */
 export type RentingStation = Pick<Tables["stations"], "status" | "is_renting">;
 
-/** Stations, by id. */
+/** Finds stations. @returns them by id */
 export async function findRentingStations(
   tx: Transaction,
   systemId: string,
@@ -360,7 +361,7 @@ export async function findRentingStations(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Bikes that are free, or whose reservation has passed its end, also those that others have locked. */
+/** Returns the ids of bikes that are free or whose reservation is overdue, including bikes that others have locked. */
 export async function listCandidateBikes(
   tx: Transaction,
   systemId: string,

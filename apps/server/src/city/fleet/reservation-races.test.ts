@@ -20,7 +20,7 @@ import { createReservation } from "./create-reservation.ts";
 import { cancelReservation } from "./reservation-commands.ts";
 
 let harness: ReservationsHarness;
-/** Another process's connections. */
+/** A second pool, like the connections of another process. */
 let other: Database;
 
 beforeEach(async () => {
@@ -32,14 +32,14 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** How many answers there were of each kind: `made`, or the rejection's code. Any other failure fails the test. */
+/** Counts the answers by kind: `made`, or the rejection's code. Any other failure fails the test. */
 async function tally(answers: readonly Promise<unknown>[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const kind of await Promise.all(answers.map(outcomeOf))) counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
 
-/** What must be so at any instant between transactions: no bike held twice, and each side knows of the other. */
+/** Lists violations of what must hold between transactions: no bike is held twice, and bikes and reservations agree. */
 const contradictions = statement(
   "test.contradictions",
   `select 'held twice: ' || bike_id as what from reservations where system_id = $1 and status = 'active' group by bike_id having count(*) > 1
@@ -119,7 +119,7 @@ test("a rider who asks eight times at once holds one bike", async () => {
   for (let round = 0; round < randomRuns(10); round++) {
     const answers = Array.from({ length: 8 }, () => harness.create({ station_id: "s", rider_ref: "rider" }));
     expect(await tally(answers)).toEqual({ made: 1, rider_has_active_reservation: 7 });
-    // Half of the runs begin with an overdue hold.
+    // Half of the runs begin with an overdue reservation.
     if (round % 2 === 0) harness.clock.advance(15 * 60_000);
     else await harness.cancel((await harness.list({ status: "active" })).data[0]!.id);
   }
@@ -144,7 +144,7 @@ test.each([1, 7])(
       });
       expect(await tally(answers)).toMatchObject({ made: limit });
       expect((await harness.list({ status: "active" }, undefined, "bounded")).data).toHaveLength(limit);
-      // What is overdue no longer counts, swept or not.
+      // Overdue reservations no longer count, whether or not the sweeper has expired them.
       harness.clock.advance(15 * 60_000);
     }
     expect(await contradictionsIn(harness)).toEqual([]);
@@ -200,7 +200,7 @@ describe("a bike that is locked for a moment", () => {
 test("after any storm of creating, cancelling and expiring, bikes, reservations, counters and events agree, and none waited in a ring", async () => {
   const stations = ["s1", "s2", "s3"] as const;
   for (const station of stations) {
-    // Few, so that a station often has none left.
+    // Few bikes, so that a station often has none left.
     const bikes = Array.from({ length: 3 }, (_, n) => ({ id: `${station}-${n}` }));
     await harness.fill(station, bikes, { counters: station === "s3" ? "mirrored" : "operated" });
   }
@@ -217,12 +217,12 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
     });
     await Promise.all(workers);
     expect(await contradictionsIn(harness)).toEqual([]);
-    // A connection tells of its deadlocks when it ends.
+    // PostgreSQL adds a connection's deadlocks to the statistics when the connection ends.
     await Promise.all(pools.map((pool) => pool.close()));
     const deadlocks = statement("", "select deadlocks as n from pg_stat_database where datname = current_database()");
     expect(await harness.db.query(deadlocks)).toEqual([{ n: 0 }]);
   }
-  // A storm in which nothing happened would prove nothing.
+  // Every kind of outcome must occur, or the test proves nothing.
   for (const kind of [
     "made",
     "no_bike_available",

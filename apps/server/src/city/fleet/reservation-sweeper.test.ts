@@ -59,7 +59,7 @@ test("two sweepers at once expire each reservation once, with one event each", a
   try {
     const [one, two] = [startSweeper(), startSweeper([harness.systemId], other)];
     let expired = 0;
-    // What one finds locked by the other it leaves for the next time.
+    // A sweeper leaves reservations that the other sweeper has locked for its next run.
     await until(async () => {
       const numbers = await Promise.all([one.runOnce(), two.runOnce()]);
       expired += numbers[0] + numbers[1];
@@ -120,7 +120,7 @@ test("a reservation whose bike a feed has deleted expires too", async () => {
 
 test("one system's failure is logged and does not keep the others from being swept", async () => {
   await makeOverdue(1);
-  // No text of PostgreSQL holds a NUL: a system that cannot be swept.
+  // A text in PostgreSQL cannot contain a NUL, so sweeping this system always fails.
   const sweeper = startSweeper(["\0", harness.systemId]);
   await until(async () => (await sweeper.runOnce()) === 2 || (await expiredEvents()).length === 2);
   expect(failures.length).toBeGreaterThan(0);

@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const inMinutes = (minutes: number) => new Date(harness.clock() + minutes * 60_000).toISOString();
 
-/** Runs what must be refused, and holds it against having changed anything. */
+/** Runs commands that must be refused, and checks that they changed nothing. */
 async function refused(
   work: () => Promise<Awaited<ReturnType<FleetHarness["start"]>>>,
   ...codes: string[]
@@ -127,7 +127,8 @@ describe("a ride that starts", () => {
       await harness.start({ id, bike_id: bike, ...(named ? { reservation_id: reservation.id } : {}) });
       expect((await harness.ride(id))["reservation_id"]).toBe(reservation.id);
       expect(await harness.events()).toContain(`reservation.fulfilled ${reservation.id}`);
-      // Every partner reads rides; a reservation is its owner's alone, who finds the ride in it.
+      // Every partner reads rides, so a ride must not name its reservation. Only the reservation's owner reads the
+      // reservation, so it may name the ride.
       expect(String((await harness.ride(id))["json"])).not.toContain(reservation.id);
       expect(await harness.reservation(reservation.id)).toMatchObject({ ride_id: id });
       await harness.expectSound();
@@ -455,7 +456,7 @@ describe("two commands at once", () => {
       await released;
     });
     await locked;
-    // Looks for the bikes of both rides, finds one, and waits for its lock; meanwhile the other ride starts.
+    // The command looks up the bikes of both rides, finds one, and waits for its lock. Meanwhile the other ride starts.
     const ends = harness.end({ id: ride, end_station_id: "A" }, { id: `${ride}-2`, end_station_id: "A" });
     await until(async () => (await harness.db.query(waiting)).length > 0);
     await harness.start({ id: ride, bike_id: bike });

@@ -29,7 +29,7 @@ import {
   truncatePastRides,
 } from "./ride-queries.ts";
 
-/** A ride that was over before we heard of it. */
+/** A ride that had ended before the service learned of it. */
 export interface PastRide {
   /** The number of its line in its file. */
   readonly row: number;
@@ -49,7 +49,7 @@ export interface PastRide {
 /** The properties that the rides of one import have in common. */
 export interface RideOrigin {
   readonly systemId: string;
-  /** The import that is under way; null: the rides come from none. */
+  /** The import that is under way; null: the rides come from no import. */
   readonly importId: string | null;
   readonly source: string;
   /** RFC 3339. */
@@ -59,7 +59,7 @@ export interface RideOrigin {
 /** Past rides that are written in one transaction. */
 export interface PastRideBatch {
   readonly rows: number;
-  /** Opens the rides as `pastRideLines` writes them; called again when a transaction has to be repeated. */
+  /** Opens a stream of the rides as lines of `pastRideLines`. Called again when a transaction has to be repeated. */
   readonly lines: () => Readable;
   /** Reads the `row` and the `startedAt` of each line. */
   readonly marks: () => Promise<RideMarks>;
@@ -73,9 +73,9 @@ export interface RideMarks {
 /** The outcome of writing a batch of past rides. */
 export interface PastRidesWritten {
   readonly created: number;
-  /** Rides that were there already, the same in every field that a trip file has. */
+  /** The number of rides that were stored already, equal in every field that a trip file has. */
   readonly unchanged: number;
-  /** Rows whose id belongs to another ride, which was left as it is. */
+  /** Rows whose id belongs to a different stored ride. The stored ride does not change. */
   readonly differing: readonly DifferingRide[];
 }
 
@@ -83,11 +83,11 @@ export interface PastRidesWritten {
 export type DifferingRide = Omit<HeldRides["differing"][number], "number"> & { readonly row: number };
 
 /**
- * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
- * one id, the first wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
- * @param slot which slot of the counts to use
- * @param areNew whether no ride is expected to have one of the ids: then they are copied into the table, at two thirds of
- *   the cost, and only where an id is taken after all, are they compared with the stored rides
+ * Writes past rides, with the counts and the import's record, in one transaction. Records no events. Of several rows with
+ * one id, the first wins. Concurrent calls must not have an id in common, because either call's row could win.
+ * @param slot the slot of the stored counts to add to (`pickSlot`)
+ * @param areNew whether all ids are expected to be free. Then the rides are copied straight into the table, at two thirds of
+ *   the cost. If an id is taken after all, the rides are compared with the stored rides instead
  * @throws ImportUndone
  */
 export async function writePastRides(
@@ -152,7 +152,7 @@ async function describeWritten(batch: PastRideBatch, created: number, held: Held
   };
 }
 
-/** Records what was written. Runs last in the transaction, because others wait for the locks of the import and the counts. */
+/** Records what was written. Runs last in the transaction, because others wait for its locks of the import and counts. */
 async function recordWritten(
   tx: Transaction,
   { systemId, importId }: RideOrigin,
@@ -180,7 +180,7 @@ function firstAndLast(starts: Iterable<number>): { first: Date; last: Date } | n
 /** Makes the function that writes a past ride as a line of `copy`'s text format. */
 export function pastRideLines({ systemId, importId, source, updatedAt }: RideOrigin): (ride: PastRide) => string {
   const shared = [systemId, "completed", source, importId, updatedAt].map(text).join("\t");
-  // In the order of the statements that take the lines.
+  // In the order of `lineColumns` in `ride-queries.ts`.
   return (ride) =>
     `${shared}\t${text(ride.id)}\t${text(ride.bikeId)}\t${text(ride.startStationId)}\t${text(ride.endStationId)}` +
     `\t${isoInstant(ride.startedAt)}\t${isoInstant(ride.endedAt)}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}` +
@@ -204,8 +204,8 @@ export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRid
 export type TryPastRides = (batch: PastRideBatch) => Promise<PastRidesWritten>;
 
 /**
- * Tries past rides without writing any; rides that were tried before count as written. It stores them in a temporary table,
- * so the database needs room for it until `work` ends.
+ * Finds out what writing past rides would do, without writing any. Rides of earlier batches count as written. They are kept
+ * in a temporary table, which needs disk space until `work` ends.
  */
 export function tryPastRides<Result>(
   db: Database,
@@ -226,7 +226,10 @@ export function tryPastRides<Result>(
   });
 }
 
-/** Finds the rides of an import that overlap with other rides of their bikes. @param times when its first and last ride start */
+/**
+ * Finds the rides of an import that overlap with other rides of their bikes.
+ * @param times when the import's first and last rides start
+ */
 export function listImportOverlaps(
   db: Database,
   systemId: string,
@@ -241,12 +244,12 @@ export function listImportOverlaps(
 
 export type { ImportedRides } from "./ride-queries.ts";
 
-/** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
+/** Rides deleted in one transaction. Too low: commits often. Too high: keeps others waiting for the counts' locks. */
 const BATCH_ROWS = 20_000;
-/** Ids that are shown of rides that were changed. */
+/** Maximum number of ids that `changedSince` returns. */
 const SHOWN = 3;
 
-/** Returns how many of an import's `made` rides were changed since, and some of their ids. */
+/** Returns how many of the `made` rides of an import were changed since it wrote them, and the ids of some. */
 export async function changedSince(
   db: Queryable,
   rides: ImportedRides,
@@ -258,7 +261,7 @@ export async function changedSince(
 
 /** Options of deleting an import's rides. */
 interface RideDeletion {
-  /** Gives a slot of the counts for each transaction. */
+  /** Called once in each transaction, to choose a slot of the stored counts (`pickSlot`). */
   readonly slot: () => number;
   /** Called in each transaction with how many rides it deletes. */
   readonly record: (tx: Transaction, rides: number) => Promise<void>;
@@ -269,9 +272,9 @@ interface RideDeletion {
 }
 
 /**
- * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
- * events. Cut off, it is completed by calling it again.
- * @returns how many it deleted
+ * Deletes the rides that have not changed since the import wrote them, and updates the counts, in transactions of a bounded
+ * size. Records no events. After an interruption, call it again to delete the rest.
+ * @returns how many rides it deleted
  */
 export async function deletePastRides(
   db: Database,

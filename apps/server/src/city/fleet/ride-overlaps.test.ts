@@ -90,7 +90,7 @@ describe("commands never have a bike on two rides at once", () => {
     });
     const results = await harness.past(item("x", -50, -40), item("y", -41, -35), item("z", -40, -30));
     expect(outcomes(results)).toEqual(["created", "ride_conflict", "created"]);
-    // Its own stored times do not stand in the way of a ride, those of its neighbours do.
+    // A ride does not conflict with its own stored times, but with those of the rides before and after.
     expect(outcomes(await past("x", -50, -45))).toEqual(["updated"]);
     await conflictsWith("z", () => past("x", -50, -39));
     await harness.expectSound();
@@ -129,7 +129,7 @@ describe("commands never have a bike on two rides at once", () => {
       ]);
       const seen = results.flatMap(outcomes);
       expect(seen.slice(0, 3).filter((outcome) => outcome !== "ride_conflict")).toHaveLength(1);
-      // Nothing is known of this bike, so it has no row that could be locked.
+      // This bike does not exist, so it has no row to lock.
       expect(seen.slice(3).sort()).toEqual(["created", "ride_conflict"]);
       await harness.expectSound();
       if (seen[1] === "created") await harness.end({ id: id(`start-${round}`), ended_at: inMinutes(-1) });

@@ -27,12 +27,12 @@ const lineColumns = [
 
 const copyRides = `copy rides (${lineColumns}) from stdin`;
 
-/** Returns a stream that takes the lines of past rides and makes rides of them. A line whose id is taken fails all of them. */
+/** Returns a stream that inserts lines of past rides as rides. When the id of one line is taken, all lines fail. */
 export function copyIntoRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyRides);
 }
 
-// Private to the connection and empty after each commit, so that it needs no clean-up.
+// A temporary table is private to the connection, and a commit empties this one, so it needs no clean-up.
 const createPastRides = `
   create temporary table if not exists past_rides on commit delete rows as
     select ${lineColumns} from rides with no data`;
@@ -40,18 +40,18 @@ const copyPastRides = `copy past_rides (${lineColumns}) from stdin`;
 
 /** Makes the connection ready for `copyIntoPastRides` in this transaction. */
 export async function createPastRidesTable(tx: Transaction): Promise<void> {
-  // A statement of its own: Citus repeats the text that contains a setting on other machines.
+  // The setting is a separate statement, because Citus repeats the whole text that contains a setting on other machines.
   await tx.run("set local client_min_messages = warning");
   await tx.run(createPastRides);
 }
 
-/** Returns a stream that takes the lines of past rides, and sets them aside to be compared with the stored rides. */
+/** Returns a stream that inserts lines of past rides into the temporary table `past_rides`. */
 export function copyIntoPastRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyPastRides);
 }
 
-// Within one statement, too, the first of two rows with one id wins: the second finds it there. Lines lie in the temporary
-// table as they came, because nothing is deleted from it but all of it.
+// Of two rows with one id the first wins, because the second finds the id taken, within one statement, too. `ctid` gives the
+// order of the lines, because rows are never deleted from the temporary table one by one.
 const insertMissing = statement(
   "rides.insertMissing",
   `insert into rides (${lineColumns}) select ${lineColumns} from past_rides order by past_rides.ctid
@@ -64,12 +64,14 @@ const hasPastId = "id = any(array(select id from past_rides))";
 const storedRides = `select ${compared.list()}, status, import_id from rides where system_id = $1 and ${hasPastId}`;
 
 /**
- * Rides that differ, each, and by how much the stored one is later, where that is as much for its start as for its end;
- * then which imports made those that are the same. Values: the system, and the import whose own rides do not count.
+ * Returns the statement that compares past rides with the stored rides of the same ids. It gives two kinds of rows: first
+ * each past ride that differs, with the seconds by which the stored ride is later (null when start and end differ by
+ * different amounts); then each import that wrote stored rides equal to past rides. Values: the system, and the import whose
+ * own rides do not count.
  *
- * The stored rides are found by a list of ids, which leaves the index as the only way: the planner knows nothing of the
- * temporary table, and may compare each of its rows with all rides.
- * @param stored a statement that gives the stored rides which have the past rides' ids
+ * The stored rides are found by a list of ids, so that the planner can only use the index. It has no statistics of the
+ * temporary table, and may otherwise compare each of its rows with all rides.
+ * @param stored a statement that gives the stored rides with the ids of the past rides
  */
 const heldPastRides = (stored: string) => `
   with numbered as (select row_number() over (order by past_rides.ctid) as number, past_rides.* from past_rides),
@@ -88,7 +90,7 @@ const heldPastRides = (stored: string) => `
 
 const held = statement("rides.heldPast", heldPastRides(storedRides));
 
-/** Makes rides of those past rides that are set aside and whose id is free; gives their starts, milliseconds since 1970. */
+/** Inserts the rows of `past_rides` whose id is free as rides. @returns their starts, milliseconds since 1970 */
 export async function insertMissingRides(tx: Transaction): Promise<number[]> {
   const rows = await tx.query<{ start: number }>(insertMissing);
   return rows.map(({ start }) => start);
@@ -96,13 +98,13 @@ export async function insertMissingRides(tx: Transaction): Promise<number[]> {
 
 /** The stored rides that already have the ids of past rides. */
 export interface HeldRides {
-  /** Those whose id belongs to a ride that is not the same, in the order of their lines. */
+  /** Past rides whose id belongs to a different stored ride, in the order of their lines. */
   readonly differing: readonly NumberedRide[];
-  /** The other imports that made rides which are the same. */
+  /** Other imports that wrote stored rides equal to past rides. */
   readonly sameImports: readonly string[];
 }
 
-/** A past ride whose id belongs to a ride that is not the same. */
+/** A past ride whose id belongs to a different stored ride. */
 interface NumberedRide {
   /** The number of its line, from 1. */
   readonly number: number;
@@ -114,8 +116,8 @@ interface NumberedRide {
 }
 
 /**
- * Compares the past rides that are set aside with the rides that have their ids.
- * @param text the statement, where it is not the stored rides alone that they are compared with
+ * Compares the rows of `past_rides` with the stored rides that have their ids.
+ * @param text the statement; another one than the default may compare with more than the stored rides
  */
 export async function findHeldRides(
   tx: Transaction,
@@ -143,7 +145,7 @@ function readHeldRides(rows: readonly HeldRow[]): HeldRides {
   return { differing, sameImports };
 }
 
-// Private to the connection and gone with the transaction. An import that is tried may wait for its files.
+// A temporary table is private to the connection, and this one is dropped when the transaction ends.
 const createTriedRides = `
   create temporary table tried_rides on commit drop as select ${compared.list()} from rides with no data;
   alter table tried_rides add primary key (id)`;
@@ -169,30 +171,32 @@ const heldOrTried = statement(
 
 /** Makes the transaction's connection ready to try rides. */
 export async function createTrialRidesTable(tx: Transaction): Promise<void> {
+  // The transaction stays open while the tried import waits for its files.
   await tx.run("set local idle_in_transaction_session_timeout = 0");
   await tx.run("set local client_min_messages = warning");
   await tx.run(createTriedRides);
 }
 
-/** Forgets the past rides of the batch before. */
+/** Empties `past_rides` before the next batch. */
 export async function truncatePastRides(tx: Transaction): Promise<void> {
   await tx.run("truncate past_rides");
 }
 
-/** Counts those past rides whose id is free among the stored rides and those tried before, and adds them to the latter. */
+/** Inserts the past rides whose ids are neither stored nor tried into `tried_rides`. @returns how many it inserted */
 export async function insertTriedRides(tx: Transaction, systemId: string): Promise<number> {
   return oneRow(await tx.query<{ n: number }>(tryPastRides, [systemId])).n;
 }
 
-/** Compares the past rides with those that have their ids, stored or tried before. */
+/** Compares the past rides with the stored and the previously tried rides that have their ids. */
 export function findHeldOrTriedRides(tx: Transaction, systemId: string): Promise<HeldRides> {
   return findHeldRides(tx, systemId, null, heldOrTried);
 }
 
-/** Overlapping rides that are listed; all are counted. */
+/** Maximum number of overlapping rides that are listed. The count includes all. */
 const MAX_LISTED_OVERLAPS = 10_000;
 
-// Includes the rides that began up to a day before; `check` finds longer ones.
+// Reads also the rides that began up to a day before the import's first ride, because they may overlap with it. The command
+// `check` finds overlaps with longer rides.
 const overlaps = statement(
   "rides.importOverlaps",
   `with timed as (
@@ -229,9 +233,9 @@ export async function findImportOverlaps(
 export interface ImportedRides {
   readonly systemId: string;
   readonly importId: string;
-  /** `updated_at` of each; a ride with another was changed since. */
+  /** The `updated_at` that the import wrote. A ride with a different value was changed since. */
   readonly writtenAt: Date;
-  /** When the first and the last of them started. */
+  /** When the import's first and last rides started. */
   readonly first: Date;
   readonly last: Date;
 }
@@ -263,7 +267,7 @@ const listBatch = statement(
    order by started_at, id limit $7`,
 );
 
-// One that was changed since the batch was listed stays.
+// Does not delete a ride that was changed after the batch was listed.
 const deleteBatch = statement(
   "importedRides.deleteBatch",
   `delete from rides where system_id = $1 and id = any($2::text[]) and import_id = $3 and updated_at = $4::timestamptz
@@ -278,14 +282,14 @@ export async function countUntouchedRides(
   return oneRow(await db.query<{ n: number }>(countUntouched, [systemId, writtenAt, importId])).n;
 }
 
-/** Returns the ids of some of an import's rides that were changed since. */
+/** Returns the ids of some rides that were changed since the import wrote them. */
 export async function listChangedRides(db: Queryable, rides: ImportedRides, limit: number): Promise<string[]> {
   const { systemId, importId, writtenAt, first, last } = rides;
   const rows = await db.query<{ id: string }>(listChanged, [systemId, first, last, importId, writtenAt, limit]);
   return rows.map(({ id }) => id);
 }
 
-/** Returns the next of an import's rides that are as it wrote them, in the order of their starts. */
+/** Returns the next rides that have not changed since the import wrote them, in the order of their starts. */
 export async function listUntouchedRides(
   db: Queryable,
   { systemId, importId, writtenAt, first, last }: ImportedRides,
@@ -298,7 +302,7 @@ export async function listUntouchedRides(
   return rows.map((row) => ({ startedAt: row.started_at, id: row.id }));
 }
 
-/** Deletes rides of an import that are as it wrote them; gives their times. */
+/** Deletes the rides with `ids` that have not changed since the import wrote them. @returns their times */
 export async function deleteUntouchedRides(
   tx: Transaction,
   { systemId, importId, writtenAt }: ImportedRides,
@@ -320,7 +324,7 @@ export async function countLongRides(db: Queryable, systemId: string, startedBef
   return oneRow(await db.query<{ n: number }>(count, [systemId, startedBefore])).n;
 }
 
-/** Rides that started before an instant and are under way, the oldest first. @param limit null: all */
+/** Returns rides that started before an instant and are under way, the oldest first. @param limit null: all */
 export function listLongRides(
   db: Queryable,
   systemId: string,
@@ -334,12 +338,12 @@ const columns = columnsOfTable("rides").without("system_id", "updated_at", "sour
 
 /** A ride as commands read and write it. */
 export interface RideState extends RowOf<typeof columns> {
-  /** When it was last written; undefined of one that is not written yet. */
+  /** When the ride was last written; undefined before the first time. */
   readonly updated_at?: Date | undefined;
 }
 
-// One by one (lateral), in the order of their ids, each by the primary key. While the table is young, and nothing is
-// known of it yet, `id = any(…)` is planned to read every ride of the system.
+// The lateral join locks the rides in the order of their ids, each by the primary key. With `id = any(…)` the planner reads
+// every ride of the system while it has no statistics of a new table.
 const lock = statement(
   "fleet.lockRides",
   `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted
@@ -360,14 +364,14 @@ const insert = (name: string, returning: string) =>
    select placed.system_id, $2::timestamptz, 'operator', ${columns.list()}
    from ${rowsOfSystem(columns.unnest(3, "w"))}
    order by id
-   -- Of the id, or of the one started ride that a bike may have.
+   -- The id is taken, or the bike has a started ride already.
    on conflict do nothing
    returning ${returning}`,
   );
 const insertStarted = insert("fleet.insertStartedRides", "id, json");
 const insertPast = insert("fleet.insertPastRides", "id");
 
-// The rest of a ride never changes.
+// The columns that are left out never change.
 const update = statement(
   "fleet.updateRides",
   `update rides r set ${CHANGED}, ${columns.without("id", "bike_id", "started_at", "reservation_id").assignments("w")},
@@ -377,14 +381,18 @@ const update = statement(
    returning r.id, r.json`,
 );
 
-/** Rides that are looked at of those that began during one: in a batch, the first of them may end earlier than is stored. */
+/**
+ * Maximum number of rides that are read of those that began during a wanted ride. One is not enough, because an earlier
+ * item of the batch may shorten the first one so that it no longer overlaps.
+ */
 const MAX_LATER_RIDES = 20;
 
 const wantedTimes = columnsOfTable("rides").only("id", "bike_id", "started_at", "ended_at");
 
-// The ride before and those that began meanwhile, each by the index of the bike's rides. A ride that lasted no time overlaps
-// with none that began with it, and must not hide one that lasted. From JSON, of which the planner expects the same number of
-// rows whatever it holds: with arrays it would plan the statement anew each time, at many times the cost of running it.
+// Finds the ride before each wanted ride and the rides that began during it, by the index of the bike's rides. A previous
+// ride of zero duration is skipped, because it overlaps with nothing and would hide a longer ride. The values are JSON,
+// because the planner expects the same number of rows from every JSON text. With arrays it would plan the statement each
+// time, at many times the cost of running it.
 const overlapping = statement(
   "fleet.overlappingRides",
   `select wanted.id as wanted_id, other.*
@@ -402,13 +410,13 @@ const overlapping = statement(
    where other.ended_at is null or other.ended_at > wanted.started_at`,
 );
 
-// Unknown bikes have no row to lock: concurrent commands on their rides queue here.
+// Unknown bikes have no row to lock: concurrent commands on their rides wait for this lock instead.
 const lockUnknown = statement(
   "fleet.lockUnknownBikes",
   "select system_id from placed_systems where system_id = $1 for no key update",
 );
 
-/** When a ride of a bike is to be. */
+/** A ride that is to be written, as far as overlaps depend on it: its bike and its times. */
 export type RideTimes = RowOf<typeof wantedTimes>;
 
 /** A ride that was written. */
@@ -432,7 +440,7 @@ export async function findBikesOfRides(
   return new Map(rows.map((row) => [row.id, row.bike_id]));
 }
 
-/** Inserts rides that have started. @returns the JSON, by id, of those whose id was free and whose bike was on no other ride */
+/** Inserts started rides whose id is free and whose bike is on no other ride. @returns the JSON of the inserted, by id */
 export async function insertStartedRides(
   tx: Transaction,
   systemId: string,
@@ -469,8 +477,8 @@ export async function updateRides(
 }
 
 /**
- * Finds rides of the same bikes that overlap with rides as they are to be. Cancelled rides do not count.
- * @returns by the id of the ride that is to be
+ * Finds stored rides of the same bikes that overlap with wanted rides. Cancelled rides do not count.
+ * @returns the overlapping rides by the id of the wanted ride
  */
 export async function listOverlappingRides(
   tx: Transaction,

@@ -3,9 +3,9 @@ import { mayBeStoredAs } from "@bikeshare/rules";
 import type { RideState } from "./ride-queries.ts";
 
 /*
- * Tells whether a repeated command agrees with the stored ride. An omitted field agrees with any value, except the end
- * station: without one the ride ended outside a station. A distance or category of `null` agrees with any value too. A time
- * ahead of the server's clock was stored as the time of its arrival, and agrees with it when repeated.
+ * The `isSame…` functions tell whether a repeated command agrees with the stored ride. An omitted field agrees with any
+ * value, except the end station: without one the ride ended outside a station. A distance or category of `null` agrees with
+ * any value, too. A time ahead of the server's clock was stored as the time of its arrival; the repeated time still agrees.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {
@@ -29,10 +29,10 @@ export function isSameEnd(ride: RideState, item: RideEnd): boolean {
   );
 }
 
-/** What a ride cost, in MDS's words. */
+/** The fields of a ride's cost, named as in MDS. */
 export const COSTS = ["standard_cost", "actual_cost", "currency"] as const;
 
-/** Returns what a ride costs after a command. @param before what is left out stays so */
+/** Returns a ride's costs after a command. @param before the values of fields that the command leaves out */
 export function costsOf(
   item: Pick<RideEnd, (typeof COSTS)[number]>,
   before: Pick<RideState, (typeof COSTS)[number]> = { standard_cost: null, actual_cost: null, currency: null },
@@ -52,7 +52,7 @@ function isTimeOfWrite(time: Date | null, { updated_at: updatedAt }: RideState):
   return time !== null && time.getTime() === updatedAt?.getTime();
 }
 
-/** @param mayBeAhead whether the stored time may stand for a given one that lay ahead of the clock */
+/** @param mayBeAhead whether the stored time may be the arrival of a command whose time lay ahead of the server's clock */
 function isSameTime(stored: Date | null, given: string | undefined, mayBeAhead: boolean): boolean {
   if (given === undefined) return true;
   if (stored === null) return false;

@@ -34,14 +34,14 @@ interface BatchCall<Item> {
 }
 
 /**
- * Items of a call that shares a transaction with other calls. One with more is worth its own commit, and would have the
- * others wait for all of its items.
+ * Maximum number of items of a call that shares a transaction with other calls. A larger call gets its own transaction,
+ * because the other calls would wait for all of its items.
  */
 const MAX_COMBINED_ITEMS = 20;
 
 type Routes = RouterImplementation<typeof operatorContract>;
 
-/** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
+/** Returns the endpoints of the operator's backend. Each passes its batch to the command of the same name. */
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
   alertList: Routes["alerts"]["list"],
@@ -95,8 +95,8 @@ export function operatorRoutes(
 }
 
 /**
- * Returns the handler that tells the operator's app which bike has a public id: the changing id by which the GBFS feeds name
- * it, and which their links bring to the app.
+ * Returns the handler that finds the bike of a public id for the operator's app. GBFS feeds name bikes by public ids, which
+ * change after each ride, and the feeds' rental links pass them to the app.
  */
 function publicBike(context: Parameters<typeof findPublicBike>[0]) {
   return async ({ request, query }: PublicBikeCall) => ({
@@ -114,7 +114,7 @@ function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) 
   return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
 }
 
-/** Returns the indexes of the items of some of several batches that run as one. */
+/** Returns the indexes that the items of `calls` have when several batches run as one. */
 function itemsOf(calls: ReadonlySet<number>, batches: readonly (readonly unknown[])[]): ReadonlySet<number> {
   const callOfItem = batches.flatMap((items, call) => items.map(() => call));
   return new Set(callOfItem.flatMap((call, index) => (calls.has(call) ? [index] : [])));

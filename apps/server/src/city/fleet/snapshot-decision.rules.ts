@@ -25,7 +25,7 @@ export interface VehicleReport {
   /** WGS 84 degrees; undefined where the feed names only the bike's station. */
   readonly position: Position | undefined;
   readonly current_range_meters: number | null;
-  /** Compact JSON of GBFS's optional fields that have no column: two that are equal are the same text. */
+  /** Compact JSON of GBFS's optional fields that have no column. Equal values are equal texts. */
   readonly source_facts: string | null;
   /** Milliseconds since 1970. */
   readonly last_reported: number | null;
@@ -40,28 +40,28 @@ export interface FeedBike extends Omit<VehicleReport, "is_reserved" | "is_disabl
 
 /** A bike's row, which a snapshot is compared with. Times in milliseconds since 1970. */
 export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source" | "ride_id" | "reservation_id"> {
-  /** When the bike was as it was last reported; null: only feeds have reported it. */
+  /** The time of the latest report of the bike's state or location; null: no command has written the bike. */
   readonly reported_at: number | null;
 }
 
-/** Returns the MDS state that GBFS's two flags mean. Disabled comes first: such a bike cannot be ridden, reserved or not. */
+/** Returns the MDS state of GBFS's two flags. A bike that is both disabled and reserved counts as disabled. */
 export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
   if (flags.is_disabled) return "non_operational";
   return flags.is_reserved ? "reserved" : "available";
 }
 
 /**
- * Tells whether a feed decides on a bike. While a ride on it is known, the ride does (the feed may be older than the ride's
- * start), and a bike that the operator removed stays removed.
+ * Tells whether a feed decides the state of a bike. The feed does not decide it during a known ride, because the feed may be
+ * older than the ride's start, and a bike that the operator removed stays removed.
  */
 export function followsFeed(state: Bike["vehicle_state"]): boolean {
   return state !== "on_trip" && state !== "removed";
 }
 
 /**
- * The bike that a vehicle's report describes.
- * @param station the position of the station that it names: the bike's where the feed gives none, so that a partner who
- *   draws a map needs no second request
+ * Returns the bike that a vehicle's report describes.
+ * @param station the position of the station that the report names. It becomes the bike's when the feed gives none, so that
+ *   a partner who draws a map needs no second request
  */
 export function bikeFromReport(report: VehicleReport, station: Position | undefined): FeedBike {
   const { is_reserved, is_disabled, position = station, ...fields } = report;
@@ -94,13 +94,13 @@ export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: F
   if (row.ride_id !== null || !followsFeed(row.vehicle_state)) return stays;
   // The bike was reported after the feed was made, for example by the end of a ride. The next snapshot may be newer.
   if (row.reported_at !== null && row.reported_at > context.at) return stays;
-  // The feed may not know of the reservation: only a bike that cannot be ridden ends it.
+  // The feed may not know of the reservation, so it ends the reservation only when it says that the bike cannot be ridden.
   if (row.reservation_id !== null) return wanted?.vehicle_state === "non_operational" ? "update" : stays;
   if (!wanted) return context.rejected.has(row.id) ? "none" : "delete";
   return feedBikeFields.every((field) => row[field] === wanted[field]) ? "keep" : "update";
 }
 
-/** In the order in which statements write them. */
+/** The fields of a bike that a feed decides, in the order in which statements write them. */
 export const feedBikeFields = [
   "number",
   "vehicle_type_id",
@@ -113,7 +113,7 @@ export const feedBikeFields = [
   "last_reported",
 ] as const satisfies (keyof FeedBike)[];
 
-/** The times of the two station feeds of a source that were applied last. */
+/** The times of the last applied snapshots of a source's two station feeds. */
 export interface FeedTimes {
   readonly information: SnapshotTimes | undefined;
   readonly status: SnapshotTimes | undefined;
@@ -122,14 +122,17 @@ export interface FeedTimes {
 /** The inputs of a decision about one station, in addition to the station's own row. */
 export interface SnapshotContext {
   readonly source: string;
-  /** Before the snapshot, and after it. */
+  /** The feed times before the snapshot. */
   readonly timesBefore: FeedTimes;
+  /** The feed times after the snapshot. */
   readonly timesAfter: FeedTimes;
+  /** The snapshot's parts, by station id. */
   readonly incoming: ReadonlyMap<string, StationParts>;
+  /** Stored parts that wait for their other part, by station id. */
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
 }
 
-/** The decision about one station. `drop` names parts that no longer wait. */
+/** The decision about one station. `drop` names stored parts that no longer wait for their other part. */
 export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
   | { readonly kind: "keep" }
   | { readonly kind: "create"; readonly row: StationWrite }
@@ -228,8 +231,8 @@ function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
 }
 
 /**
- * Returns the instant of a part as its row has it. Null is "the newest snapshot", so that an unchanged row need not be
- * written.
+ * Returns the time of a part as its row stores it. Null means the time of the newest snapshot, so that a new snapshot does
+ * not have to write unchanged rows.
  */
 function storedAsOf(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
   return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
@@ -254,7 +257,7 @@ function sameFields<Field extends string>(
   return fields.every((field) => a[field] === b[field]);
 }
 
-/** One part of a row: with the other part's fields too, the older part would overwrite the newer one's when they join. */
+/** Returns one part's fields of a row, without the other part's: joining the parts would mix old and new values. */
 function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]): Pick<Row, Field> {
   const picked: Partial<Row> = {};
   for (const field of fields) picked[field] = row[field];

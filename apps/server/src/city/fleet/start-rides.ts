@@ -62,19 +62,19 @@ async function start(
   command.countRides(started.map((ride) => ride.started_at));
 }
 
-/** Returns where a bike was when its ride began; null where the operator names another station, which has its own. */
+/** Returns the bike's position as the start of its ride; null when the operator names another station as the start. */
 function startPosition({ start_station_id: stationId }: RideStart, bike: BikeState) {
   const isThere = stationId === undefined || stationId === bike.reported_station_id;
   return { start_lat: isThere ? bike.reported_lat : null, start_lon: isThere ? bike.reported_lon : null };
 }
 
-/** Returns where a ride started: where its bike was, unless the operator names another station. */
+/** Returns where a ride started when the operator names another station than the bike's; undefined: where the bike was. */
 function startLocation({ start_station_id: stationId }: RideState, bike: BikeState): ReportedLocation | undefined {
   if (stationId === bike.reported_station_id) return undefined;
   return { reported_station_id: stationId, reported_lat: null, reported_lon: null };
 }
 
-/** Ends the reservations that hold the bikes of rides that have started: fulfilled, or expired where that is overdue. */
+/** Ends the reservations that hold the bikes of started rides. They become fulfilled; an overdue one becomes expired. */
 async function fulfilReservations(command: FleetCommand, started: readonly RideState[]): Promise<void> {
   const outcomes = started.flatMap(({ id: rideId, bike_id: bikeId, started_at: at }) => {
     const { reservation_id: id } = valueOf(command.bikes, bikeId);
@@ -85,7 +85,7 @@ async function fulfilReservations(command: FleetCommand, started: readonly RideS
 
 /** The inputs of a batch's decisions. */
 interface Facts {
-  /** The bikes as the items before leave them. */
+  /** The bikes by id, as the items decided so far leave them. */
   readonly bikes: Map<string, BikeState>;
   readonly rides: Map<string, RideState>;
   readonly reservations: ReadonlyMap<string, LockedReservation>;
@@ -122,15 +122,15 @@ async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideSt
 
 function wantedTimes(item: RideStart, now: Date): RideTimes[] {
   const time = storedTime("started_at", item.started_at, now);
-  // A start before 1970 is refused, and PostgreSQL may not know the instant.
+  // `decide` refuses a start before 1970. The query must not get it, because PostgreSQL may not support so early a time.
   return isIssue(time) || time.at.getTime() < EARLIEST_START
     ? []
     : [{ id: item.id, bike_id: item.bike_id, started_at: time.at, ended_at: null }];
 }
 
 /**
- * Returns the rides that an item's ride would overlap: another item may give its id to another bike's ride, or another
- * time.
+ * Returns the rides that an item's ride would overlap. `others` is filtered again, because another item of the batch may
+ * have the same ride id with another bike or time.
  */
 function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Facts): RideState[] {
   const times = { id, bike_id, started_at: at, ended_at: null };
@@ -166,7 +166,7 @@ function decide(
     return refuse("not_found", ...missingStation(facts.stations, namedStation));
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
-  // For every reader a reservation is over at its end, whether or not that has been written.
+  // A reservation counts as ended from its end on, even while its row still says `active`.
   const reservationId = held !== undefined && now < held.expires_at ? held.id : null;
   if (item.reservation_id !== undefined && item.reservation_id !== reservationId) {
     return refuse("reservation_not_active", "otherBike", { id: item.reservation_id, bikeId: bike.id });

@@ -28,7 +28,7 @@ import {
 } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
-/** Creates the operator's own stations, or changes their descriptions. Their counters follow from their bikes. */
+/** Creates the operator's own stations, or changes their descriptions. Their counters follow their bikes. */
 export function upsertStations(
   context: CommandContext,
   systemId: string,
@@ -60,7 +60,7 @@ export function upsertStations(
   );
 }
 
-/** Takes stations offline until they are brought back, and tells riders where an item says what. */
+/** Takes stations offline until they are brought back. An item with a summary also opens an alert for riders. */
 export function takeStationsOffline(
   context: CommandContext,
   systemId: string,
@@ -79,7 +79,7 @@ export function takeStationsOffline(
   );
 }
 
-/** Brings stations back that were taken offline, and ends their alerts: they are online if their flags say that they work. */
+/** Brings stations back that were taken offline, and ends their alerts. Their flags then decide whether they are online. */
 export function bringStationsOnline(
   context: CommandContext,
   systemId: string,
@@ -129,7 +129,7 @@ function idsOf(items: readonly { readonly id: string }[]): string[] {
   return items.map(({ id }) => id);
 }
 
-/** Moves the bikes of stations out of the stations, at the same position. @returns warnings about it, by station id */
+/** Takes the bikes out of stations, without changing their positions. @returns a warning about the bikes, by station id */
 async function moveBikesOut(command: FleetCommand, ids: readonly string[]): Promise<ReadonlyMap<string, BatchWarning>> {
   const { tx, systemId } = command;
   const [standing, stations] = await Promise.all([
@@ -159,7 +159,7 @@ async function checkBikesLeft({ tx, systemId }: FleetCommand, ids: readonly stri
   if ((await listBikesAt(tx, systemId, ids)).length > 0) throw new TransactionConflict();
 }
 
-/** Ids that a warning shows. */
+/** Maximum number of bike ids that a warning shows. */
 const MAX_SHOWN = 20;
 
 function shortList(ids: readonly string[]): string {
@@ -190,7 +190,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const ids = readable.map(({ item }) => item.id);
     const warnings = await steps.before?.(command, ids);
     const held = await command.lockStations(ids);
-    // A bike of a feed may name a station that does not exist: there is none to move it out of.
+    // Only existing stations: a feed's bike may name a station that does not exist, and cannot be moved out of it.
     const existing = ids.filter((id) => held.has(id));
     await steps.after?.(command, existing);
     const standing = readable
@@ -205,7 +205,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
       left.set(item.id, after);
       if (before === undefined) results.done(index, item.id, "created");
       else {
-        // Of several items about one station the first has changed its alert.
+        // When several items name one station, the first of them counts as the one that changed its alert.
         const hasChangedAlert = alerted.delete(item.id);
         const isUnchanged = isSame(before, after) && !hasChangedAlert;
         results.done(index, item.id, isUnchanged ? "unchanged" : "updated", warnings?.get(item.id));
@@ -215,7 +215,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     const made = stations.filter((station) => !held.has(station.id));
     await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
     const inserted = await insertStations(tx, systemId, now, made);
-    // Another command has created one of them meanwhile: decide again on the new row.
+    // Another command has created one of these stations meanwhile: repeat the transaction, to decide on the new row.
     if (inserted.size < made.length) throw new TransactionConflict();
     await updateReportedDocks(tx, systemId, reportedDocks(inserted.keys(), left, readable));
     // Feeds name stations before they describe them: bikes of a new station may already exist.
@@ -230,7 +230,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   });
 }
 
-/** Records the event of a change of status, at the time that the station's row has of it. */
+/** Records the event of a status change, with the `updated_at` of the station's row as its time. */
 function recordStatusChange(
   command: FleetCommand,
   from: LockedStation["status"],
@@ -258,7 +258,7 @@ function reportedDocks(
   return reports;
 }
 
-/** An item that reports no docks changes nothing when none were reported before: the shown ones follow from the capacity. */
+/** Drops `num_docks_available: null` when no docks were reported before: the shown number already follows the capacity. */
 function withoutRepeatedDocks(held: LockedStation | undefined, item: StationUpsert): StationUpsert {
   if (held === undefined || held.docks_base !== null || item.num_docks_available !== null) return item;
   return { ...item, num_docks_available: undefined };
@@ -272,7 +272,7 @@ function isSame(a: StationFields, b: StationFields): boolean {
   return (Object.keys(b) as (keyof StationFields)[]).every((field) => a[field] === b[field]);
 }
 
-/** Returns a station that no source describes any more, or none ever did, as the operator makes it its own. */
+/** Returns a station as the operator takes it over from a source that no longer describes it, or never did. */
 function operatorsStation(held: LockedStation): DecidedStation {
   if (held.source === OPERATOR) return held;
   return { ...held, source: OPERATOR, is_claimed: true, is_installed: true, is_renting: true, is_returning: true };

@@ -36,7 +36,7 @@ export type StationFields = RowOf<typeof columns>;
 export interface LockedStation extends StationFields, Pick<Tables["stations"], "source" | "docks_base"> {}
 
 const written = columns.and({ is_claimed: arrayOf<boolean>("boolean") });
-/** A station to be written. `is_claimed`: it becomes the operator's, whose stations' counters follow their bikes. */
+/** A station to be written. `is_claimed`: the station becomes the operator's, with operated counters. */
 type StationWrite = StationFields & { readonly is_claimed?: boolean };
 
 const lock = statement(
@@ -55,10 +55,10 @@ const insert = statement(
    select id, json, updated_at from inserted`,
 );
 
-// Events of one station are in order by their times, so that of a change of status comes after each earlier change.
+// The events of one station are ordered by their times, so a status change must be later than every earlier change.
 const changedAt = timeOfChange("s.updated_at", "$2", "s.status is distinct from w.status");
 
-// The flags, the status and the docks are all that a command changes of a station's state.
+// Of a station's state, commands change only the flags, the status and the docks.
 const update = statement(
   "fleet.updateStations",
   `with updated as (
@@ -112,7 +112,7 @@ export function lockStations(tx: Transaction, systemId: string, ids: readonly st
   return tx.query<LockedStation>(lock, [systemId, ids]);
 }
 
-/** Inserts stations of the operator. @returns those whose id was free, by id */
+/** Inserts the stations of the operator whose ids are free. @returns the inserted stations, by id */
 export function insertStations(
   tx: Transaction,
   systemId: string,
@@ -122,7 +122,7 @@ export function insertStations(
   return write(tx, insert, systemId, now, stations);
 }
 
-/** Updates stations, which are locked. @returns them by id: `updated_at` may be later than `now`, never before an earlier change */
+/** Updates locked stations. @returns them by id; `updated_at` may be later than `now`, so that it follows earlier changes */
 export function updateStations(
   tx: Transaction,
   systemId: string,
@@ -132,7 +132,7 @@ export function updateStations(
   return write(tx, update, systemId, now, stations);
 }
 
-/** Records the free docks that the operator reports of locked stations, before they are updated; null: it reports none. */
+/** Records the free docks that the operator reports of locked stations (null: none). Call it before `updateStations`. */
 export async function updateReportedDocks(
   tx: Transaction,
   systemId: string,
@@ -177,7 +177,7 @@ export async function findNamedStations(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-// Also those on a ride, which come back if it is cancelled.
+// Includes bikes on rides that began at the stations, because they come back if the ride is cancelled.
 const bikesAt = statement(
   "fleet.bikesAtStations",
   `select id, coalesce(reported_station_id, station_id) as station_id from bikes
@@ -190,7 +190,7 @@ export interface StandingBike {
   readonly station_id: string;
 }
 
-/** Lists the bikes that stand at stations, or did before their rides. Locks nothing. */
+/** Lists the bikes that stand at stations, or stood there before their rides. Locks nothing. */
 export function listBikesAt(tx: Transaction, systemId: string, stationIds: readonly string[]): Promise<StandingBike[]> {
   return tx.query<StandingBike>(bikesAt, [systemId, stationIds]);
 }

@@ -15,7 +15,7 @@ export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id"
   readonly status_as_of: number | null;
 }
 
-/** Names a waiting part. */
+/** Identifies a waiting part. */
 export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id" | "part">;
 
 /** A part that waits for its other part. */
@@ -28,13 +28,13 @@ interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
   readonly content: Content;
 }
 
-/** A row to be written. */
+/** A station's row to write. */
 export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
-  /** The station changed for readers, and not only in our bookkeeping. */
+  /** Whether values change that readers see, not only columns that record snapshots. */
   readonly visible: boolean;
 }
 
-/** Columns that are text here, because that is how they are compared. */
+/** JSON columns that are read and written as text here, because `decideStation` compares them as text. */
 const jsonColumns = ["vehicle_types_available", "vehicle_docks_available", "source_facts"] as const;
 
 /** The columns of a station that a feed decides, and those that record its snapshots. */
@@ -72,7 +72,7 @@ const withIds = statement(
   `select ${found} from stations where system_id = $1 and id = any($2::text[])`,
 );
 
-// In the order of the primary key, so that two transactions never wait for each other in a ring.
+// Locks in the order of the primary key, so that two transactions cannot deadlock.
 const lock = statement(
   "stationSnapshot.lock",
   `select ${found} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
@@ -99,7 +99,7 @@ const rewrite = (changes: string) =>
    from ${written.recordset(3, "w")}
    where stations.system_id = $1 and stations.id = w.id`;
 
-/** The columns with a station's state that feeds decide. */
+/** The columns of a station's state that feeds decide. */
 const stateColumns = columns.only(
   ...(["num_bikes_available", "num_bikes_disabled", "num_docks_available", "num_docks_disabled"] as const),
   ...(["is_installed", "is_renting", "is_returning", "status", "offline_reason"] as const),
@@ -107,12 +107,14 @@ const stateColumns = columns.only(
 const stateDiffers = `(${stateColumns.list("stations")}, stations.vehicle_types_available::text)
   is distinct from (${stateColumns.list("w")}, w.vehicle_types_available)`;
 
-// A feed may be older than the operator's last command: the event of its change of status comes after that one's.
+// A feed may be older than the operator's last command. Its status change still gets a time after that command's, because
+// the events of one station are ordered by their times.
 const changesStatus = "stations.status is distinct from w.status";
 const changedAt = `case when ${changesStatus} then ${timeOfChange("stations.state_since", "$5", "true")} else $5::timestamptz end`;
 
-// Two statements: Citus refuses a position that is taken in some of the rows only. The history of a station that has not
-// changed yet, such as a placeholder's, begins with the feed's if that is earlier.
+// Rows with visible changes have their own statement, because Citus refuses a statement that takes a change position for
+// only some of its rows. The history of a station that has not changed yet, such as a placeholder, begins at the feed's time
+// if that is earlier.
 const update = statement(
   "stationSnapshot.update",
   `with updated as (
@@ -170,7 +172,7 @@ const extent = statement(
         and given.id not in (select id from waiting))::int as added`,
 );
 
-/** Returns how many stations a source has, including those that wait, and how many of `ids` do not exist. */
+/** Returns how many stations a source has, including those that wait for a part, and how many of `ids` are new. */
 export async function countStations(
   { tx, systemId }: Command,
   source: string,
@@ -179,22 +181,22 @@ export async function countStations(
   return oneRow(await tx.query<{ known: number; added: number }>(extent, [systemId, source, ids]));
 }
 
-/** Ids of the stations of a source. */
+/** Returns the ids of the stations of a source. */
 export async function listStationIds({ tx, systemId }: Command, source: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(idsOfSource, [systemId, source])).map(({ id }) => id);
 }
 
-/** Those of the stations that exist, of whatever source. Not locked. */
+/** Returns the stations that exist, of any source, without locking them. */
 export function listStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
   return tx.query<StationRow>(withIds, [systemId, ids]);
 }
 
-/** Stations as they are now, locked until the transaction ends. */
+/** Locks stations until the transaction ends. @returns their current rows */
 export async function lockFeedStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
   return ids.length === 0 ? [] : tx.query<StationRow>(lock, [systemId, ids]);
 }
 
-/** Where stations come from, and from when on they are so. */
+/** The source of stations, and the time from which their state holds. */
 export interface StationOrigin {
   readonly source: string;
   readonly stateAt: Date;
@@ -202,7 +204,7 @@ export interface StationOrigin {
 
 type ChangedStation = Pick<Tables["stations"], "id" | "state_since">;
 
-/** Inserts those whose ids are free. @returns the ids it inserted */
+/** Inserts the stations whose ids are free. @returns the inserted ids */
 export async function insertFeedStations(
   { tx, systemId, now }: Command,
   { source, stateAt }: StationOrigin,
@@ -218,7 +220,7 @@ export async function insertFeedStations(
   return inserted;
 }
 
-/** Rewrites stations, which the transaction has locked. @returns since when those that changed are as they are, by id */
+/** Updates locked stations. @returns the time from which the state of each visibly changed station holds, by id */
 export async function updateFeedStations(
   { tx, systemId, now }: Command,
   { source, stateAt }: StationOrigin,
@@ -234,12 +236,12 @@ export async function updateFeedStations(
   return since;
 }
 
-/** Ids of the stations of a source of which a part waits. */
+/** Returns the ids of a source's stations that have a waiting part. */
 export async function listPendingIds({ tx, systemId }: Command, source: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(pendingIds, [systemId, source])).map(({ id }) => id);
 }
 
-/** Returns the parts of a source that wait, of the stations with `ids`. */
+/** Returns the waiting parts that a source gave for the stations with `ids`. */
 export async function listPendingParts(
   { tx, systemId }: Command,
   source: string,
@@ -265,7 +267,7 @@ export async function deletePendingParts(
   for (const chunk of chunksOf(keys)) await tx.query(deletePending, [systemId, source, JSON.stringify(chunk)]);
 }
 
-/** Positions of stations, by id. */
+/** Returns the positions of stations, by id. */
 export async function findPositions(
   { tx, systemId }: Command,
   ids: readonly string[],

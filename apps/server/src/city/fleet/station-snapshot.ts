@@ -32,7 +32,7 @@ import {
   type StationStatusReport,
 } from "./station.rules.ts";
 
-/** Stations of a source of which one part has not arrived yet. */
+/** The number of a source's stations of which one part has not arrived yet, by the missing part. */
 export interface StationsWaiting {
   readonly withoutInformation: number;
   readonly withoutStatus: number;
@@ -42,9 +42,9 @@ export interface StationsWaiting {
 export interface StationChanges {
   readonly created: number;
   readonly updated: number;
-  /** Named by the snapshot, and as they were. */
+  /** Stations that the snapshot names and that did not change. */
   readonly unchanged: number;
-  /** Taken offline because this was the second snapshot in a row without them. */
+  /** Stations that were taken offline because this was the second snapshot in a row without them. */
   readonly removed: number;
   /** Stations that are not listed, because one of their parts has not arrived yet. */
   readonly waiting: StationsWaiting;
@@ -52,9 +52,9 @@ export interface StationChanges {
   readonly ownedByOthers: readonly string[];
   /** Each change of state of a station that partners knew before, in the order of their ids. */
   readonly stateChanges: readonly StationChange[];
-  /** The events that they made, by name: those that leave `online` or come there. */
+  /** The names of the events of these changes. Only changes to or from `online` have one. */
   readonly events: readonly EventName[];
-  /** The times of the feeds that are applied now. */
+  /** The times of the feeds after this snapshot. */
   readonly timesAfter: FeedTimes;
 }
 
@@ -63,7 +63,7 @@ class Tally {
   created = 0;
   updated = 0;
   removed = 0;
-  /** Since when stations that were updated are as they are, by id. */
+  /** The time from which the state of each updated station holds, by id. */
   readonly since = new Map<string, Date>();
   #unchanged = 0;
   readonly #waiting = { withoutInformation: 0, withoutStatus: 0 };
@@ -105,33 +105,35 @@ interface StationSnapshot {
   readonly status: StationFeed<StationStatusReport> | undefined;
   /** The times of the feeds that were applied before. */
   readonly timesBefore: FeedTimes;
-  /** Stations that the source may have in all; tests make it small. */
+  /** Maximum number of stations of the source; tests lower it. */
   readonly maxStations?: number | undefined;
 }
 
 /**
- * The changes that a snapshot makes to the stations, decided on rows that are not locked yet. Holds ids only: rows are read
- * again.
+ * The changes that a snapshot makes to the stations, decided on rows that are not locked yet. Holds only ids, because the
+ * rows are read again before they are written.
  */
 interface StationPlan {
   readonly snapshot: StationSnapshot;
   readonly timesAfter: FeedTimes;
-  /** Stations of which a part waits. */
+  /** Stations of which one part waits for the other. */
   readonly waiting: ReadonlySet<string>;
-  /** Stations to be inserted, to be updated, and those of which parts that wait are written; in the order of ids. */
+  /** Stations to insert, in the order of ids. */
   readonly creations: readonly string[];
+  /** Stations to update, in the order of ids. */
   readonly updates: readonly string[];
+  /** Stations whose waiting parts alone are written or deleted, in the order of ids. */
   readonly parts: readonly string[];
   /** Counts the stations of which nothing is written. */
   readonly kept: Tally;
-  /** Positions of the stations that were asked for, as the plan leaves them. */
+  /** Positions of the stations that `planStations` was asked for, as they are after the plan is written. */
   readonly positions: ReadonlyMap<string, Position>;
 }
 
 /**
  * Decides the effect of a snapshot on the stations. Locks and writes nothing, so that bikes can be written first. The
  * source's row must be locked.
- * @param positionsOf stations whose positions are kept
+ * @param positionsOf stations whose positions the plan contains
  * @throws TooManyStationsError
  */
 export async function planStations(
@@ -189,7 +191,7 @@ export async function writeStations(command: FleetCommand, plan: StationPlan): P
   return { ...changes, events: await recordChanges(command, changes.stateChanges, tally.since) };
 }
 
-/** @returns the ids that others have taken meanwhile */
+/** Inserts the planned stations. @returns the ids that other transactions have taken meanwhile */
 async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Tally): Promise<string[]> {
   const { source } = plan.snapshot;
   const taken: string[] = [];
@@ -212,8 +214,8 @@ async function insertPlanned(command: FleetCommand, plan: StationPlan, tally: Ta
 }
 
 /**
- * The state of a station is that of the newest status, as its events are. A feed's clock may be ahead: history never goes
- * beyond ours, because a later change would have to come after it.
+ * Returns the source of stations, and the time of the newest status feed as the time from which their states hold. A feed's
+ * clock may be ahead. Then the time is `now`, because every later change must have a later time.
  */
 function originOf({ now }: FleetCommand, { snapshot, timesAfter }: StationPlan): StationOrigin {
   const stateAt = new Date(Math.min(now.getTime(), timesAfter.status?.latest ?? Infinity));
@@ -235,7 +237,7 @@ async function updateLocked(
     if (rows.some(({ visible }) => visible)) {
       markHoursOfStations(command.tx, command.systemId, origin.stateAt, command.now);
     }
-    // One that was deleted meanwhile is created by the next snapshot.
+    // Leaves out stations that were deleted meanwhile (`create`): the next snapshot creates them.
     await writeParts(
       command,
       plan,
@@ -261,7 +263,7 @@ async function writeParts(
   for (const decision of decisions) tally.add(decision, isNamed(snapshot, decision.id));
 }
 
-/** Positions of stations once the plan is written, by id; without those that are not known. */
+/** Returns the positions of stations as they are after the plan is written, by id. Leaves out unknown stations. */
 export async function plannedPositions(
   command: FleetCommand,
   { positions }: StationPlan,
@@ -272,8 +274,8 @@ export async function plannedPositions(
 }
 
 /**
- * Events have the feed's time, or a later one where the station has changed since. For a snapshot that arrived late the
- * feed's is that of the newest one: its additions are visible only together with the snapshots that arrived before it.
+ * Records an event for each change of state. Its time is that of the newest applied snapshot, because a snapshot that
+ * arrives late becomes visible only together with newer ones. It is later when the station has changed since.
  */
 async function recordChanges(
   command: FleetCommand,
@@ -295,7 +297,7 @@ async function recordChanges(
   return names;
 }
 
-/** Decides about some of the stations, with the parts of them that the snapshot names or that wait. */
+/** Decides about the stations with `ids`, from their rows, the parts in the snapshot and the waiting parts. */
 async function decide(
   command: FleetCommand,
   { snapshot, timesAfter, waiting }: Pick<StationPlan, "snapshot" | "timesAfter" | "waiting">,
@@ -312,7 +314,7 @@ async function decide(
   return ids.map((id) => decideStation(context, id, rows.get(id)));
 }
 
-/** Tells whether a decision writes parts that wait at the most. */
+/** Tells whether a decision writes no station: at most it saves or drops waiting parts. */
 function isOfParts({ kind }: Decision): boolean {
   return kind === "wait" || kind === "keep";
 }
