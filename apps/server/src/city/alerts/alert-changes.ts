@@ -135,8 +135,8 @@ export async function endAlertsOfRemoved(
 }
 
 /**
- * Ends the operator's alerts that concern only these stations, which are locked and deleted without a trace. The alerts that
- * concern other places too name them no more.
+ * Ends the operator's alerts that concern only these stations, which are locked and deleted without a trace. Removes the
+ * stations from alerts that also concern other places.
  */
 export async function endAlertsOfDeleted(command: AlertCommand, stationIds: readonly string[]): Promise<void> {
   const { pointless, others } = await lockAlertsAbout(command, stationIds);
@@ -149,7 +149,7 @@ export async function endAlertsOfDeleted(command: AlertCommand, stationIds: read
   await writeAlerts(command, [...endingOf(pointless, command.now), ...renamed]);
 }
 
-/** Locks the operator's open alerts about stations. @returns those that concern only these stations, apart from the others */
+/** Locks the operator's open alerts about stations. @returns `pointless`: alerts that concern only these stations */
 async function lockAlertsAbout(
   command: AlertCommand,
   stationIds: readonly string[],

@@ -34,12 +34,13 @@ export interface StoredAlert {
 }
 
 /**
- * Maximum alerts of a source; the others, in the order of their ids, are ignored. Too high: one feed floods the events.
+ * Maximum alerts of a source. Alerts beyond it, in the order of their ids, are ignored. Too high: one feed floods the
+ * events.
  */
 export const MAX_SOURCE_ALERTS = 1_000;
 /**
- * Maximum alerts that a source may add in a day. Too low: ignores those of a bad day. Too high: a feed that gives its
- * alerts new ids at each poll fills the table for as long as past alerts are kept.
+ * Maximum alerts that a source may add in a day. Too low: ignores alerts of a day with many disruptions. Too high: a feed
+ * that gives its alerts new ids at each poll fills the table for as long as past alerts are kept.
  */
 export const MAX_NEW_ALERTS_A_DAY = 3_000;
 /**
@@ -60,7 +61,7 @@ function endOfTimes(times: AlertContent["times"]): Date | null {
   return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
 }
 
-/** Returns the time of an alert's change: after an earlier one, because events of alerts are in order by their times. */
+/** Returns the time of an alert's change: `now`, or just after `earlier`, because alerts' events are ordered by time. */
 function timeAfter(now: Date, earlier: Date | undefined): Date {
   return new Date(timeOfChange(now.getTime(), earlier?.getTime(), true));
 }
@@ -79,7 +80,7 @@ export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
   return { ...alert, ended_at, updated_at: ended_at };
 }
 
-/** Returns a new, open alert. @param earlier the end of one that it follows: of the same id, or about the same closure */
+/** Returns a new, open alert. @param earlier the end of an earlier alert with the same id or about the same closed station */
 export function newAlert(
   alert: Pick<StoredAlert, "id" | "source" | "type" | "content"> & { readonly closes_station?: string },
   now: Date,
@@ -94,15 +95,15 @@ export function newAlert(
 export function changedAlert(alert: StoredAlert, type: Alert["type"], content: AlertContent, now: Date): StoredAlert {
   const ends_at = endOfTimes(content.times);
   if (alert.type === type && textOf(alert.content) === textOf(content)) {
-    // Listed again before it has ended: nothing that readers see has changed.
+    // The feed lists a withdrawn alert again before its end: nothing that readers see has changed.
     return alert.ends_at?.getTime() === ends_at?.getTime() ? alert : { ...alert, ends_at };
   }
   return { ...alert, type, content, ends_at, updated_at: timeAfter(now, alert.updated_at) };
 }
 
 /**
- * Returns an open alert that its feed lists no more: ended, or, soon after its opening, about to be ended by the clock
- * once it has been open for MIN_OPEN_MS.
+ * Returns an open alert that its feed no longer lists. The alert is ended, or, if it has not been open for MIN_OPEN_MS,
+ * gets an end at that time.
  */
 export function withdrawnAlert(alert: StoredAlert, now: Date): StoredAlert {
   const shown = alertAt(alert, now);

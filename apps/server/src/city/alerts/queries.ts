@@ -27,7 +27,7 @@ const lockOfSource = statement(
   `${select} and (id = any($3::text[]) or ended_at is null and source = $2) order by id for update`,
 );
 
-// Few: ends that another process's clock put later than this one's.
+// Finds few rows: ends that are not past yet, because another process with a clock ahead of this one's wrote them.
 const laterEnds = statement(
   "riderAlerts.laterEnds",
   `select closes_station, max(ended_at) as ended_at from rider_alerts
@@ -132,7 +132,7 @@ export function lockClosuresOf(
   return tx.query<StoredAlert>(lockClosures, [systemId, stationIds]);
 }
 
-/** Finds the last ends of closures of stations that are at an instant or later, by station. */
+/** Finds for each station the latest end of its closures, if it is not before an instant. */
 export async function findLaterEnds(
   tx: Transaction,
   systemId: string,
@@ -162,7 +162,7 @@ export function lockAlertsOfSource(
   return tx.query<StoredAlert>(lockOfSource, [systemId, source, ids]);
 }
 
-/** Locks those of the alerts whose times are over and whose end is not stored. Skips alerts that others have locked. */
+/** Locks the alerts with `ids` whose times are over and whose end is not stored. Skips alerts that others have locked. */
 export function claimOverdueAlerts(
   tx: Transaction,
   systemId: string,

@@ -2,7 +2,7 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** A bike that stands at no station, and where. */
+/** A bike that stands at no station, with its position. */
 export interface FreeBike {
   readonly id: string;
   readonly number: string | null;
@@ -46,7 +46,7 @@ export async function findBikeOf(db: Queryable, systemId: string, publicId: stri
   return (await db.query<{ id: string }>(findPresent, [systemId, publicId]))[0]?.id;
 }
 
-/** Returns the bike that had a public id until an instant that is not before the given one. */
+/** Returns the bike that had a public id and lost it at `since` or later. */
 export async function findBikeThatHad(
   db: Queryable,
   systemId: string,

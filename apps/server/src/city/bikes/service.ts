@@ -29,7 +29,7 @@ export async function findPublicBike(
 ): Promise<PublicBike> {
   const id = await findBikeOf(db, systemId, publicId);
   if (id !== undefined) return { id, public_id: publicId, retired_at: null };
-  // Looked for second: an id that is replaced meanwhile is found here.
+  // Retired ids are read second, so that an id that is replaced between the two statements is found.
   const had = await findBikeThatHad(db, systemId, publicId, new Date(clock() - KEPT_MS));
   if (had === undefined) throw serviceError("not_found", "publicId", { minutes: RETIRED_PUBLIC_ID_MINUTES });
   return { id: had.id, public_id: publicId, retired_at: had.retired_at.toISOString() };
@@ -38,7 +38,7 @@ export async function findPublicBike(
 const SWEEP_INTERVAL_MS = 60_000;
 const BATCH_SIZE = 1000;
 
-/** Deletes public ids that find no bike any more. */
+/** Deletes retired public ids that `findPublicBike` no longer finds. */
 export function startPublicIdSweeper({
   db,
   clock,
@@ -74,17 +74,17 @@ export function listBikes(
   return bikes.list(context, whose, filters, request);
 }
 
-/** SQL for what is known of a bike that is there no more, by column; null stands for every other column. */
+/** SQL for the known columns of a deleted bike. Every other column is null. */
 const KNOWN_OF_REMOVED: Readonly<Record<string, string>> = {
   id: "id",
   vehicle_state: "'removed'",
   updated_at: "to_timestamp(change_position / 1e6)",
 };
 
-/** A bike that is there no more, since its feed gave it up. */
+/** The records of bikes that were deleted because their feed no longer lists them. */
 const removed = {
   table: "removed_bikes",
-  // The function that makes a bike's JSON, called with these instead of the columns.
+  // Calls the SQL function that makes a bike's JSON with the values of KNOWN_OF_REMOVED instead of the columns.
   json: generatedColumns.bikes.json.replaceAll(/\w+(?=[,)])/g, (column) => KNOWN_OF_REMOVED[column] ?? "null"),
   condition: "system_id = $1",
   isUnfiltered: true,
@@ -105,7 +105,7 @@ export function listBikeChanges(
   return listChanges(context, whose, { name: "bikes", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
-/** One bike's JSON; undefined when there is none. */
+/** Returns a bike's JSON; undefined when there is no such bike. */
 export function getBike({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return bikes.find(readPool, systemId, id);
 }

@@ -6,7 +6,7 @@ export interface Standing extends Omit<Horizon, "isUncertain">, Omit<ChangeState
   readonly isUncertain: boolean;
 }
 
-/** From which position a walk goes on that has seen everything before it, and in which history of writes. */
+/** The position from which a client continues, having seen every earlier change, and the history of writes it belongs to. */
 export interface Checkpoint {
   readonly since: number;
   readonly history: string;
@@ -15,16 +15,19 @@ export interface Checkpoint {
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
 
-/** Days for which it is kept that a bike was removed. Bikes are a few pages: who comes back later reads them anew. */
+/**
+ * Days for which the records of removed bikes are kept. A client that comes back later reads all bikes again, which are only
+ * a few pages.
+ */
 export const REMOVED_BIKES_KEPT_DAYS = 7;
 
 /**
- * Returns the position from which the next walk goes on, so that it finds every change that this one does not see.
+ * Returns the position from which the next walk continues, so that it finds every change that this walk does not see.
  *
- * The newest change is as good as the horizon where it lies before: nothing lies between. So the checkpoint of a list in which
- * nothing changes stays, and with it the answer's ETag. After a day it moves on, once an hour, so that it does not become too
- * old to be answered.
- * @param previous from which position this walk began; undefined for one that does not go by changes
+ * That is just after the newest change instead of the horizon, because nothing lies between them. So the checkpoint of a
+ * list without changes stays the same, and with it the response's ETag. When the newest change is a day old, the position
+ * moves on once an hour, so that the checkpoint does not become too old to be accepted.
+ * @param previous the position at which this walk began; left out for a walk that does not read changes
  */
 export function nextSince({ position, newest, isUncertain }: Standing, previous = 0): number {
   if (isUncertain) return previous;

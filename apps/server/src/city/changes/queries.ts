@@ -3,7 +3,7 @@ import type { ReadPool } from "../../storage/db/read-pool.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
-/** A list whose changes can be followed: its table. */
+/** The table of a list whose changes can be followed. */
 export type FollowedTable = "stations" | "bikes" | "rides" | "reservations";
 
 /** The position up to which the changes of a table are complete, for all systems. */
@@ -37,9 +37,9 @@ const CLOCK_MARGIN_US = 1_000_000;
 const microseconds = (instant: string) => `(extract(epoch from ${instant}) * 1000000)::bigint`;
 
 /**
- * A writer of a table holds this lock from before it computes the position of a change until the change is visible. So does
- * a prepared transaction, and one that waits for a synchronous replica. A transaction without the lock now computes its
- * positions later. Each holder began before its first position.
+ * The lock modes of writers. A transaction that writes a table holds such a lock from before it computes the position of a
+ * change until the change is visible, also while it is prepared or waits for a synchronous replica. A transaction without
+ * such a lock computes its positions later. Each holder's transaction began before its first position.
  */
 const WRITING = "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
@@ -89,7 +89,7 @@ const state = (table: FollowedTable): Statement => {
   );
 };
 
-// The default of `change_position` gives the new position, also where the row exists: `excluded` has the default.
+// The default of `change_position` gives the new position, also when the row exists: `excluded` contains the default.
 const insertRemoved = statement(
   "changes.insertRemovedBikes",
   `insert into removed_bikes (system_id, id)
@@ -129,7 +129,7 @@ export async function findChangeState(
   return oneRow(await primary.read<ChangeState>(state(table), [systemId, partnerId]));
 }
 
-/** Records that bikes are about to be deleted, for those who follow the bikes. */
+/** Records that bikes are about to be deleted, for clients that follow the bikes. */
 export async function insertRemovedBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
   await tx.query(insertRemoved, [systemId, ids]);
 }

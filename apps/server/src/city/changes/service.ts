@@ -13,13 +13,13 @@ export {
   updateResets as recordDeletedRows,
 } from "./queries.ts";
 
-/** Says where the changes of lists stand. */
+/** Tells up to which position the changes of lists are complete. */
 export interface ChangeWatch {
   /** Call it before the rows of a walk are read. @param whose the caller */
   standing(table: FollowedTable, whose: { readonly systemId: string; readonly partnerId: string }): Promise<Standing>;
 }
 
-/** @param primary not a replica, which does not see running transactions */
+/** @param primary reads the primary, because a replica does not see running transactions */
 export function createChangeWatch(primary: ReadPool): ChangeWatch {
   const horizonOf = (table: FollowedTable) => askTogether(() => findHorizon(primary, table));
   const horizons = {
@@ -30,7 +30,7 @@ export function createChangeWatch(primary: ReadPool): ChangeWatch {
   };
   return {
     async standing(table, { systemId, partnerId }) {
-      // In either order: both were asked for after the request came and before its rows are read.
+      // The order does not matter: both are read after the request arrived and before its rows are read.
       const [horizon, state] = await Promise.all([
         horizons[table](),
         findChangeState(primary, table, systemId, partnerId),

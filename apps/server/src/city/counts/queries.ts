@@ -3,13 +3,14 @@ import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
-/** The lists whose length is kept. */
+/** The lists whose length is stored. */
 export type CountedList = Tables["list_counts"]["list"];
 
-// Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
+// The statements lock rows in the order of the primary key, so that two transactions cannot deadlock.
 /*
- * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. Compares
- * with the time of the statement, the last before the commit: the transaction may have begun long before.
+ * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. These
+ * conditions recognise such a ride. They compare its start with the time of the statement, which is the last before the
+ * commit, because the transaction may have begun long before.
  */
 const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
 const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;
@@ -29,7 +30,7 @@ const addToList = statement(
 const startsAt = "date_trunc(period, hour at time zone 'UTC') at time zone 'UTC'";
 const isLateDay = `period = 'day' and bool_or(${isLate("hour")})`;
 
-// Rides of a past hour that were only corrected change the row of their day only.
+// Rides of a past hour that were corrected, and neither added nor deleted, change only the row of their day.
 const addToPeriods = statement(
   "counts.addToPeriods",
   `insert into ride_counts (system_id, period, starts_at, slot, n, changes)
@@ -54,8 +55,8 @@ export async function countList(db: Queryable, systemId: string, list: CountedLi
 }
 
 /**
- * Adds `n` (negative: takes away) to a list's length.
- * @param oldest when the oldest ride that came, went or was corrected had started (RFC 3339); only of rides
+ * Adds `n`, which may be negative, to a list's length.
+ * @param oldest the start (RFC 3339) of the oldest ride that was added, deleted or corrected; only for the list `rides`
  */
 export function updateListCount(
   tx: Transaction,
@@ -70,7 +71,7 @@ export function updateListCount(
 
 /**
  * Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month, and notes
- * that rides of past days changed. 0: rides of the hour were corrected.
+ * that rides of past days changed. The number 0 means that rides of the hour were corrected.
  */
 export function updateRideCounts(
   tx: Transaction,

@@ -12,11 +12,11 @@ export function pickSlot(random: () => number): number {
   return Math.floor(random() * SLOTS);
 }
 
-/** The kept length of a list. */
+/** Returns the stored length of a list. */
 export const lengthOf = countList;
 
 /**
- * Changes the kept length of a list. To be the last statement of the transaction that inserts or deletes the
+ * Changes the stored length of a list. Must be the last statement of the transaction that inserts or deletes the
  * rows, so that the count's row stays locked for the shortest time.
  */
 export function countRows(
@@ -31,7 +31,7 @@ export function countRows(
 
 const HOUR_MS = 3_600_000;
 
-/** When rides started that a transaction changed; a number is milliseconds since 1970. */
+/** The start times of rides that a transaction changed; a number is milliseconds since 1970. */
 interface ChangedRides {
   readonly inserted?: Iterable<Date | number>;
   readonly deleted?: Iterable<Date | number>;
@@ -40,7 +40,7 @@ interface ChangedRides {
 }
 
 /**
- * Changes the kept numbers of rides: in all, and by the hour, day and month in which they started. To be the last
+ * Changes the stored numbers of rides: in all, and by the hour, day and month in which they started. Must be the last
  * statement of the transaction.
  */
 export function countRides(

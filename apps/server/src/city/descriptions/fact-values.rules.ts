@@ -3,8 +3,8 @@ import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
 
 /**
- * Parses OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. Checks the words, their order and the times, but not
- * holidays, which differ between countries.
+ * The first part of this file parses OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. It checks the words, their order
+ * and the times, but not holidays, which differ between countries.
  */
 
 const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";
@@ -187,7 +187,7 @@ export class FactIssue extends Error {
   /** The path of the field within the fact: `ios.store_uri`. */
   readonly path: string;
   readonly value: unknown;
-  /** What it must be. */
+  /** What the value must be. */
   readonly expected: string;
 
   constructor(path: string, value: unknown, expected: string) {
@@ -198,7 +198,7 @@ export class FactIssue extends Error {
   }
 }
 
-/** The longest line, text and address. Too high: one fact fills every document. */
+/** Maximum characters of a line, a text and an address. Too high: one fact fills every document. */
 const MAX_LINE_LENGTH = 255;
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_URI_LENGTH = 2_000;
@@ -211,7 +211,7 @@ const MAX_NUMBER = 2_147_483_647;
 /**
  * Returns a fact's value in canonical form.
  * @param path the field's name
- * @param language of texts that name none
+ * @param language the language of texts that name none
  * @throws FactIssue
  */
 export function readFactValue(type: FieldType, value: unknown, path: string, language: string): unknown {
@@ -348,7 +348,7 @@ function textFrom(text: string): string | undefined {
   return isFit && !/[^\P{Cc}\n\t]/u.test(trimmed) ? trimmed : undefined;
 }
 
-/** @throws FactIssue for an id of a new thing that GBFS 3.0 or a path cannot contain */
+/** Checks the id of a new thing. @throws FactIssue for an id that GBFS 3.0 or a URL's path cannot contain */
 export function requireId(id: string): void {
   if (idFrom(id) === undefined) throw new FactIssue("id", id, ID);
 }

@@ -38,7 +38,7 @@ export function feedsOfKind(kind: FactKind) {
  */
 export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly SaidFeed[]): Map<string, FactsOf<Kind>[]> {
   const byId = new Map<string, FactsOf<Kind>[]>();
-  // `readDescription` stores the records of this kind.
+  // The cast is safe, because `readDescription` stores only valid records of this kind.
   const add = (id: string, record: Values) => byId.set(id, [...(byId.get(id) ?? []), record as FactsOf<Kind>]);
   for (const { feed, content } of said) {
     if (kind === "system" && feed === "system_information") add("", systemRecord(content as Values));
@@ -54,7 +54,7 @@ export function saidOfKind<Kind extends FactKind>(kind: Kind, said: readonly Sai
   return byId;
 }
 
-/** Converts a system's record to facts: one fact stands for two GBFS fields. Omits the source's id. */
+/** Converts GBFS's record of a system to facts: one fact may replace two GBFS fields. Omits the source's id. */
 function systemRecord({ system_id: _, languages, license_id, license_url, ...system }: Values): Values {
   const [language] = (languages ?? []) as readonly unknown[];
   return { ...system, language: system["language"] ?? language, licence: license_id ?? license_url };
@@ -62,7 +62,7 @@ function systemRecord({ system_id: _, languages, license_id, license_url, ...sys
 
 /**
  * Returns the operator's facts after changes: null removes a fact, an omitted fact stays.
- * @param language of texts that name none
+ * @param language the language of texts that name none
  * @throws FactIssue for a value that GBFS does not allow
  */
 export function applyChanges<Kind extends FactKind>(
@@ -73,7 +73,7 @@ export function applyChanges<Kind extends FactKind>(
 ): FactsOf<Kind> {
   const facts: Facts = factKinds[kind];
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  // A main language that is set with the texts is theirs.
+  // When the changes also set the main language, their texts are in that language.
   const { language: chosen } = changes as { readonly language?: unknown };
   const type = kind === "system" && typeof chosen === "string" ? facts["language"]?.type : undefined;
   const main = type === undefined ? language : String(readFactValue(type, chosen, "language", language));
@@ -93,8 +93,8 @@ export interface KnownIds {
 }
 
 /**
- * Checks that facts are complete and consistent. Does not check the facts of sources: GBFS publishes as much of them as
- * is valid.
+ * Checks that facts are complete and consistent. Does not check the facts of sources, because the GBFS feeds leave out what
+ * is not valid of them.
  * @throws FactIssue when a fact is missing, or two exclude each other
  */
 export function requireFitting<Kind extends FactKind>(

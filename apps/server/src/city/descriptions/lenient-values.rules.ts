@@ -1,4 +1,5 @@
-// Parse a fact's value in any spelling that feeds and operators use. They return undefined for invalid values.
+// These functions parse a fact's value in any spelling that feeds and operators use. They return undefined for an invalid
+// value.
 
 /** Returns a text as a GBFS language: two or three letters, and optionally a country. `en_us` is `en-US`. */
 export function languageFrom(value: unknown): string | undefined {

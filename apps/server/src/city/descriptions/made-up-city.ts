@@ -3,9 +3,9 @@ import { type City, EBIKE_RANGE_METERS } from "@bikeshare/simulator";
 import type { ActorContext } from "../../command-context.ts";
 import { describe, describedAll, describedSystem, describedTypesEver } from "./service.ts";
 
-// What GBFS publishes of the made-up city: everything that planners read, so that they can be tested against it.
+// Describes the made-up city for GBFS, with everything that trip planners read, so that planners can be tested against it.
 
-/** That of the land nearest to the made-up city, which lies in the North Sea. */
+/** The time zone of the land nearest to the made-up city, which lies in the North Sea. */
 export const DEMO_TIME_ZONE = "Europe/Amsterdam";
 
 const system: FactChanges<"system"> = {
@@ -75,7 +75,7 @@ export async function describeRegions(context: ActorContext, systemId: string, c
   }
 }
 
-/** Describes the types of the made-up city's bikes and what they cost, unless an operator has. */
+/** Describes the vehicle types of the made-up city and their prices, unless the types are described already. */
 export async function describeDemoTypes(context: ActorContext, systemId: string): Promise<void> {
   const types = await describedTypesEver(context.db, systemId);
   const isDescribed = (id: string) =>
@@ -98,7 +98,7 @@ async function describeNew<Kind extends FactKind>(
   }
 }
 
-/** One zone: the stations of the centre, around which bikes are returned at stations alone. */
+/** Returns one zone around the stations of the centre, in which rides must end at a station. */
 function zonesOf({ stations }: City): FactChanges<"geofencing_zones"> {
   const central = stations.filter(({ regionId }) => regionId === "centre");
   const lons = central.map(({ lon }) => lon);

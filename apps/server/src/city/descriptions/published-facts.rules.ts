@@ -16,8 +16,8 @@ export interface Described<Kind extends FactKind = FactKind> {
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Merges the operator's facts, the sources' facts and the defaults of one thing. @param said by sources, the first
- * source first
+ * Merges the operator's facts, the sources' facts and the defaults of one thing.
+ * @param said the sources' facts, the first source first
  */
 export function mergeFacts<Kind extends FactKind>(
   id: string,

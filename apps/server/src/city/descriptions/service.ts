@@ -85,7 +85,7 @@ export async function describedSystem(db: QueryRunner, systemId: string): Promis
   return (await hasSystem(db, systemId)) ? (await readSaid(db, systemId, "system")).system : undefined;
 }
 
-/** Returns the time zone in which a system's days begin and end; UTC while nobody has named one that there is. */
+/** Returns the time zone in which a system's days begin and end; UTC while no valid time zone is set. */
 export async function timeZoneOfSystem(db: QueryRunner, systemId: string): Promise<string> {
   return timeZoneFrom((await describedSystem(db, systemId))?.published.timezone) ?? "UTC";
 }
@@ -156,7 +156,7 @@ export async function describedOne<Kind extends FactKind>(
   return all.find((each) => each.id === id) ?? mergeFacts<Kind>(id, undefined, []);
 }
 
-/** Returns a text that differs as soon as any fact of a thing does; `none`: nobody describes it. */
+/** Returns a text that changes whenever a fact of a thing changes; `none` when nobody describes the thing. */
 export function versionOf({ published, own, from }: Described): string {
   if (Object.keys(published).length === 0) return "none";
   const origins = from as Readonly<Record<string, string>>;
@@ -166,7 +166,7 @@ export function versionOf({ published, own, from }: Described): string {
     .digest("base64url");
 }
 
-/** @throws ServiceError `conflict` when a thing is not as somebody has seen it */
+/** Checks that a thing still has the version `seen`. @throws ServiceError `conflict` when it has another version */
 async function requireVersion(
   tx: Transaction,
   systemId: string,
@@ -182,7 +182,7 @@ async function requireVersion(
  * Changes the operator's facts of a thing, which take precedence over sources. Null removes a fact, an omitted fact
  * stays.
  * @param id empty for the system and for its zones
- * @param seen the version that whoever changes it has seen; undefined: whatever it is
+ * @param seen the version that the actor has seen; undefined: any version may be changed
  * @throws ServiceError `invalid_parameter` for a value that GBFS does not allow or that contradicts another;
  * `not_found` for a station or bike that does not exist; `conflict` for another version. Nothing has changed then.
  */
@@ -222,7 +222,7 @@ function isFreelyNamed(kind: FactKind): boolean {
   return kind === "vehicle_type" || kind === "region" || kind === "pricing_plan";
 }
 
-/** Tells whether there is a thing with an id, which may be of a feed, and then has its characters. */
+/** Tells whether a thing with an id is described or used. Such an id may come from a feed and contain any characters. */
 async function isDescribedOrUsed(tx: Transaction, systemId: string, kind: FactKind, id: string): Promise<boolean> {
   return (await describedAll(tx, systemId, kind)).some((described) => described.id === id);
 }
@@ -247,7 +247,7 @@ function nameOf(systemId: string, { name, language = "en" }: FactsOf<"system">):
 
 /**
  * Removes the operator's facts of a thing; the sources' facts stay.
- * @param seen the version that whoever removes them has seen; undefined: whatever it is
+ * @param seen the version that the actor has seen; undefined: any version may be removed
  * @returns false when there are none
  * @throws ServiceError `invalid_parameter` when something refers to a thing that no source describes; `conflict` for another
  * version

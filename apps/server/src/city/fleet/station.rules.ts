@@ -11,7 +11,7 @@ export interface StationInformation {
   readonly region_id: string | null;
   readonly capacity: number | null;
   readonly is_virtual_station: boolean;
-  /** Compact JSON of GBFS's optional fields that have no column: two that are equal are the same text. */
+  /** Compact JSON of GBFS's optional fields that have no column. Equal values are equal texts. */
   readonly source_facts: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface StationStatusReport {
   readonly num_bikes_disabled: number | null;
   readonly num_docks_available: number | null;
   readonly num_docks_disabled: number | null;
-  /** Compact JSON as it is sent, ordered by vehicle type: two that are equal are the same text. */
+  /** Compact JSON as it is sent, ordered by vehicle type. Equal values are equal texts. */
   readonly vehicle_types_available: string;
   /**
    * Free docks by the vehicle types that fit them, as compact JSON ordered by type; null when the source does not count
@@ -43,15 +43,16 @@ export interface StationChange {
 }
 
 /**
- * Tells whether a station is a placeholder, made because rides name it: its source gave it up without having described it.
+ * Tells whether a station is a placeholder, which was created because rides name it. A placeholder is offline as if its
+ * source no longer listed it, although no snapshots without it have been counted.
  */
 export function isPlaceholder(station: StationState & { readonly absent_snapshots: number }): boolean {
   return isGivenUp(station) && station.absent_snapshots < ABSENT_SNAPSHOTS_UNTIL_OFFLINE;
 }
 
 /**
- * Tells whether another source may make this station its own: when the one it has gave it up. Placeholder
- * stations are in that state too.
+ * Tells whether a station's source no longer lists it, so that another source may take it over. This is also true of
+ * placeholder stations.
  */
 export function isGivenUp({ status, offline_reason }: StationState): boolean {
   return status === "offline" && offline_reason === "removed_from_source";
@@ -60,14 +61,14 @@ export function isGivenUp({ status, offline_reason }: StationState): boolean {
 /** The source of stations and bikes that the operator's commands create. */
 export const OPERATOR = "operator";
 
-/** Tells whether a feed describes a station: the next snapshot would overwrite the operator's changes. */
+/** Tells whether a feed describes a station, so that the next snapshot would overwrite the operator's changes. */
 export function isOfFeed(station: StationState & { readonly source: string }): boolean {
   return station.source !== OPERATOR && !isGivenUp(station);
 }
 
 /**
- * Stations that a source may have in all, those that are gone or wait for their other feed included: their ids are kept for
- * good. The largest sources have some thousand; without a bound, one that names others in every snapshot fills the disk.
+ * Maximum number of stations of a source. Counts stations that are gone or wait for a part, too, because their ids are never
+ * deleted. The largest sources have a few thousand. Too high: a source with new ids in every snapshot fills the disk.
  */
 const MAX_STATIONS = 50_000;
 
@@ -89,7 +90,7 @@ class TooManyStationsError extends Error {
 interface Extent {
   /** Stations that the source has. */
   readonly known: number;
-  /** Stations that a snapshot adds to them. */
+  /** Stations that a snapshot would add. */
   readonly added: number;
   readonly most?: number | undefined;
 }
@@ -119,7 +120,7 @@ export const informationFields = [
   "source_facts",
 ] as const satisfies (keyof StationInformation)[];
 
-/** Those that are in its status. */
+/** A station's columns that are in its status. */
 export const statusFields = [
   "is_installed",
   "is_renting",
@@ -156,7 +157,7 @@ export interface JoinedStation extends StationInformation, KnownStationStatus, S
 }
 
 /**
- * Returns the times of a feed after a snapshot of `at` arrived, in order or late. One that is known already changes
+ * Returns the times of a feed after a snapshot of `at` arrived, in order or late. A snapshot that is known already changes
  * nothing.
  */
 export function advance(times: SnapshotTimes | undefined, at: number): SnapshotTimes {
@@ -167,15 +168,15 @@ export function advance(times: SnapshotTimes | undefined, at: number): SnapshotT
   return between ? { latest, before: at } : times;
 }
 
-/** Returns how many consecutive good snapshots, up to the newest, omit a part from `asOf`; 2 at most. */
+/** Returns how many of the newest snapshots in a row lack a part that was last named at `asOf`; 2 at most. */
 export function absentSnapshots(asOf: number, { latest, before }: SnapshotTimes): 0 | 1 | 2 {
   if (asOf >= latest) return 0;
   return before === undefined || asOf >= before ? 1 : 2;
 }
 
 /**
- * Returns the parts after a snapshot: the newest of each part wins, whatever the order of arrival. Of two from the same
- * instant the last to arrive wins.
+ * Returns the parts after a snapshot: the newest of each part wins, whatever the order of arrival. Of two parts of the same
+ * instant the one that arrives last wins.
  */
 export function mergeParts(held: StationParts, incoming: StationParts): StationParts {
   const status = newest(held.status, incoming.status);

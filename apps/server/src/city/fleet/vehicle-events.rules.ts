@@ -18,7 +18,7 @@ export interface VehicleEvent {
   readonly lon: number | null;
   /** Null: unknown. */
   readonly battery_percent: number | null;
-  /** The state and the place of the event before, where this one happened at another place. */
+  /** State and location of the event before; left out when this event happened at the same location. */
   readonly from?: VehicleOrigin;
 }
 
@@ -32,7 +32,7 @@ export interface VehiclePosition extends Omit<VehicleEvent, "event_type" | "from
   readonly event_type: "position";
 }
 
-/** What a command did to a bike's ride or reservation, beside what the bike's own row tells. */
+/** What a command did to a bike's ride or reservation, as far as the bike's own row does not show it. */
 export interface EventCause {
   readonly type: "trip_start" | "trip_end" | "trip_cancel" | "reservation_cancel";
   /** When it happened. */
@@ -59,8 +59,8 @@ function lastEventOf({ last_event: json }: Pick<BikeState, "last_event">): Vehic
 }
 
 /**
- * Returns the events of a bike's change, each with one type, so that the transitions of MDS hold from each to the next. An
- * event that is known late is placed after the newest known one. A bike without an event begins as one that is dropped off.
+ * Returns the events of a bike's change, each with one type. MDS allows the transition from each event to the next. An event
+ * that becomes known late gets a time after the newest known event. The first event of a bike is a drop-off.
  */
 export function vehicleEvents({ before, after, causes }: BikeChange, surroundings: EventSurroundings): VehicleEvent[] {
   const log = new EventLog(lastEventOf(before), after, surroundings);
@@ -82,7 +82,7 @@ export function vehicleEvents({ before, after, causes }: BikeChange, surrounding
   return log.events;
 }
 
-/** Returns why a bike is in the state in which a command leaves it; undefined where it is not the state that was reported. */
+/** Returns the reason for a bike's state after a command; undefined when that is not the reported state. */
 function reasonOf({ before, after, causes }: BikeChange): MdsEventType | undefined {
   if (after.vehicle_state !== after.reported_state) return undefined;
   if (after.reported_reason !== null) return after.reported_reason as MdsEventType; // the contract takes no others
@@ -92,8 +92,9 @@ function reasonOf({ before, after, causes }: BikeChange): MdsEventType | undefin
 }
 
 /**
- * Returns the position that a command reported of a bike beside its events; undefined where there is none, or where the
- * bike is on a ride: where riders are is not logged, nor what is older than the newest event and may be of a ride.
+ * Returns the position that a command reported of a bike without an event; undefined when there is none to log. Positions
+ * during rides are not logged, to protect riders. A position older than the newest event may belong to a ride, so it is not
+ * logged either.
  */
 export function reportedPosition(
   { before, after }: Omit<BikeChange, "causes">,
@@ -135,7 +136,10 @@ function isSamePlace(a: Place, b: Place): boolean {
   return a.station_id === b.station_id && a.lat === b.lat && a.lon === b.lon;
 }
 
-/** Between an event and the one before at another place: an agency may be told some more in between, that it left or came. */
+/**
+ * Time between an event and an event before it at another location. It leaves room for the events that an agency gets in
+ * between when the vehicle left or entered its area.
+ */
 const MOVE_GAP_MS = 6;
 
 /** Where an event happened, during which ride, and why. */
@@ -174,7 +178,7 @@ class EventLog {
 
   /** Adds the events that lead from the logged state to another. */
   moveTo(state: MdsVehicleState, at: Date, place: EventPlace = { rideId: this.#bike.ride_id }): void {
-    // Whatever a vehicle is first, it was dropped off.
+    // The first event of a vehicle is a drop-off, whatever its state is afterwards.
     if (this.#last === undefined) {
       const isAgencys = place.reason === "agency_drop_off" && state === "available";
       this.#add("available", isAgencys ? place.reason : "provider_drop_off", at, place);
@@ -190,7 +194,7 @@ class EventLog {
   ): void {
     const { now, randomBytes } = this.#surroundings;
     const last = this.#last;
-    // A vehicle that is lost is where it was last known to be.
+    // Without a location, the vehicle counts as still at the location of its last event.
     const place = isLocated(location) ? placeOf(location) : placeBefore(last);
     const from =
       last !== undefined && !isSamePlace(place, last) ? { ...placeBefore(last), state: this.state } : undefined;
@@ -212,7 +216,7 @@ class EventLog {
   }
 }
 
-/** The types of events, by the state before them, that are assumed where nobody has told of one. The likeliest is the first. */
+/** The event types that are assumed when no cause is known, by the state before the event, the likeliest first. */
 const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> = {
   removed: ["provider_drop_off", "comms_lost"],
   available: ["unspecified", "reservation_start", "trip_start", "comms_lost"],
@@ -225,7 +229,7 @@ const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> =
 
 type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
 
-/** Returns the events that lead from one state to another, of which the last is the reason where MDS has it for the state. */
+/** Returns the events that lead from one state to another. The last one has the type `reason`, if MDS allows it for `to`. */
 export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEventType | undefined): readonly Step[] {
   if (from === to) return [];
   const last = mdsTransitions.find((each) => each.type === reason && each.to === to);
@@ -235,7 +239,7 @@ export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEv
   return [...shortestPath(from, before), last];
 }
 
-/** Returns the fewest events that lead from one state to another: through `non_contactable` where MDS has no other way. */
+/** Returns the fewest events that lead from one state to another, through `non_contactable` if MDS has no other way. */
 function shortestPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   const key = `${from} ${to}`;
   const known = paths.get(key);
@@ -252,7 +256,7 @@ function findPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   const waiting = [from];
   for (const state of waiting) {
     for (const { type, to: next } of assumedSteps(state)) {
-      // Nobody is said to have ridden or reserved a vehicle that was on its way to another state.
+      // A path to another state must not lead through an invented ride or reservation.
       const isPassed = next === to || (next !== "on_trip" && next !== "reserved");
       if (!isPassed || reached.has(next)) continue;
       reached.set(next, [...(reached.get(state) ?? []), { type, to: next }]);

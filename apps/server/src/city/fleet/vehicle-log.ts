@@ -34,7 +34,7 @@ async function beginSome(context: CommandContext, systemId: string, limit: numbe
   return ids.length;
 }
 
-/** Time between two looks for bikes without a log. Each reads all bikes of the systems whose events are logged. */
+/** Time between two searches for bikes without a log. Each search reads all bikes of the systems whose events are logged. */
 const INTERVAL_MS = 60_000;
 
 /** Begins the logs of bikes that were created while the log of their system began, and so have none. */

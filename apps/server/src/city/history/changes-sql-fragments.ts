@@ -8,7 +8,7 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
  *   ${recordUpdated("written")}
  *   select id from written
  *
- * tools/statement-rules.ts refuses one that does not. See docs/decisions/history.md.
+ * tools/statement-rules.ts refuses a statement that does not. See docs/decisions/history.md.
  */
 
 /** The columns of `station_changes` that are a station's state. */
@@ -17,7 +17,7 @@ export const STATE_COLUMNS = ["bikes", "reserved", "disabled", "docks", "docks_d
 const columnsOf = (row: string) => STATE_COLUMNS.map((name) => `${row}.${name}`).join(", ");
 
 const INSERT = `insert into station_changes (system_id, station_id, at, changed_on, ${STATE_COLUMNS.join(", ")})`;
-/** Of two changes at the same instant the later one stays. */
+/** Of two changes at the same instant, the one that is written last stays. */
 const REPLACE = `on conflict (system_id, station_id, at, changed_on)
       do update set ${STATE_COLUMNS.map((name) => `${name} = excluded.${name}`).join(", ")}`;
 
@@ -37,7 +37,10 @@ const oneOf = (values: readonly string[], flags: string, unit: number) =>
 /** SQL: the status of a row of `station_changes`. */
 export const statusOf = (row: string) => oneOf(STATUSES, `${row}.flags`, FLAG_UNITS.status);
 
-/** SQL: the newest change of a station until an instant, in the instant's month, which has all that are needed. */
+/**
+ * SQL: the newest change of a station at or before an instant. It reads only the instant's month, because `recordUpdated`
+ * also records the state at the beginning of a month.
+ */
 export const changeUntil = (station: string, instant: string) =>
   `select change.* from station_changes change
    where change.system_id = $1 and change.station_id = ${station} and change.at <= ${instant}
@@ -53,7 +56,7 @@ const byTypeOf = (types: string) =>
   `case when ${types}::text = '[]' then '[]' else '[' || left(replace(replace(substr(${types}::text, 21),
       '},{"vehicle_type_id":', ','), ',"count":', ','), -2) || ']' end`;
 
-/** SQL: a column of `station_changes`, of a row of `stations`. */
+/** SQL: the value for a column of `station_changes`, from a row of `stations`. */
 function stateColumn(row: string, name: (typeof STATE_COLUMNS)[number]): string {
   switch (name) {
     case "bikes":
@@ -73,20 +76,20 @@ function stateColumn(row: string, name: (typeof STATE_COLUMNS)[number]): string 
   }
 }
 
-/** SQL: the state of a row of `stations`, in the columns of `station_changes`, and since when the station has it. */
+/** SQL: the state of a row of `stations`, in the columns of `station_changes`, and the time since which it holds. */
 export function stateOf(row: string): string {
   return [`${row}.state_since`, ...STATE_COLUMNS.map((name) => `${stateColumn(row, name)} as ${name}`)].join(", ");
 }
 
 /**
- * SQL: the assignment of `state_since` in an `update` of a station, never before its newest change.
+ * SQL: the assignment of `state_since` in an `update` of a station. It is never before the station's newest change.
  * @param condition SQL that is true if the state changes; left out: it always does
  */
 export function stateSince(row: string, at: string, condition = "true"): string {
   return `state_since = case when ${condition} then greatest((${at})::timestamptz(3), ${row}.state_since) else ${row}.state_since end`;
 }
 
-/** Steps of a `with` that record the states of inserted stations. @param inserted the step before, with `id` and `stateOf` */
+/** SQL: a step of a `with` that records the states of inserted stations. @param inserted the step with `id` and `stateOf` */
 export function recordInserted(inserted: string): string {
   return `recorded as (
     ${INSERT}
@@ -95,11 +98,11 @@ export function recordInserted(inserted: string): string {
 }
 
 /**
- * Steps of a `with` that record the states of updated stations which differ from those before.
+ * SQL: a step of a `with` that records the states of updated stations that differ from their earlier states.
  *
  * Two more rows keep look-ups within one month. The first change of a station also records its earlier state, as of
  * `known_since`. The first change in a month records, for that month and each month without a change before it, the state at
- * its beginning. So the state at an instant is in the station's own row, or in the newest change until then of that month.
+ * its beginning. So the state at an instant is in the station's own row, or in that month's newest change until the instant.
  * @param updated the step before, with `id` and `stateOf` of the new rows
  */
 export function recordUpdated(updated: string): string {
@@ -135,7 +138,7 @@ export function forgetDeleted(deleted: string): string {
     delete from station_changes where system_id = $1 and station_id = any(array(select id from ${deleted})))`;
 }
 
-/** SQL: since when a station is as its row says. */
+/** SQL: the time since which a station has the state in its row. */
 const SINCE = "case when st.state_since = '-infinity' then st.known_since else st.state_since end";
 
 const OWN = `st.num_bikes_available as bikes, st.num_bikes_reserved as reserved, st.num_bikes_disabled as disabled,
@@ -145,12 +148,13 @@ const CHANGED = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c")}`;
 const HOUR = "interval '1 hour'";
 
 /**
- * SQL: the stretches of time within hours in which stations stayed as they were: `hour`, `station_id`, `at`, `until`, `seconds`,
- * `bikes`, `reserved`, `disabled`, `docks`, `status`. What is not known has none.
+ * SQL: the periods within hours in which stations did not change: `hour`, `station_id`, `at`, `until`, `seconds`, `bikes`,
+ * `reserved`, `disabled`, `docks`, `status`. There are none for times of which nothing is known.
  *
- * A station is as its row says since its newest change. Before, it was as its newest change until then says, which lies in the
- * same month. Hours that follow one another are read together: to look for each hour's first state takes ten times as long.
- * @param hours a step of the `with`, with `starts_at` and `ends_at`: hours (UTC), of which the last may not be over
+ * Since its newest change a station has the state in its row. The state at an earlier time is in the newest change until
+ * then, which lies in the same month. Consecutive hours are read together, because looking up the first state of each hour
+ * takes ten times as long.
+ * @param hours a step of the `with`, with `starts_at` and `ends_at` of hours (UTC); the last hour may not be over
  */
 export function stationPieces(hours: string): string {
   return `

@@ -1,8 +1,7 @@
 import type { Station } from "@bikeshare/contract";
 
 /*
- * The numbers and texts of `station_changes`. They are stored: a value may be added at the end of a list, and no other change
- * is possible.
+ * The numbers and texts of `station_changes`. The database stores them, so values may only be added at the end of a list.
  */
 
 /** A station's status is stored as its position, from 1 on. */
@@ -45,12 +44,12 @@ export function readByType(text: string): Station["vehicle_types_available"] {
 }
 
 /**
- * Returns what makes the JSON of stations as they were at an instant, of the beginning of a station's JSON and the fields that its
- * history has, with tabs between: flags, bikes, reserved and disabled ones, docks, disabled ones, when it became so, and the
- * bikes by type, as JSON or as `station_changes` has them.
+ * Returns a function that makes the JSON of a station as it was at an instant. Its input is texts with tabs between: the
+ * beginning of the station's JSON, flags, bikes, reserved bikes, disabled bikes, docks, disabled docks, the time since which
+ * the station had this state, and the bikes by type (as JSON or as in `station_changes`).
  */
 export function pastStationJson(instant: Date): (row: string) => string {
-  // Stations have the same few flags, and often the same bikes.
+  // Texts are cached, because stations share a few flags, and often the same bikes by type.
   const flagTexts = new Map<string, { readonly first: string; readonly last: string }>();
   const typeTexts = new Map<string, string>();
   const asOf = instant.toISOString();
@@ -68,7 +67,7 @@ export function pastStationJson(instant: Date): (row: string) => string {
   };
 }
 
-/** The fields that flags have, before and after the counters. */
+/** Returns the JSON fields that `flags` contains: those that stand before the counters, and those after. */
 function flagsText(flags: string): { readonly first: string; readonly last: string } {
   const { status, offline_reason, ...shown } = readFlags(Number(flags));
   const inside = (fields: object) => JSON.stringify(fields).slice(1, -1);

@@ -23,7 +23,7 @@ export const flowPosition: PositionCodec<FlowPosition> = {
   },
 };
 
-/** Pairs of which a page looks at most at so many: where nearly all are left out, it has few, or none. */
+/** Maximum number of pairs that are read for a page. When nearly all are left out, the page has few pairs or none. */
 const MAX_PAIRS = 2_000;
 
 /** A page of flows, and the pair after which the next one begins. */
@@ -68,7 +68,7 @@ function pageOf(pairs: readonly Flow[], limit: number): Pick<FlowPage, "data" | 
   return { data, left_out, next: undefined };
 }
 
-/** Stations that are shown around one. */
+/** Maximum number of neighbours that are shown of a station. */
 const MAX_NEIGHBOURS = 50;
 
 /** Returns where a station's rides come from and go to, for the operator, who may see every ride. */

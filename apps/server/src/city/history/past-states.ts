@@ -3,7 +3,7 @@ import { FLAG_UNITS, OFFLINE_REASONS, STATUSES } from "./changes-state.rules.ts"
 import { insertPastStates, type RecordedState } from "./queries.ts";
 import { insertMarksBetween } from "./sums-queries.ts";
 
-/** How a station with docks was from an instant on, before it was created here. */
+/** The state of a station with docks from an instant on, before the station was created here. */
 export interface PastState {
   readonly stationId: string;
   /** Milliseconds since 1970. */
@@ -24,8 +24,8 @@ const OFFLINE_FLAGS =
   FLAG_UNITS.offline_reason * positionOf(OFFLINE_REASONS, "operator");
 
 /**
- * Records how a system's stations were in a period before they were created here. Later periods come first, and leave no
- * gap between one another.
+ * Records the states of a system's stations in a period before they were created here. Call it for the latest period first;
+ * there must be no gap between periods.
  * @param states of the period, with every station's state at its beginning
  */
 export async function recordPastStates(
@@ -42,7 +42,7 @@ export async function recordPastStates(
   await insertMarksBetween(tx, systemId, { from: since, to: until, summedTo: null });
 }
 
-/** Adds each station's state at the beginning of each month in the period: a read looks no further back. */
+/** Adds each station's state at the beginning of each month in the period, because a read looks only into one month. */
 function withMonths(states: readonly PastState[]): PastState[] {
   const ordered = states.toSorted((a, b) => a.at - b.at);
   const latest = new Map<string, PastState>();
@@ -54,7 +54,7 @@ function withMonths(states: readonly PastState[]): PastState[] {
     latest.set(state.stationId, state);
     all.push(state);
   }
-  // Of two at the same instant the later one stays.
+  // Of two states at the same instant, the last in the list stays.
   return [...new Map(all.map((state) => [`${state.at} ${state.stationId}`, state])).values()];
 }
 

@@ -20,7 +20,7 @@ const hours = statement(
    order by hour`,
 );
 
-/** Which hours of a station. */
+/** Selects hours of a station, from `from` until before `to`. */
 export interface HourSelection {
   readonly stationId: string;
   readonly from: Date;
@@ -103,13 +103,13 @@ const pairsOfStation = statement(
    where (start_station_id, end_station_id) > ($4, $5) ${ORDER}`,
 );
 
-/** Which pairs of stations. */
+/** Selects pairs of stations. */
 export interface PairSelection {
   /** The first and the last day. */
   readonly from: string;
   readonly to: string;
   readonly stationId: string | undefined;
-  /** The pair that they come after. */
+  /** The pair after which the selection begins. */
   readonly after: readonly [start: string, end: string];
   readonly limit: number;
 }
@@ -195,7 +195,7 @@ const dayBounds = statement(
      order by day) as bounds`,
 );
 
-/** Returns where the days of a zone begin that overlap with a time, and where the last one ends. */
+/** Returns the bounds of the days that overlap with a period in a time zone: the start of each, and the end of the last. */
 export async function findDayBounds(db: QueryRunner, timeZone: string, from: Date, to: Date): Promise<Date[]> {
   return oneRow(await db.query<{ bounds: Date[] }>(dayBounds, [timeZone, from, to])).bounds;
 }
@@ -206,7 +206,7 @@ const localTime = statement(
    from (select $2::timestamptz at time zone $1 as local) as clock`,
 );
 
-/** Returns the day and the minute of the day that a clock of a zone shows. */
+/** Returns the day and the minute of the day that a clock in a time zone shows. */
 export async function findLocalTime(
   db: QueryRunner,
   timeZone: string,
@@ -238,17 +238,17 @@ const steps = statement(
 
 type Sampled = "available" | "reserved" | "on_trip" | "disabled" | "missing" | "online" | "empty" | "full" | "offline";
 
-/** The sums of a step: the means of its samples, null where there are none. */
+/** The sums of one step of a summary, and the means of its samples; null without samples. */
 export interface StepRow extends Readonly<Record<Sampled, number | null>> {
   readonly from: Date;
   readonly to: Date;
   readonly started: number;
   readonly ended: number;
-  /** Whether an hour of it has not been summed even once. */
+  /** Whether an hour of the step has not been summed even once. */
   readonly is_unsummed: boolean;
 }
 
-/** Returns the sums of steps, oldest first. @param bounds where each begins, and where the last one ends */
+/** Returns the sums of steps, oldest first. @param bounds the start of each step, and the end of the last */
 export async function listSteps(db: QueryRunner, systemId: string, bounds: readonly Date[]): Promise<StepRow[]> {
   if (bounds.length < 2) return [];
   return db.query<StepRow>(steps, [systemId, bounds.slice(0, -1), bounds.slice(1)]);
@@ -283,9 +283,10 @@ export interface RidesOfDay {
 }
 
 /**
- * Returns the rides of today and of the same day of the four weeks before, up to this time of the day. Of the quarter of an
- * hour in which this time lies, a past day counts the part that is over.
- * @param summedFrom days that are over by then are left out, like past days of which an hour was never summed
+ * Returns the rides of today and of the same day of the four weeks before, up to this time of the day. Past days count only
+ * a share of the quarter of an hour in which this time lies: the part that is over today.
+ * @param summedFrom the first instant with sums: leaves out days that ended before. Past days with an hour that was never
+ *   summed are left out, too
  */
 export function listRidesOfWeeks(
   db: QueryRunner,
@@ -309,7 +310,7 @@ export async function countRidesUnderWay(
   return oneRow(await db.query<{ n: number; long: number }>(underWay, [systemId, longBefore]));
 }
 
-/** What a station may be for long. */
+/** A state that a station may have for a long time. */
 export type LastingState = "empty" | "full" | "offline";
 
 const OWN: Readonly<Record<LastingState, string>> = {
@@ -327,7 +328,10 @@ const NOT: Readonly<Record<LastingState, string>> = {
 
 const CHANGES = "station_changes c where c.system_id = $1 and c.station_id = found.id";
 
-/** SQL: the instant of the change after the newest one that says otherwise, of the changes from a day until before another. */
+/**
+ * SQL: the instant at which the present state began: that of the change that follows the newest change with another state.
+ * Reads the changes from the day `from` until before the day `to`; null when none of them has another state.
+ */
 const beginning = (state: LastingState, from: string, to: string) => `(
            select next.at
            from (
@@ -338,9 +342,10 @@ const beginning = (state: LastingState, from: string, to: string) => `(
              order by c.at limit 1) as next)`;
 
 /*
- * A station has been so since the change after the newest one that says otherwise. Nearly all stations find it in this month
- * or, when that has just begun, in the one before. A look into all partitions costs a descent in each, whatever it finds. The
- * months are parameters, so that each look begins with the partitions that it needs.
+ * The present state of a station began with the change that follows the newest change with another state. For nearly all
+ * stations that change lies in this month or the last. So the statement searches this month first, then the last, and then
+ * the older partitions, because searching all partitions costs an index look-up in each. The months are parameters, so that
+ * PostgreSQL opens only the partitions of each search.
  */
 const lasting = (state: LastingState) =>
   statement(
@@ -363,13 +368,13 @@ export interface LastingRow {
   readonly bikes: number;
   readonly docks: number | null;
   readonly since: Date | null;
-  /** How many there are in all. */
+  /** The number of all stations in the state, including those beyond the limit. */
   readonly n: number;
 }
 
 /**
  * Returns the stations in a state, those for the longest time first.
- * @param days the days (UTC) of the oldest changes that are looked at, and on which the months begin
+ * @param days the day (UTC) of the oldest changes to read, and the days on which the months begin
  */
 export function listLastingStations(
   db: QueryRunner,
@@ -449,10 +454,10 @@ const deleteCreationRows = statement(
      and station_changes.at >= $2::timestamptz and station_changes.at < stations.state_since`,
 );
 
-/** A state of a station that is recorded. */
+/** The columns of a recorded state of a station. */
 export type RecordedState = RowOf<typeof pastColumns>;
 
-/** Records states, and that the history of the system's stations begins with them. */
+/** Records states, and sets the beginning of the history of the system's stations to `since`, if it was later. */
 export async function insertPastStates(
   tx: Transaction,
   systemId: string,
@@ -463,7 +468,10 @@ export async function insertPastStates(
   await tx.query(extendPast, [systemId, since]);
 }
 
-/** Deletes the first states of stations that were created since an instant: their invented past replaces these. Keeps the latest state. */
+/**
+ * Deletes the first states of stations that were created since an instant, because an invented past replaces them. Keeps the
+ * latest state.
+ */
 export async function deleteCreation(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteCreationRows, [systemId, since]);
 }

@@ -8,7 +8,7 @@ import { joinRows, mapRows, type PageRows, type PageStart } from "../../storage/
 import { changeUntil, flagsOf, statusOf } from "./changes-sql-fragments.ts";
 import { FLAG_UNITS, pastStationJson, STATUSES } from "./changes-state.rules.ts";
 
-/** Filters of the stations of an instant: the state is that of the instant, the rest is as it is today. */
+/** Filters of the stations at an instant. `status` is the status at that instant; the other filters use today's values. */
 export interface StationsAtFilters {
   readonly status?: string | undefined;
   readonly region_id?: string | undefined;
@@ -29,8 +29,9 @@ const asOf = (present: string, past: string) => `case when ${IS_PRESENT} then ${
 const instantOf = (value: string) => `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
- * SQL: a station as it was: the beginning of its JSON, which describes it, and the fields of `PastStation`, with tabs between;
- * JSON has none. Making the JSON of it here costs four times as much.
+ * SQL: a station at an instant, as the texts from which `pastStationJson` makes its JSON: the beginning of the station's
+ * present JSON, then its state. Tabs separate the texts, because JSON contains none. Making the JSON in SQL costs four times
+ * as much.
  */
 const ROW = `left(station.json, strpos(station.json, ',"is_installed":')) || E'\t' || ${[
   asOf(flagsOf("station"), "change.flags"),
@@ -48,7 +49,7 @@ const ROW = `left(station.json, strpos(station.json, ',"is_installed":')) || E'\
   asOf("station.vehicle_types_available::text", "change.by_type"),
 ].join(" || E'\\t' || ")}`;
 
-/** SQL: a station beside its newest change until the instant, which is not looked for where the station's row says how it was. */
+/** SQL: joins a station's newest change until the instant, unless the station's own row has its state at the instant. */
 const WITH_CHANGE = `left join lateral (
      select * from (${changeUntil("station.id", at)}) as newest where station.state_since > ${at}) as change on true
    where (${IS_PRESENT} or change.at is not null)`;
@@ -57,8 +58,8 @@ const known = (conditions: readonly string[]) =>
   ["system_id = $1", `known_since <= ${at}`, ...conditions].join(" and ");
 
 /**
- * SQL: the stations that were known at an instant, beside how they were.
- * @param conditions on their descriptions
+ * SQL: the stations that were known at an instant, joined with the change that has their state.
+ * @param conditions conditions on the descriptions of stations
  */
 const stationsAt = (conditions: readonly string[]) =>
   `(select * from stations where ${known(conditions)}) as station ${WITH_CHANGE}`;
@@ -95,23 +96,23 @@ export async function listStationsAt(
       : `(select count(*) from ${stationsAt(conditions)}${passes})`;
   const after = "after" in start ? [...conditions, `id > ${bind(start.after)}`] : conditions;
   const page = `order by id ${"skip" in start ? `offset ${bind(start.skip)}::bigint ` : ""}limit ${bind(size)}`;
-  // The page is picked first. Each known station has its state in its row or in a change, so that of those
-  // on pages before none need be looked for, unless their state decides.
+  // The stations of the page are picked before their states are looked up, to save looking up the states of earlier pages.
+  // Only a filter by status needs the states first.
   const picked =
     status === undefined
       ? `select * from stations where ${known(after)} ${page}`
       : `select station.* from ${stationsAt(after)}${passes} ${page}`;
   const rows = joinRows(`select ${ROW} as json from (${picked}) as station ${WITH_CHANGE} order by station.id`);
-  // Planned with the instant: it leaves one partition.
+  // The statement has no name, so that PostgreSQL plans it for this instant and reads one partition.
   const text = `select (${rows}) as rows, ${"after" in start ? "null" : total} as total`;
   const { rows: found, total: all } = oneRow(await db.query<PageRows>(statement("", text), values));
   return { rows: mapRows(found, pastStationJson(instant)), total: all };
 }
 
-/** What is known of a station's history, and how the station was at its beginning. */
+/** When a station's history begins, and the station's state at the requested instant. */
 export interface HistoryBegin {
   readonly known_since: Date;
-  /** The state at the beginning that was asked for, or at that of the station's history if that is later. */
+  /** The state at the requested instant, or at the beginning of the station's history if that is later. */
   readonly bikes: number;
   readonly docks: number | null;
   readonly flags: number;
@@ -154,7 +155,7 @@ export async function findHistoryBegin(
   return (await db.query<HistoryBegin>(beginning, [systemId, instant, id]))[0];
 }
 
-// The index has all columns: no row is read. All numbers in one text, which takes a fifth of the time of as many rows.
+// The index has all columns, so no table row is read. All numbers are in one text, which takes a fifth of the time of rows.
 const changes = statement(
   "stationHistory.changes",
   `select string_agg(date_part('epoch', at) * 1000 || ',' || bikes || ',' || coalesce(docks::text, 'null') || ',' || flags, ',') as numbers

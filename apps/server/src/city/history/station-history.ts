@@ -72,7 +72,7 @@ export function stationAt(
 }
 
 interface AskedInstant {
-  /** As it was given. */
+  /** The instant as the request gives it. */
   readonly at: string;
   readonly instant: Date;
   readonly now: number;
@@ -82,7 +82,7 @@ function isKept({ instant, now }: AskedInstant): boolean {
   return instant.getTime() >= now - HISTORY_RETENTION_DAYS * DAY_MS;
 }
 
-/** Refuses an instant before the history, of which nothing can be found. Without stations there is nothing to find either. */
+/** Refuses an instant before the beginning of the kept history, for an error that says why nothing is found. */
 async function refuseOutside(db: QueryRunner, systemId: string, { at, instant, now }: AskedInstant): Promise<void> {
   const begins = await findBeginOfHistory(db, systemId);
   const kept = Math.max(begins?.getTime() ?? -Infinity, now - HISTORY_RETENTION_DAYS * DAY_MS);
@@ -113,7 +113,7 @@ export async function stationHistory(
   if (begin === undefined) return undefined;
   let after = new Date(Math.max(from.getTime(), begin.known_since.getTime()));
   fold.add([stateOf({ ...begin, at: after.getTime() })]);
-  // Each as a read of its own, so that others come between. Changes are only ever added at the end.
+  // Each batch is a separate read, so that other requests get their turn. None is missed: changes are added only at the end.
   for (let isMore = after < before; isMore;) {
     const range = { after, before, limit: ROWS_AT_ONCE };
     const rows = await filtered.read(whose, (db) => listHistoryRows(db, systemId, id, range));

@@ -3,14 +3,15 @@ import { insertOpenMark, insertSumMarks } from "./sums-queries.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The hour (UTC) in which an instant lies. */
+/** Returns the hour (UTC) in which an instant lies. */
 export function hourOf(instant: Date | number): Date {
   return new Date(Math.floor(Number(instant) / HOUR_MS) * HOUR_MS);
 }
 
 /**
- * Marks the hours of rides that lose them, in the transaction that takes them away: rides that are deleted, and former ends of
- * corrected ones. What rides have after they were written is found without a mark.
+ * Marks hours that lose rides, so that they are summed again: the hours of deleted rides, and the former end hours of
+ * corrected rides. Call it in the transaction that changes the rides. The present hours of written rides need no mark,
+ * because `findChangedHours` finds them.
  */
 export function markHoursOfRides(
   tx: Pick<Transaction, "send">,
@@ -28,8 +29,8 @@ export function markHoursOfRides(
 }
 
 /**
- * Marks the hours since an instant, in the past, at which stations changed. The current hour needs no mark: it is summed all the
- * time.
+ * Marks the hours since a past instant at which stations changed, so that they are summed again. The current hour needs no
+ * mark, because it is summed repeatedly.
  */
 export function markHoursOfStations(tx: Pick<Transaction, "send">, systemId: string, at: Date, now: Date): void {
   if (hourOf(at) < hourOf(now)) insertOpenMark(tx, systemId, hourOf(at));

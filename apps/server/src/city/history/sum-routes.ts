@@ -10,7 +10,7 @@ import { forecastOfStation, typicalOfStation } from "./typical.ts";
 
 type SumContext = Pick<ReadContext, "filtered"> & { readonly clock: () => number };
 
-/** The endpoints of what is usual and expected at stations. Their cost is bounded, and they take turns with filtered lists. */
+/** Returns the endpoints of stations' typical days and forecasts. Each runs as a filtered read, and its cost is bounded. */
 export function stationSumRoutes({
   filtered,
   clock,
@@ -29,7 +29,7 @@ export function stationSumRoutes({
   };
 }
 
-/** The endpoints of flows and of the whole system. */
+/** Returns the endpoints of flows between stations, and of the system's summary. */
 export function sumRoutes(
   { filtered, clock }: SumContext,
   cursors: CursorCipher,

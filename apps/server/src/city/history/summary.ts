@@ -47,7 +47,7 @@ export async function systemSummary(
   return summaryOf(range, timeZone, progress, rows);
 }
 
-/** Like `systemSummary`, with the period before beside it if that is asked for. */
+/** Like `systemSummary`. On request it also returns the steps of the period before. */
 export async function summaryAgainst(
   { db, clock }: SummaryContext,
   systemId: string,
@@ -73,13 +73,13 @@ function summaryOf(
   return { step, time_zone: timeZone, summed_to: progress?.summed_to?.toISOString() ?? null, data };
 }
 
-/** Where steps of time begin in a system's zone, and where the last one ends. */
+/** The bounds of steps in a system's time zone: the start of each step, and the end of the last. */
 export interface StepBounds {
   readonly timeZone: string;
   readonly bounds: readonly Date[];
 }
 
-/** Returns the steps of a range as the system's summary has them. @throws ServiceError `invalid_parameter` */
+/** Returns the bounds of the steps that the system's summary has for a range. @throws ServiceError `invalid_parameter` */
 export async function stepBounds(
   { db, clock }: SummaryContext,
   systemId: string,
@@ -90,14 +90,14 @@ export async function stepBounds(
   return { timeZone, bounds: await boundsOf(db, range, timeZone) };
 }
 
-/** Where each step begins, and where the last one ends. */
+/** Returns the start of each step, and the end of the last. */
 async function boundsOf(db: QueryRunner, { step, from, to }: SummaryRange, timeZone: string): Promise<Date[]> {
   if (step === "P1D") return findDayBounds(db, timeZone, new Date(from), new Date(to));
   const length = step === "PT1H" ? HOUR_MS : QUARTER_MS;
   return Array.from({ length: (to - from) / length + 1 }, (_, index) => new Date(from + index * length));
 }
 
-/** The bounds of as many steps right before. */
+/** Returns the bounds of as many steps immediately before `bounds`. */
 async function boundsBefore(
   db: QueryRunner,
   { step, from, to }: SummaryRange,
@@ -107,7 +107,7 @@ async function boundsBefore(
   if (step !== "P1D") return bounds.map((bound) => new Date(bound.getTime() - (to - from)));
   const [first] = bounds;
   if (first === undefined) return [];
-  // A day more than that on each side, because days differ in length.
+  // Reads one day more, because days differ in length, and keeps the last ones.
   const days = bounds.length - 1;
   const before = await findDayBounds(db, timeZone, new Date(first.getTime() - (days + 1) * DAY_MS), first);
   return before.slice(-(days + 1));
@@ -134,7 +134,10 @@ function stepOf(
   };
 }
 
-/** Returns the city at this moment, against the usual. @param longAfterMs after which a ride is under way for too long */
+/**
+ * Returns the present state of the city, and compares the rides of today with the usual number.
+ * @param longAfterMs the duration from which a ride counts as under way for too long
+ */
 export async function cityAtAGlance(
   { db, clock }: SummaryContext,
   systemId: string,
@@ -197,10 +200,10 @@ async function lastingStations(
   };
 }
 
-/** Most days of the sums of all stations together. */
+/** Maximum number of days in a request for the sums of all stations. */
 const MAX_STATION_SUM_DAYS = 7;
 
-/** Returns what happened at each station in a time, in whole hours. @throws ServiceError `invalid_parameter` */
+/** Returns the sums of each station in a period, in whole hours. @throws ServiceError `invalid_parameter` */
 export async function sumsOfStations(
   { db, clock }: SummaryContext,
   systemId: string,
@@ -238,10 +241,10 @@ export interface CityFigure {
   readonly n: number;
 }
 
-/** A sample that is older says nothing of now. */
+/** Maximum age of a sample that still describes the present. */
 const FRESH_MS = 15 * 60_000;
 
-/** Returns the figures of every system: of its newest sample and its sums, so that a scrape counts nothing. */
+/** Returns the figures of every system from its newest sample and its sums, so that a scrape does not count rows. */
 export async function cityFigures(db: Database, now: number): Promise<CityFigure[]> {
   const figures: CityFigure[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {

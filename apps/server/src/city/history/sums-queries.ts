@@ -4,7 +4,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { stationPieces } from "./changes-sql-fragments.ts";
 
-/** How far the sums of a system have come. */
+/** The progress of a system's sums. */
 export type SumProgress = Tables["sum_progress"];
 
 const insertMarks = statement(
@@ -33,7 +33,7 @@ const insertOpenMarkStatement = statement(
   "insert into sum_marks (system_id, hour, of_flows, and_after) values ($1, $2, false, true)",
 );
 
-/** Marks an hour and all that have passed since as to be summed again: stations stay as they are until their next change. */
+/** Marks an hour and all later past hours as to be summed again, because a station's state lasts until its next change. */
 export function insertOpenMark(tx: Pick<Transaction, "send">, systemId: string, hour: Date): void {
   tx.send(insertOpenMarkStatement, [systemId, hour]);
 }
@@ -54,7 +54,7 @@ const expandMarks = statement(
    select (select min(hour) from opened) as "from"`,
 );
 
-/** Replaces marks of all hours since one by a mark of each hour. @returns the first hour; null: there were none */
+/** Replaces the marks of `insertOpenMark` by a mark of each hour. @returns the first hour; null when there were none */
 export async function expandOpenMarks(
   tx: Transaction,
   systemId: string,
@@ -89,7 +89,7 @@ const updateProgress = statement(
    where system_id = $1`,
 );
 
-/** Begins with what there is: the first ride and the first known state of a station, as far back as sums are kept. */
+/** Begins the sums of a system at its first ride or first known station state, but not before sums are kept. */
 export async function insertProgress(
   tx: Transaction,
   systemId: string,
@@ -98,12 +98,12 @@ export async function insertProgress(
   await tx.query(beginProgress, [systemId, timeZone, oldest, now]);
 }
 
-/** Returns how far the sums have come, and keeps other processes from summing; undefined: another one does. */
+/** Keeps other processes from summing. @returns the progress of the sums; undefined when another process sums */
 export async function lockSumProgress(tx: Transaction, systemId: string): Promise<SumProgress | undefined> {
   return (await tx.query<SumProgress>(lockProgress, [systemId]))[0];
 }
 
-/** Returns how far the sums have come; undefined: they have not begun. */
+/** Returns the progress of the sums; undefined: they have not begun. */
 export async function findSumProgress(db: QueryRunner, systemId: string): Promise<SumProgress | undefined> {
   return (await db.query<SumProgress>(findProgress, [systemId]))[0];
 }
@@ -113,10 +113,13 @@ export function updateSumProgress(tx: Transaction, progress: SumProgress): void 
   tx.send(updateProgress, [system_id, position, summed_from, next_hour, summed_to, flows_to, time_zone]);
 }
 
-/** SQL: the hour in which an instant lies. Citus refuses what depends on a setting, as `date_trunc` seems to, of columns in a `delete`. */
+/**
+ * SQL: the hour in which an instant lies. It does not use `date_trunc`, because Citus refuses functions of columns in a
+ * `delete` that may depend on a setting.
+ */
 const utcHour = (instant: string) => `date_bin(interval '1 hour', ${instant}, timestamptz 'epoch')`;
 
-// Rides that were written before positions were kept have 0: they are summed when the sums begin.
+// Rides that were written before change positions existed have position 0. They are summed when the sums begin.
 const changedHours = statement(
   "sums.changedHours",
   `with last as materialized (
@@ -141,7 +144,10 @@ export interface ChangedHours {
   readonly hours: readonly Date[];
 }
 
-/** @param before a position before which all writes are visible */
+/**
+ * Finds the hours of rides that were written after a position.
+ * @param before a position before which all writes are visible
+ */
 export async function findChangedHours(
   tx: Transaction,
   systemId: string,
@@ -157,7 +163,7 @@ const markHours = statement(
    from ${rowsOfSystem("generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') as marked (hour)")}`,
 );
 
-/** Marks every hour from one until before another. @param summedTo the end of the hours that were summed as they passed */
+/** Marks every hour from `from` until before `to`. @param summedTo the end of the hours that were summed as they passed */
 export async function insertMarksBetween(
   tx: Transaction,
   systemId: string,
@@ -175,7 +181,10 @@ const markRideHours = statement(
    from ${rowsOfSystem("unnest($2::timestamptz[]) as marked (hour)")}`,
 );
 
-/** Marks hours in which rides that were written start or end. Where no ride was counted yet, none is not the answer. */
+/**
+ * Marks hours in which written rides start or end. An hour without any counted ride is marked as never summed (`is_first`),
+ * so that readers get null instead of 0 until it is summed.
+ */
 export async function insertRideMarks(tx: Transaction, systemId: string, hours: readonly Date[]): Promise<void> {
   if (hours.length > 0) await tx.query(markRideHours, [systemId, hours]);
 }
@@ -206,7 +215,7 @@ export interface MarkedHour {
   readonly of_flows: boolean;
 }
 
-/** Takes the newest marks of hours before an instant. */
+/** Deletes and returns the newest marks of hours before an instant. */
 export function takeSumMarks(tx: Transaction, systemId: string, before: Date, limit: number): Promise<MarkedHour[]> {
   return tx.query<MarkedHour>(takeMarks, [systemId, before, limit]);
 }
@@ -239,7 +248,8 @@ const quarters = (column: "bikes" | "docks") =>
 const seconds = (condition: string) => `coalesce(sum(seconds) filter (where ${condition}), 0)`;
 
 /*
- * An hour is made anew, whatever was there: what is the same is not written, and a station that has nothing in it loses its row.
+ * Computes hours again from the beginning. Writes only rows that differ, and deletes the row of a station that has nothing
+ * in an hour any more.
  */
 const sumStations = statement(
   "sums.sumStations",
@@ -311,7 +321,7 @@ const sumQuarters = statement(
    select`,
 );
 
-/** Sums the stations' hours anew. @param until what happens from then on is left out */
+/** Computes the stations' hours again. @param until leaves out what happens from this instant on */
 export async function sumStationHours(
   tx: Transaction,
   systemId: string,
@@ -323,7 +333,7 @@ export async function sumStationHours(
 
 const HOUR_MS = 3_600_000;
 
-/** Sums rides by quarters of the hours anew. */
+/** Computes the numbers of rides in the quarters of hours again. */
 export async function sumRideQuarters(
   tx: Transaction,
   systemId: string,
@@ -381,14 +391,14 @@ const hasSample = statement(
   "select exists (select from fleet_samples where system_id = $1 and at = $2::timestamptz and is_live) as found",
 );
 
-/** Takes a sample of the fleet and the stations as they are, unless there is one. @returns whether there was none */
+/** Stores a sample of the fleet and the stations now, unless `at` has one. @returns whether it stored one */
 export async function insertFleetSample(tx: Transaction, systemId: string, at: Date): Promise<boolean> {
   if (oneRow(await tx.query<{ found: boolean }>(hasSample, [systemId, at])).found) return false;
   await tx.query(takeSample, [systemId, at]);
   return true;
 }
 
-/** The fleet and the stations as they are. */
+/** The numbers of bikes and stations by their present state. */
 export type FleetNow = Pick<
   Tables["fleet_samples"],
   "available" | "reserved" | "on_trip" | "disabled" | "missing" | "online" | "empty" | "full" | "offline"
@@ -401,9 +411,9 @@ export async function findFleetNow(db: QueryRunner, systemId: string): Promise<F
 }
 
 /*
- * Samples of hours that were not seen live, such as those of a replayed feed: the stations of their changes, the bikes on a ride
- * of the rides that began within the day before. Those of a whole day are read once for each hour: for each instant it would be
- * twelve times as many.
+ * Makes samples for times without a live sample, such as those of a replayed feed. Stations come from their recorded
+ * changes, bikes on rides from the rides that began within the day before. These rides are read once for each hour: reading
+ * them for each instant would be twelve times as many.
  */
 const makeSamples = statement(
   "sums.makeSamples",
@@ -448,7 +458,7 @@ const makeSamples = statement(
    select`,
 );
 
-/** Makes the samples of hours that were not seen live. */
+/** Makes the samples of hours for the times without a live sample. */
 export async function makeFleetSamples(
   tx: Transaction,
   systemId: string,
@@ -494,7 +504,7 @@ const takeFlowMark = statement(
    select day::text as day from due`,
 );
 
-/** Takes the newest day whose flows are to be summed. */
+/** Deletes the mark of the newest day whose flows are due, and returns the day. */
 export async function takeDueFlowDay(tx: Transaction, systemId: string, now: Date): Promise<string | undefined> {
   return (await tx.query<{ day: string }>(takeFlowMark, [systemId, now]))[0]?.day;
 }
@@ -518,7 +528,7 @@ const sumFlows = statement(
    select`,
 );
 
-/** Sums the flows of a day anew. */
+/** Computes the flows of a day again. */
 export async function sumFlowDay(tx: Transaction, systemId: string, day: string, timeZone: string): Promise<void> {
   await tx.query(sumFlows, [systemId, day, timeZone]);
 }
@@ -533,7 +543,7 @@ const markAllDays = statement(
    on conflict (system_id, day) do nothing`,
 );
 
-/** Marks all days between two instants: their hours are other ones in another time zone. */
+/** Marks all days between two instants, because days have other hours in another time zone. */
 export async function insertAllFlowMarks(
   tx: Transaction,
   systemId: string,

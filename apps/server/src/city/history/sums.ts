@@ -34,37 +34,37 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Between two turns: the most that numbers of today are behind. */
+/** Time between two runs. Today's numbers are at most this much behind. */
 const INTERVAL_MS = MINUTE_MS;
-/** Between two samples of the fleet, and two sums of the stations' current hour. */
+/** Time between two samples of the fleet, and between two sums of the stations' current hour. */
 const SAMPLE_MS = 5 * MINUTE_MS;
-/** Between two sums of today's flows, which read every ride of the day. */
+/** Time between two sums of today's flows, which read every ride of the day. */
 const TODAY_FLOWS_MS = 10 * MINUTE_MS;
-/** For so long after its end an hour is summed again and again: what was under way as it ended commits within it. */
+/** Time after its end in which an hour is still summed, because transactions that were open at its end commit later. */
 const SETTLING_MS = 15 * MINUTE_MS;
-/** For how long one system is summed before the next one's turn, when there is much to do. */
+/** Maximum time for which one system is summed before the next system has its turn. */
 const TURN_MS = 20_000;
-/** Between two turns of a system whose past is summed to its end. */
+/** Time between two runs of `sumWholePast`. */
 const OTHERS_MS = 100;
-/** Rides read together whose hours are marked. */
+/** Maximum number of written rides that one transaction reads to mark their hours. */
 const CHANGED_RIDES = 20_000;
-/** One transaction should take about so long: too short, and each begins anew; too long, and a stop waits for it. */
+/** Intended duration of a transaction. Too low: beginning transactions costs most. Too high: a stopping process waits. */
 const BATCH_MS = 1_000;
 const MAX_BATCH_HOURS = 48;
 
-/** What summing needs. */
+/** The dependencies of summing. */
 export interface SumContext {
   readonly db: Database;
   readonly clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
-  /** Rides whose hours are marked in one transaction; tests make it small. */
+  /** Maximum number of written rides that one transaction reads to mark their hours; tests lower it. */
   readonly changedRides?: number;
 }
 
 /**
- * Repeats the sums of every system. Any number of processes may: the one that has locked a system's progress sums it, and the
- * others pass on. Each transaction leaves the sums and what is still marked in agreement, so a crash loses nothing.
+ * Starts to sum every system repeatedly. Several processes may do so: the one that has locked a system's progress sums the
+ * system, and the others skip it. Each transaction writes sums and deletes their marks together, so a crash loses nothing.
  */
 export function startSumming({
   db,
@@ -85,7 +85,7 @@ export function startSumming({
       return { swept, isMore: false };
     },
   });
-  // A city that has just been made shows its numbers at once.
+  // Runs at once, so that a newly created city shows its numbers.
   summing.runOnce().catch((error: unknown) => options.onError(error));
   return summing;
 }
@@ -104,17 +104,17 @@ export async function sumSystem(
   return hours + (await sumDueFlows(context, systemId, { isOver, onProgress }));
 }
 
-/** Sums a system until no hour of its past is left, or the signal says otherwise. Other processes may sum it too. */
+/** Sums a system until no past hour is marked, or the signal aborts. Other processes may sum the system, too. */
 export async function sumWholePast(context: SumContext, systemId: string, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     await sumSystem(context, systemId);
     if (!(await hasSumMarks(context.db, systemId, hourOf(context.clock())))) return;
-    // Another process may hold what is left.
+    // Another process may be summing the remaining hours.
     await setTimeout(OTHERS_MS);
   }
 }
 
-/** Runs work on a system's sums, unless another process does. @returns what it gives; undefined: another process does */
+/** Runs work on a system's sums while they are locked. @returns its result; undefined when another process sums */
 function whileLocked<Result>(
   { db }: SumContext,
   systemId: string,
@@ -127,13 +127,16 @@ function whileLocked<Result>(
   });
 }
 
-/** Marks the hours that have ended since, and those of rides that were written since. @returns false: another process sums */
+/**
+ * Marks the hours that have ended since the last run, and the hours of rides that were written since.
+ * @returns false when another process sums
+ */
 async function followRides(context: SumContext, systemId: string, isOver: () => boolean): Promise<boolean> {
   const { db, clock, changedRides = CHANGED_RIDES } = context;
   const timeZone = await timeZoneOfSystem(db, systemId);
   const oldest = yearsBefore(clock(), SYSTEM_SUM_RETENTION_YEARS);
   for (;;) {
-    // Before the rides are read: what is written later has a later position.
+    // The horizon is read before the rides, so that rides that are written meanwhile have later positions.
     const horizon = await horizonOfList(readContextOn(db).readPool, "rides");
     const isMore = await db.transaction(async (tx) => {
       const now = new Date(clock());
@@ -146,7 +149,7 @@ async function followRides(context: SumContext, systemId: string, isOver: () => 
         await insertMarksBetween(tx, systemId, { from: progress.next_hour, to: next.next_hour, ...summed });
       }
       const since = await expandOpenMarks(tx, systemId, { oldest: keptFrom(clock()), nextHour: next.next_hour });
-      // At the beginning all days are marked with their hours.
+      // After a change of the time zone all days are summed again. When the sums begin, the hours' marks include their days.
       if (progress.time_zone !== timeZone) {
         const from = new Date(Math.max(progress.summed_from.getTime(), keptFrom(clock()).getTime()));
         await insertAllFlowMarks(tx, systemId, { from, to: now, timeZone, dueAt: now });
@@ -181,7 +184,7 @@ function flowTimes(now: Date, timeZone: string) {
   return { timeZone, now, todayAt: new Date(now.getTime() + TODAY_FLOWS_MS) };
 }
 
-/** Sums the hour that is not over: rides each time, the stations with each sample of the fleet. */
+/** Sums the current hour: its rides in each run, its stations with each sample of the fleet. */
 function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
   return whileLocked(context, systemId, async (tx, progress) => {
     const now = new Date(context.clock());
@@ -191,7 +194,7 @@ function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
     await sumRideQuarters(tx, systemId, hours, now);
     const sampledAt = new Date(Math.floor(now.getTime() / SAMPLE_MS) * SAMPLE_MS);
     if (await insertFleetSample(tx, systemId, sampledAt)) await sumStationHours(tx, systemId, hours, now);
-    // Nobody has taken the samples before, as of a service that has just started.
+    // Makes missing samples when no run has taken any for a while, for example before the service started.
     if (now.getTime() - (progress.summed_to?.getTime() ?? 0) > SAMPLE_MS)
       await makeFleetSamples(tx, systemId, hours, now);
     updateSumProgress(tx, { ...progress, summed_to: now });
@@ -248,7 +251,7 @@ async function sumDueFlows(context: SumContext, systemId: string, { isOver, onPr
   }
 }
 
-/** The hour from which sums by station are kept. */
+/** Returns the hour from which sums by station are kept. */
 function keptFrom(now: number): Date {
   return hourOf(now - HISTORY_RETENTION_DAYS * DAY_MS);
 }
@@ -262,7 +265,7 @@ function yearsBefore(now: number, years: number): Date {
 const SWEEP_INTERVAL_MS = HOUR_MS;
 const SWEEP_ROWS = 5_000;
 
-/** Deletes sums that are older than they are kept. */
+/** Deletes sums at the end of their retention. */
 export function startPastSumsSweeper({
   db,
   clock,

@@ -1,11 +1,11 @@
 import type { DayKind, StationForecast, StationTypical } from "@bikeshare/contract";
 import { addDays } from "@bikeshare/rules";
 
-/** A station's hour whose state is known. */
+/** An hour in which a station's state is known. */
 export interface KnownHour {
-  /** Its beginning, milliseconds since 1970. */
+  /** The beginning of the hour, milliseconds since 1970. */
   readonly at: number;
-  /** The day and the minute of the day at which it begins, in the system's time zone. */
+  /** The day and the minute of the day at which the hour begins, in the system's time zone. */
   readonly day: string;
   readonly minute: number;
   /** Bikes and free docks at the beginning of each quarter; null: not online. */
@@ -28,7 +28,7 @@ const QUARTER_MS = 900_000;
 const QUARTER_MINUTES = 15;
 const DAY_MINUTES = 24 * 60;
 
-/** Returns what kind of day a day is. */
+/** Returns whether a day is a weekday or on a weekend. */
 export function kindOfDay(day: string): DayKind {
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
   return weekday === 0 || weekday === 6 ? "weekend" : "weekday";
@@ -39,7 +39,7 @@ export function quartersOf(hours: readonly KnownHour[]): KnownQuarter[] {
   return hours.flatMap(({ at, day, minute, bikes, docks }) =>
     [0, 1, 2, 3].map((quarter) => {
       const local = minute + quarter * QUARTER_MINUTES;
-      // In zones that are half an hour beside UTC an hour may begin before midnight and end after it.
+      // In time zones with an offset of half an hour, an hour (UTC) may begin before midnight and end after it.
       const itsDay = local < DAY_MINUTES ? day : addDays(day, 1);
       return {
         index: at / QUARTER_MS + quarter,
@@ -58,7 +58,7 @@ export function countDays(quarters: readonly KnownQuarter[]): number {
   return new Set(quarters.map(({ day }) => day)).size;
 }
 
-/** The smallest value that at least so large a share of the values does not exceed. @param sorted ascending, not empty */
+/** Returns the smallest of the values that at least `share` of them do not exceed. @param sorted ascending, not empty */
 function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
@@ -80,7 +80,7 @@ function withoutNulls(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
 }
 
-/** Returns the usual day of each kind that is known. */
+/** Returns the usual day of each kind of day of which any day is known. */
 export function usualDays(quarters: readonly KnownQuarter[]): StationTypical["data"] {
   return (["weekday", "weekend"] as const).flatMap((kind) => {
     const ofKind = quarters.filter((quarter) => quarter.kind === kind);
@@ -108,16 +108,16 @@ function usualQuarter(n: number, byMinute: ReadonlyMap<number, readonly KnownQua
   };
 }
 
-/** What a station may have in a while: values in ascending order, each as likely. */
+/** The possible numbers of bikes or docks after a horizon, ascending and equally likely. */
 type Outcomes = readonly number[];
 
-/** The changes over a horizon that began at about one time of the day, on one kind of day. */
+/** One change of a number over a horizon: the quarter (since 1970) at which it began, and the difference. */
 interface Change {
   readonly index: number;
   readonly by: number;
 }
 
-/** The changes of a station over a horizon, by kind of day and minute. */
+/** The changes of a station over a horizon, by the kind of day and minute (`keyOf`) at which they began. */
 export type Changes = ReadonlyMap<string, readonly Change[]>;
 
 const keyOf = (kind: DayKind, minute: number) => `${kind} ${(minute + DAY_MINUTES) % DAY_MINUTES}`;
@@ -142,8 +142,8 @@ export function changesOver(
 }
 
 /**
- * Returns what a number may become, from how it changed at this time of such days, a quarter before and a quarter after: three
- * times as many days say as much as three of them.
+ * Returns what a number may become, from its past changes on days of this kind that began at this time of the day, a quarter
+ * before it or a quarter after it. Three quarters give three times as many changes.
  * @param before only changes that began before this quarter
  */
 export function outcomesOf(
@@ -184,17 +184,17 @@ function shareOfSome(outcomes: Outcomes): number {
 }
 
 const DAY_QUARTERS = 96;
-/** Days whose forecasts are compared with what came. */
+/** Number of past days for which forecasts are compared with the actual numbers. */
 const SCORED_DAYS = 14;
-/** Changes from which a forecast is made at least: a week of such days. */
+/** Minimum number of changes for a forecast: three quarters on each of the five weekdays of a week. */
 const MIN_OUTCOMES = 15;
 
 type Score = NonNullable<StationForecast["score"]>;
 
 /**
- * Compares forecasts of bikes of the last two weeks with what came, and so for "as now". Each forecast is made of what was
- * known before its day, so it cannot have learned from what it foretells.
- * @param most bikes that the station can have
+ * Compares forecasts of bikes of the last two weeks with the actual numbers, both for forecasts from changes and for "as
+ * now". Each forecast uses only what was known before its day, so it cannot contain the number that it forecasts.
+ * @param most the largest number of bikes that the station can have
  */
 export function scoreForecasts(
   quarters: readonly KnownQuarter[],
@@ -209,7 +209,7 @@ export function scoreForecasts(
     if (quarter.index < last - SCORED_DAYS * DAY_QUARTERS || quarter.bikes === null) continue;
     const came = values.get(quarter.index + horizonQuarters) ?? null;
     if (came === null) continue;
-    // What began so long before its day began is over as the day begins.
+    // A change that began a horizon before the day is complete when the day begins.
     const dayBegan = quarter.index - quarter.minute / QUARTER_MINUTES;
     const known = { now: quarter.bikes, most, before: dayBegan - horizonQuarters };
     const outcomes = outcomesOf(changes, quarter, known);
@@ -237,7 +237,7 @@ function addLoss(loss: Loss, outcomes: Outcomes, came: number): void {
   }
 }
 
-/** Tells whether forecasts of changes have been better than "as now": nearer with the numbers, and no worse with the chance. */
+/** Tells whether forecasts from changes were better than "as now": nearer in number, and no worse in chance of a bike. */
 export function isBetter({ change, as_now }: Score): boolean {
   return change.pinball < as_now.pinball && change.brier <= as_now.brier;
 }

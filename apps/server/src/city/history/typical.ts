@@ -29,7 +29,7 @@ const QUARTER_MS = 900_000;
 const HOUR_MS = 4 * QUARTER_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What is usual comes from so many days: two months, in which seasons hardly change. */
+/** Number of past days from which usual values are computed: two months, in which seasons hardly change. */
 const LOOKED_AT_DAYS = 56;
 
 interface TypicalContext {
@@ -53,7 +53,7 @@ export async function typicalOfStation(
   };
 }
 
-/** Returns a station by weekday and hour. @throws ServiceError `not_found` */
+/** Returns the mean values of a station by weekday and hour. @throws ServiceError `not_found` */
 export async function weekOfStation(
   { db, clock }: TypicalContext,
   systemId: string,
@@ -68,7 +68,7 @@ export async function weekOfStation(
   return { station_id: stationId, time_zone: timeZone, from, data };
 }
 
-/** Returns what a station is expected to have in a while. @throws ServiceError `not_found` */
+/** Returns a forecast of a station's bikes and docks. @throws ServiceError `not_found` */
 export async function forecastOfStation(
   context: TypicalContext,
   systemId: string,
@@ -94,7 +94,7 @@ export async function forecastOfStation(
     docks: docks === null ? null : forecastAsNow(docks),
   };
   if (!readiness.is_ready) return { ...answer, ...asNow, score: null };
-  // A station may hold more bikes than docks are known.
+  // A station may hold more bikes than its known capacity.
   const most = Math.max(capacity ?? Infinity, bikes, docks ?? 0);
   const changes = changesOver(quarters, "bikes", horizonQuarters);
   const score = scoreForecasts(quarters, changes, { horizonQuarters, most });
@@ -134,7 +134,7 @@ function forecastDocks(
 }
 
 function lookedAt(now: number): { readonly from: Date; readonly to: Date } {
-  // The hour that is not over knows some of its quarters only.
+  // Leaves out the current hour, because only some of its quarters are known.
   const to = Math.floor(now / HOUR_MS) * HOUR_MS;
   return { from: new Date(to - LOOKED_AT_DAYS * DAY_MS), to: new Date(to) };
 }

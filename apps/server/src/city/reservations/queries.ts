@@ -48,12 +48,15 @@ const statusConditions: Readonly<Record<Reservation["status"], string>> = {
   expired: `(status = 'expired' or ${overdue})`,
 };
 
-/** For readers an expired reservation changed when it expired, whether or not that has been written. */
+/**
+ * Returns the condition that a reservation changed since an instant. An expired reservation changed when it expired, even
+ * while the sweeper has not written that.
+ */
 function updatedSince(since: string): string {
   return `(updated_at >= ${since}::timestamptz or (${overdue} and expires_at >= ${since}::timestamptz))`;
 }
 
-/** One of a partner's reservations in its JSON. */
+/** Returns the JSON of one of a partner's reservations. */
 export async function findReservation(
   readPool: ReadPool,
   scope: ReservationScope,
@@ -83,15 +86,15 @@ export const rememberedReservations = rememberableList({
   time: "created_at",
   columns: {
     ...rememberedColumns({ ...listFilters.reservations, ride_id: ["equals"] }),
-    // Only of those that the clock ends.
+    // Only for active reservations, because only these end by the clock.
     expires_at: { kind: "number", sql: inMilliseconds("case when status = 'active' then expires_at end") },
   },
   json,
 });
 
 /**
- * Returns a page of a partner's reservations, counted by an index. For a partner with 180,000 reservations the first page
- * takes 20 ms that way: those of many are remembered.
+ * Returns a page of a partner's reservations, counted by an index. With 180,000 reservations the first page takes 20 ms, so
+ * the reservations of a partner with many are kept in memory instead (`rememberedReservations`).
  */
 export function listReservationPage(
   db: QueryRunner,
@@ -128,7 +131,7 @@ export function listReservationChangePage(
     name: "reservations",
     rows: [
       { table: "reservations", json, condition: `${ofPartner} and $3::timestamptz is not null` },
-      // Nothing is written when a hold ends: until the sweeper does, they are shown each time.
+      // Nothing is written when a reservation expires. Until the sweeper writes it, each page of changes shows it.
       { table: "reservations", json, condition: `${ofPartner} and ${overdue}`, isByClock: true },
     ],
     values: [systemId, partnerId, now],
@@ -215,9 +218,9 @@ const statements = {
   bike_id: statement("reservations.ofBike", select(where("bike_id = $3"))),
   ride_id: statement("reservations.ofRide", select(where("ride_id = $3"))),
   partner_id: statement("reservations.ofPartner", select(where("partner_id = $3"))),
-  // There are few, because each partner holds few.
+  // Few reservations are active, because each partner holds few bikes.
   status: statement("reservations.active", select(where("status = $3 and status = 'active' and expires_at > $2"))),
-  // The newest of each partner, whose index has that order. $3 names nothing.
+  // Reads the newest reservations of each partner, because the index by partner has that order. $3 is empty.
   all: statement(
     "reservations.ofAllPartners",
     select(`select newest.* from partners as p cross join lateral (
@@ -236,7 +239,7 @@ export interface ReservationsBy {
   readonly limit: number;
 }
 
-/** Returns the reservation with an id, or the newest of a bike, a ride or a partner, whichever partner's. */
+/** Returns the reservation with an id, or the newest reservations of a bike, a ride or a partner, of any partner. */
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,
