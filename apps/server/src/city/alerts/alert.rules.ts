@@ -80,7 +80,7 @@ export function endedAlert(alert: StoredAlert, at: Date): StoredAlert {
   return { ...alert, ended_at, updated_at: ended_at };
 }
 
-/** Returns a new, open alert. @param earlier the end of an earlier alert with the same id or about the same closed station */
+/** Returns a new, open alert. @param earlier the end of an earlier alert with the same id or about the same closure */
 export function newAlert(
   alert: Pick<StoredAlert, "id" | "source" | "type" | "content"> & { readonly closes_station?: string },
   now: Date,

@@ -109,8 +109,8 @@ export function recordUpdated(updated: string): string {
   const then = STATE_COLUMNS.map((name) => stateColumn("earlier", name));
   const monthsOf = (instant: string) =>
     `12 * extract(year from ${instant} at time zone 'UTC') + extract(month from ${instant} at time zone 'UTC')`;
-  // One join and one insert, because planning this takes longer than running it. The columns of the earlier state are computed
-  // only where they are recorded or compared: nearly never.
+  // One join and one insert, because planning this takes longer than running it. The columns of the earlier state are
+  // computed only where they are recorded or compared: nearly never.
   return `recorded as (
     ${INSERT}
     select $1, ${updated}.id, change.at, (change.at at time zone 'UTC')::date,

@@ -18,10 +18,10 @@ import { listStationsAt } from "./station-history-queries.ts";
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
 const ids = createTestIds();
 
-/** What of a station its history has. */
+/** Returns the fields of a station that its history contains. */
 const historyOf = ({ last_reported: _, updated_at: __, as_of: ___, name: ____, ...station }: StationAt) => station;
 
-/** What of a station is in a snapshot and in its history. */
+/** Returns the values of a station that are in both a snapshot and its history. */
 const reported = (station: Partial<Omit<StationAt, "vehicle_types_available" | "last_reported">> | undefined) => [
   ...[station?.num_bikes_available, station?.num_docks_available, station?.num_bikes_disabled],
   ...[station?.is_installed, station?.is_renting, station?.is_returning],
@@ -111,7 +111,7 @@ describe("a series of snapshots", () => {
     const [first] = seen;
     const end = (seen.at(-1)?.at ?? 0) + 3_600_000;
     for (let n = 0; n < randomRuns(60); n++) {
-      // Half of them at the very instant of a snapshot, or a millisecond before.
+      // Half of the instants are those of a snapshot, or a millisecond before.
       const some = seen[random(seen.length)]?.at ?? 0;
       const instant = n % 2 === 0 ? some - (n % 4) / 2 : (first?.at ?? 0) + random(end - (first?.at ?? 0));
       if (instant < (first?.at ?? 0)) continue;
@@ -262,7 +262,7 @@ describe("a series of snapshots", () => {
 });
 
 describe.skipIf(!existsSync(join(shared, "gbfs/oslo")))("the snapshots of Oslo", () => {
-  // With TEST_RUNS_FACTOR=50 it is 1,000 instants of all the snapshots.
+  // With TEST_RUNS_FACTOR=50 the test checks 1,000 instants of all the snapshots.
   it("are how the stations were at any instant", { timeout: randomRuns(60_000) }, async () => {
     const { db, systemId, close } = await createTestDatabase();
     const now = Date.parse("2023-06-10T00:00:00Z");

@@ -63,7 +63,7 @@ const insertImported = statement(
      updated_at, source, import_id)
    values ('main', $1, $1, 'completed', $2, $3, $4, $5, 60, $6, 'trips', $1)`,
 );
-/** A horizon is a second behind the newest write, so all is taken to have been written, and read, earlier. */
+/** A horizon is a second behind the newest write, so these statements move all writes and reads to an earlier time. */
 const passSecond = statement("test.passSecond", "update rides set change_position = change_position - 1100000");
 const readSecond = statement("test.readSecond", "update sum_progress set position = position - 1100000");
 const all = (table: string) => statement(`test.all.${table}`, `select * from ${table}`);
@@ -74,7 +74,7 @@ interface Imported {
   readonly start: Date;
 }
 
-/** What was made, and can be named by later steps. */
+/** Things that earlier steps made and later steps can use. */
 interface World {
   readonly riding: Map<string, string>;
   readonly ended: string[];
@@ -153,7 +153,7 @@ async function take(world: World, taken: Step): Promise<void> {
 async function sum(): Promise<void> {
   await harness.db.query(passSecond);
   await harness.db.query(readSecond);
-  // By two processes at once.
+  // Two processes sum at the same time.
   const context = { ...harness, monotonic: () => performance.now(), changedRides: 3 };
   await Promise.all([sumSystem(context, "main"), sumSystem(context, "main")]);
 }
@@ -182,7 +182,7 @@ const counted = (texts: readonly string[]): Counts =>
   Object.fromEntries([...Map.groupBy(texts, (text) => text)].map(([text, { length }]) => [text, length] as const));
 const floor = (at: Date, length: number) => new Date(Math.floor(at.getTime() / length) * length).toISOString();
 
-/** Walks through a station's changes, minute by minute where something happens: nothing of it is shared with the statement. */
+/** Computes the sums of an hour from a station's changes, without any code of the tested statement. */
 function stateOf(changes: readonly ChangeRow[], hour: Date) {
   const end = hour.getTime() + HOUR_MS;
   const state = { online: 0, empty: 0, full: 0, offline: 0, bikes: 0 };
@@ -274,7 +274,7 @@ it("sums and flows are those of the rides and of the stations' changes, whatever
         harness.clock.advance(passed * MINUTE_MS);
         for (const each of steps) await take(world, each);
       }
-      // So that what was under way as an hour ended is settled.
+      // Advances the clock, so that transactions that were open as an hour ended are settled.
       harness.clock.advance(HOUR_MS);
       await sum();
       await sum();

@@ -18,12 +18,12 @@ afterEach(() => harness.close());
 const MINUTE_MS = 60_000;
 const at = (time: string) => harness.clock.advance(Date.parse(`2026-06-01T${time}Z`) - harness.clock());
 const sum = async (changedRides?: number, monotonic = () => performance.now()) => {
-  // What was written just now lies behind the horizon a second later.
+  // A write is before the horizon only after a second: pretends that the second has passed.
   await harness.db.query(passSecond);
   await harness.db.query(readSecond);
   return sumSystem({ ...harness, monotonic, ...(changedRides && { changedRides }) }, "main");
 };
-/** A turn whose time is over before it comes to the hours of the past. */
+/** Runs a turn whose time is over before it reaches the past hours. */
 const markOnly = () => {
   let now = 0;
   return sum(undefined, () => (now += 60_000));
@@ -136,7 +136,7 @@ test("several processes at once sum each hour once, and one that is stopped in t
       transaction: ((work, options) =>
         harness.db.transaction(async (tx) => {
           const result = await work(tx);
-          // Its hours are summed and not committed.
+          // The hours of this transaction are summed and not committed.
           if (result === 3) throw new Error("killed");
           return result;
         }, options)) satisfies FleetHarness["db"]["transaction"],
@@ -229,7 +229,7 @@ test("hours that were never summed have no sums rather than no rides", async () 
   expect([await pastRides(), await usual()]).toEqual([[null, null, null, null, null], []]);
   await sum();
   expect([await pastRides(), await usual()]).toMatchObject([[null, 1, 0, 0, 1], [{ day: "2026-05-25", whole_day: 1 }]]);
-  // An import of what was before, of an hour that seemed to have no rides, and of one that had some.
+  // Imports a ride before the others, one in an hour without rides until now, and one in an hour that has some.
   await harness.past(ride("b", "2026-05-25T10"), ride("c", "2026-05-25T12"), ride("d", "2026-05-25T11"));
   await markOnly();
   expect([await pastRides(), await usual()]).toEqual([[null, 1, null, 0, null], []]);

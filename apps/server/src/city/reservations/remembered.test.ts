@@ -16,7 +16,7 @@ let readPool: ReadPool;
 beforeAll(async () => {
   database = await createTestDatabase();
   readPool = openReadPool({ connectionString: database.db.connectionString, connections: 1 });
-  // Those that are active end one after the other in the hour after noon; the sweeper has written none of them.
+  // The active reservations end one after the other in the hour after noon. The sweeper has expired none of them.
   await database.db.query(
     statement(
       "",

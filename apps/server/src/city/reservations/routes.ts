@@ -65,7 +65,7 @@ export function reservationRoutes(
       return { status: 200, body: jsonBody(answer.body) };
     },
     cancel: async ({ params: { id }, request }) => {
-      // Cancelled again it is answered as before, so a key has nothing to add.
+      // A repeated cancellation gets the same answer, so an idempotency key is not needed.
       const call = { ...repeatableRequest(request), key: undefined };
       const { body } = await cancel(call, { ...partnerOf(request), id });
       return { status: 200, body: jsonBody(body) };
@@ -73,7 +73,7 @@ export function reservationRoutes(
   };
 }
 
-/** Returns the verbs whose requests share transactions. */
+/** Returns the commands whose requests share transactions. */
 function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   const create = combineRequests<CreateReservation>(context, {
     together: async (systemId, tx, calls, answered) =>
@@ -94,7 +94,7 @@ function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   return { create, cancel };
 }
 
-/** Outcomes whose results are bodies, as outcomes whose results are answers. */
+/** Converts outcomes whose results are bodies to outcomes whose results are answers with a status. */
 function answersWith(status: number, outcomes: readonly CallOutcome<string>[]): CallOutcome[] {
   return outcomes.map((outcome) =>
     typeof outcome === "object" && "result" in outcome ? { result: { status, body: outcome.result } } : outcome,

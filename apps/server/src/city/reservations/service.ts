@@ -64,7 +64,7 @@ export function listReservationChanges(
   return listReservationChangePage(context, { ...owner, now: new Date(context.clock()) }, filters, range);
 }
 
-/** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */
+/** Returns the present JSON of one of a partner's reservations; undefined when the partner has none with this id. */
 export function getReservation(
   { readPool, clock }: ReservationReadContext,
   owner: ReservationOwner,
@@ -83,10 +83,13 @@ export async function reservationUse(
   return { limit: reservationLimit(partner?.max_reservations ?? null), active };
 }
 
-/** Limits the partners of a system that are shown one by one. Too high: more time series than anybody reads. */
+/** Maximum number of partners of a system with their own metrics. Too high: more time series than anybody reads. */
 const SHOWN_PARTNERS = 20;
 
-/** Returns the partners of each system that hold most bikes, and how many each may hold. @param now milliseconds since 1970 */
+/**
+ * Returns the partners of each system that hold most bikes, and how many each may hold.
+ * @param now milliseconds since 1970
+ */
 export async function largestHolders(db: Database, now: number): Promise<PartnerHolds[]> {
   const holders: PartnerHolds[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {
@@ -107,7 +110,7 @@ export async function reservationOfAnyPartner(
   return (await listReservationsBy(db, "id", { systemId, id, now: new Date(clock()), limit: 1 }))[0];
 }
 
-/** Which reservations the operator reads: at most one filter, which an index has. */
+/** A filter of the operator's list of reservations. At most one field is set, so that an index finds the reservations. */
 export type AnyPartnersFilter = Partial<Record<"bike_id" | "ride_id" | "partner_id" | "status", string | undefined>>;
 
 /** Returns a page of reservations of all partners as they are now, newest first, for the operator. */
@@ -128,8 +131,8 @@ export async function reservationsOfAllPartners(
 }
 
 /**
- * Returns the sieves of reservations as they are at an instant: one that is active until then is expired, and changed when
- * it expired.
+ * Returns the sieves (filters of rows in memory) for reservations at an instant. An overdue reservation counts as expired,
+ * and as changed when it expired.
  */
 function reservationSieves(
   rows: SortedRows,
@@ -142,7 +145,7 @@ function reservationSieves(
   return sieves;
 }
 
-// Only active ones have an instant at which they expire. The loops are without branches, as those of `sievesOf`.
+// In memory, only active reservations have an `expires_at`. The loops have no branches, like those of `sievesOf`.
 
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
   const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];

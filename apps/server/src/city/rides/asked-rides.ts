@@ -75,9 +75,9 @@ export function isStretchOfTime(names: readonly string[]): boolean {
 }
 
 /**
- * Returns a name where the statement is to be prepared once, because one index holds the rides of any such filter in the
- * list's order: those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their
- * values.
+ * Returns a name for the statement if it is to be prepared; undefined otherwise. With filters by bike or station and by
+ * start time, one index has the rides in the list's order, so that one plan fits all values. With other filters the best
+ * plan depends on the values.
  */
 function statementName(names: readonly string[]): string | undefined {
   const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
@@ -86,9 +86,9 @@ function statementName(names: readonly string[]): string | undefined {
 }
 
 /**
- * Conditions as alternatives. A station's rides are those that started there and those that ended there: each alternative
- * has an index in the list's order, the two joined by `or` have none. A ride that did both counts once: `branches` has it
- * as one that started there. `overlapping` has it twice, so that neither alternative steps over rows.
+ * Returns the conditions as alternatives. A station's rides are those that started there and those that ended there. Each
+ * alternative has an index in the list's order, but the two joined by `or` have none. In `branches`, a ride that started and
+ * ended there occurs once, as one that started there. In `overlapping` it occurs twice, so that no index has to skip rows.
  */
 export function alternativesOf(
   { station_id: stationId, ...filters }: RideFilters,
@@ -111,7 +111,7 @@ export function needsDays(filters: RideFilters): boolean {
   return ownerOf(filters) === undefined || filters.updated_since !== undefined;
 }
 
-/** SQL: rides that started in a stretch of time, on the placeholders of its conditions, which come first. */
+/** SQL: the number of rides that started in a stretch of time. Uses the placeholders of the conditions, which come first. */
 export function countBetween(filters: RideFilters): string {
   const given = Object.keys(listFilters.rides).filter((name) => Reflect.get(filters, name) !== undefined);
   const countUpto = (name: string) => countBefore(`$${given.indexOf(name) + 2}::timestamptz`);
@@ -122,7 +122,9 @@ export function countBetween(filters: RideFilters): string {
     : `greatest(0, ${upto} - ${countUpto("started_after")})::bigint`;
 }
 
-/** SQL: rides that started before an instant, from whole months, then days, then hours, then the index. */
+/**
+ * SQL: the number of rides that started before an instant: the sum of whole months, days and hours, and of the last hour.
+ */
 function countBefore(at: string): string {
   const kept = (period: string, from: string | undefined) => `
     (select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = '${period}'
@@ -132,10 +134,10 @@ function countBefore(at: string): string {
   return `(${[kept("month", undefined), kept("day", "month"), kept("hour", "day"), inHour].join(" + ")})`;
 }
 
-/** SQL: how often rides have changed that had started more than two days before. */
+/** SQL: the number of changes to rides that had started more than two days before. */
 export const pastChanges =
   "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
 
-/** SQL: how often rides have changed that had started more than an hour before. */
+/** SQL: the number of changes to rides that had started more than an hour before. */
 export const lateChanges =
   "(select coalesce(sum(late_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";

@@ -8,7 +8,7 @@ import { createDayIndex, createPastCounts } from "./memory.ts";
 import { listChangedDays, MAX_DAYS } from "./queries.ts";
 import { DAY_MS, HOUR_MS } from "./ride-day.rules.ts";
 
-/** So many that one statement does not read them all. */
+/** More days than one statement reads. */
 const DAYS = 2.5 * MAX_DAYS;
 let database: TestDatabase;
 let now = 0;
@@ -124,7 +124,7 @@ it("a recent ride of a program that does not count late changes is counted ten m
     clock: () => clock,
   });
   const before = await index.known("main", true);
-  // As 0.1.0 writes it.
+  // Writes the row as release 0.1.0 does.
   await database.db.query(
     statement(
       "",

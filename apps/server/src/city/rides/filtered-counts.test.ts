@@ -21,9 +21,9 @@ let clock = 0;
 let pastCounts: PastCounts;
 let days: DayIndex;
 let readPool: ReadPool;
-/** How often the quick way gave a page. */
+/** How often `listQuickRideRows` returned a page. */
 let quickly = 0;
-/** The database's own time: what is past is decided there. */
+/** The database's time, because the database decides which rides are past. */
 let now = 0;
 
 beforeAll(async () => {
@@ -83,14 +83,14 @@ function count(tx: Transaction, rides: readonly Ride[], difference: 1 | -1): voi
   countRides(tx, "main", 3, difference === 1 ? { inserted: starts } : { deleted: starts });
 }
 
-/** A page as the service reads it, by everything that is remembered. */
+/** Reads a page as the service does, with all remembered numbers. */
 function list(db: Queryable, filters: RideFilters, request: PageRequest<TimePosition>) {
   const depths = { locate: () => undefined, observe: () => undefined };
   const context = { ...readContextOn(db), readPool, pastCounts, depths, days };
   return listRides(context, { systemId: "main", partnerId: "p" }, filters, request);
 }
 
-/** The total that a page shows, and what counting the rides one by one gives. */
+/** Returns the total that a page shows, and the number from counting the rides one by one. */
 async function totals(filters: RideFilters, request: { readonly page?: number } = {}): Promise<[number, number]> {
   const asked = {
     limit: 50,
@@ -266,7 +266,7 @@ describe("any filters, alone and together", () => {
     const past = await database.db.query<{ id: string; at: Date }>(
       statement("", "select id, started_at as at from rides where id like 'ride %' and status = 'completed'"),
     );
-    // Computed here: Citus refuses a time that is computed from another of the row's.
+    // The times are computed here, because Citus refuses a time that is computed from another column.
     await database.db.query(
       statement(
         "",
@@ -281,7 +281,7 @@ describe("any filters, alone and together", () => {
         "update rides set status = 'cancelled' where id in ('ride 7', 'ride 57', 'ride 157', 'ride 257', 'ride 377')",
       ),
     );
-    // Written past the counts: learnt anew.
+    // These writes bypassed the counts, so the days must be read again.
     await database.db.transaction((tx) => {
       countRides(tx, "main", 3, { corrected: Array.from({ length: 400 }, (_, index) => now - index * 3.7 * HOUR_MS) });
       return Promise.resolve();

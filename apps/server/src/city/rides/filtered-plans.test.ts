@@ -16,7 +16,7 @@ let days: DayIndex;
 beforeAll(async () => {
   database = await createUnusedDatabase();
   await database.db.transaction(async (tx) => {
-    // Only of what is safe on disk does a vacuum say that everybody sees it.
+    // A vacuum marks only rows that are safe on disk as visible to everybody.
     await tx.run("set local synchronous_commit = on");
     await tx.run(
       `insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at,
@@ -36,9 +36,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Leaves no row that is dead, or not seen by everybody: they would be touched, too. */
+/** Vacuums until no row is dead or invisible to others, because PostgreSQL would touch such rows, too. */
 async function vacuum(): Promise<void> {
-  // A statement of PostgreSQL's own that began before keeps rows from being seen by everybody.
+  // An earlier statement of PostgreSQL itself may keep rows from being visible to everybody.
   await until(async () => {
     await database.db.query(statement("", "vacuum (analyze) rides"));
     const [table] = await database.db.query<{ all: boolean }>(
@@ -104,7 +104,7 @@ it("the last page is stepped to from the end, and a page behind it reads no rows
 });
 
 it("the first page of a bike, of a station or of a stretch of time reads its rows from an index, and no others", async () => {
-  // Of a station where all rides end where they began, the rides that only ended there are none.
+  // At this station all rides end where they began, so no ride only ended there.
   await database.db.query(
     statement("", "update rides set end_station_id = 'station-1' where start_station_id = 'station-1'"),
   );
@@ -124,7 +124,7 @@ it("the first page of a bike, of a station or of a stretch of time reads its row
     [time, 51],
   ] as const) {
     await pagesRead(filters, 0, pastCounts);
-    // With what is remembered of the past, which counting has just made.
+    // Uses the remembered numbers of the past, which the count has just made.
     const page = await pagesRead(filters, 0, pastCounts);
     expect([filters, page.rows, page.pages < 150]).toEqual([filters, rows, true]);
   }

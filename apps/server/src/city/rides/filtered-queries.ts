@@ -45,9 +45,9 @@ import {
 export type { RideFilters } from "./asked-rides.ts";
 
 /**
- * Returns a page of the rides that pass filters, where it costs little more than one of the whole list: an index leads to
- * its rows, and their number is made of kept ones or not asked for. Undefined where that is not so, or the number
- * remembered is outdated.
+ * Returns a page of the rides that pass filters, if it costs little more than a page of the whole list: an index leads to
+ * its rows, and its total comes from stored numbers or is not requested. Returns undefined otherwise, and when a remembered
+ * number is outdated.
  */
 export async function listQuickRideRows(
   readPool: ReadPool,
@@ -73,9 +73,9 @@ export async function listQuickRideRows(
 }
 
 /**
- * Returns a page of the rides that pass filters, found and counted with what is remembered of past rides: by day, and for a
- * bike or a station by month. Only rides are counted and stepped over of the parts of the list where that does not decide.
- * @param days undefined: nothing is known; then rides are counted and stepped over one by one, where no bike or station is asked for
+ * Returns a page of the rides that pass filters. Finds and counts them with the remembered numbers of past rides: by day,
+ * and for a bike or a station by month. Reads single rides only in the parts of the list where these numbers do not suffice.
+ * @param days undefined: nothing is known yet. Then rides are counted one by one, unless a bike or a station is requested
  * @returns undefined when past rides have changed since what is remembered
  */
 export async function listFilteredRideRows(
@@ -127,7 +127,7 @@ function stretchesOfDays({ byDay }: AskedRides, days: KnownDays): Stretch[] {
 const knownDays = (days: KnownDays) => ({ sql: lateChanges, value: days.lateChanges, days });
 const knownPast = (past: PastCount) => ({ sql: pastChanges, value: past.pastChanges });
 
-/** Of a bike or a station. */
+/** Returns the stretches of the list of a bike or a station. */
 function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
   const { upto } = past;
   const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, since: -Infinity };
@@ -138,13 +138,13 @@ function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays
   return stretchesOf(parts, upto, byDay);
 }
 
-/** Days of a part of the past whose rides are counted together, of one bike or station. */
+/** Days of one part of the past. The rides of a bike or station are counted for each part. */
 const PART_DAYS = 30;
 
 /**
- * Counts the past rides that pass filters: those before the third day before now, and before every ride that has not ended.
- * Whatever comes, goes or is corrected among them counts as a change of past rides, with a day to spare for transactions
- * that are open.
+ * Counts the past rides that pass filters: those that started at least three days ago and before every ride under way. When
+ * one of them is added, deleted or corrected later, `pastChanges` grows. `pastChanges` counts rides from two days on; the
+ * day between leaves time for open transactions.
  */
 async function countPast(db: QueryRunner, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];
@@ -165,20 +165,20 @@ async function countPast(db: QueryRunner, systemId: string, filters: RideFilters
 }
 
 /**
- * Limits the stretches that are counted by a separate sub-select each, which is planned in 0.1 ms. One sub-select counts
- * any larger number.
+ * Maximum number of stretches that are counted by a separate sub-select each, which takes 0.1 ms to plan. More stretches
+ * are counted together by one sub-select.
  */
 const MAX_PLANNED = 6;
 
-/** Cached stretches; valid while the SQL returns this value. */
+/** The validity of remembered numbers: they are valid while `sql` returns `value`. */
 interface Known {
   readonly sql: string;
   readonly value: number;
-  /** Undefined: not of days. */
+  /** The remembered days; undefined when the numbers are not of days. */
   readonly days?: PastDays;
 }
 
-/** Rides that a page is found among with their rows. Among more, it is found in the index, and its rows are looked up. */
+/** Maximum number of rides whose rows are all read to find a page. Among more rides, the index finds the page's rows. */
 const MAX_ROWS = 600;
 
 /** Returns a page of the rides of some stretches; undefined when past rides have changed since these were known. */
@@ -233,7 +233,7 @@ async function countStretches(
   return stretches.map((each) => ({ ...each, n: each.n ?? numbers[next++] ?? 0 }));
 }
 
-/** SQL: whether what was known is still true. */
+/** SQL: whether the remembered numbers are still valid. */
 function holds({ sql, value }: Known, bind: Bind): string {
   return `${sql} = ${bind(value)}::bigint`;
 }
@@ -261,7 +261,9 @@ async function listSpan(db: QueryRunner, filter: Filter, span: PageSpan, isNear:
   return oneRow(await db.query<Pick<PageRows, "rows">>(statement("", text), values)).rows;
 }
 
-/** Returns a page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since. */
+/**
+ * Returns a page by cursor that looks only where rides can pass the filters; undefined when past rides have changed since.
+ */
 async function listBehind(
   db: QueryRunner,
   asked: AskedRides,
@@ -286,10 +288,13 @@ async function listBehind(
   return read.holds ? { rows: read.rows, total: null } : undefined;
 }
 
-/** Stretches that a statement which is prepared counts: always so many. */
+/** Number of stretches that a prepared statement counts. It is fixed, because the statement's text is. */
 const PREPARED_COUNTED = 2;
 
-/** SQL: how many rides some stretches have; null where past rides have changed since they were known. Undefined: too many to count. */
+/**
+ * SQL: the number of rides in stretches; null when past rides have changed since the numbers were remembered.
+ * @returns undefined when too many stretches have to be counted
+ */
 function countPrepared(
   asked: AskedRides,
   stretches: readonly Stretch[],
@@ -312,7 +317,7 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
   const { filter, names, byDay } = asked;
   const hasOwnNumber = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
   if (hasOwnNumber && (byDay.status ?? "completed") === "completed") {
-    // How many rides started on whole days is kept, and those that are not completed have an index of their own.
+    // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own.
     const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;
     const others = `(select count(*) from rides where system_id = $1 and status in ('started', 'cancelled') and status <> 'completed' and ${inside})`;
     return byDay.status === undefined ? all : `(${all} - ${others})`;
@@ -323,7 +328,7 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
   );
 }
 
-/** Filters that kept numbers have the rides of, by day. */
+/** Filters for which the stored numbers of rides by day suffice. */
 const NUMBERED: readonly string[] = ["status", "started_after", "started_before"];
 
 function isWholeDays({ from, to }: Pick<Stretch, "from" | "to">): boolean {

@@ -15,14 +15,14 @@ import { listRides } from "./service.ts";
 
 const RIDES = 10_000;
 const FIRST_MS = Date.parse("2026-01-01T00:00:00Z");
-/** Between two rides: 360 a day. */
+/** Time between two rides: 360 rides a day. */
 const STEP_MS = 240_000;
 let database: TestDatabase;
 
 beforeAll(async () => {
   database = await createUnusedDatabase();
   await database.db.transaction(async (tx) => {
-    // Half of them by one import, and the others as they ended.
+    // Half of the rides are written by one import, the others when they ended.
     await tx.run(
       `insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at, updated_at, source)
        select 'main', 'ride-' || lpad(i::text, 8, '0'), 'bike-' || i % 500, case when i % 50 = 0 then 'cancelled' else 'completed' end,
@@ -85,7 +85,7 @@ it.each(combinations.map((each) => [each.join(" and "), each] as const))(
         ? [{}]
         : samples[name].flatMap((value) => filtersOf(others).map((rest) => ({ ...rest, [name]: value })));
     for (const filters of filtersOf(chosen)) {
-      // What is remembered is learnt by the first.
+      // The first page makes the service remember the numbers.
       const { total = 0, next } = await read(filters, { kind: "first", limit: 50 });
       const pages = Math.max(1, Math.ceil(total / 50));
       const requests: PageRequest<TimePosition>[] = [1, 0.5, 0.83, 1].map((share, index) => ({

@@ -7,19 +7,19 @@ import { DAY_MS, type PastDays, type RideDay, rideDay } from "./ride-day.rules.t
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {
   readonly lateChanges: number;
-  /** The counter of changes to rides of days that ended at least three days ago. */
+  /** The number of changes to rides that had started more than two days before, when the days were read. */
   readonly pastChanges: number;
 }
 
 /**
- * Knows of each past hour how many rides of each status started in it, and when they were last changed: so that lists by status
- * and by last change are counted, and their pages found, without stepping over the rides. A day is read again only where a ride
- * of it came, went or was corrected.
+ * Remembers for each past hour how many rides of each status started in it, and when they were last changed. So lists that
+ * are filtered by status or last change are counted, and their pages found, without reading the rides. A day is read again
+ * only when one of its rides was added, deleted or corrected.
  */
 export interface DayIndex {
   /**
-   * Undefined where nothing is known yet.
-   * @param isPatient whether the request would be dear without knowing the whole past: then it waits for that
+   * Returns the remembered days; undefined when nothing is known yet.
+   * @param isPatient whether to wait longer for all past days, because the request would be expensive without them
    */
   known(systemId: string, isPatient: boolean): Promise<KnownDays | undefined>;
   /** Returns the present numbers if they are known in time. Call it when the database reports that `outdated` is invalid. */
@@ -34,21 +34,22 @@ export interface DayIndexOptions {
 }
 
 /**
- * Within this time ten million rides are read. A waiting request holds no connection, and afterwards uses the part that was
- * read: a request after a start, or after a large import, is late rather than rejected.
+ * Maximum time for which a patient request waits. Ten million rides are read within it. A waiting request holds no
+ * connection, and afterwards uses the part that was read: a request after a start, or after a large import, is late rather
+ * than rejected.
  */
 const MAX_WAIT_MS = 15_000;
 const IMPATIENT_WAIT_MS = 300;
 /**
- * After it hours are looked for that have become past meanwhile, and days are read again whose rides were under way, or whose
- * changes the program of the release before may not have counted.
+ * Age after which the days are refreshed: hours that have become past are added, and days are read again that had rides
+ * under way, or whose changes a process of the previous release may not have counted.
  */
 const MAX_DAY_AGE_MS = 10 * 60_000;
-/** That program counts changes of rides that had started more than two days before: the days of these, and what is left of one. */
+/** Days whose changes the previous release does not count: it counts rides from two days on, rounded up to whole days. */
 const UNCOUNTED_MS = 3 * DAY_MS;
-/** Systems that are remembered. Above it, and above `MAX_NUMBERS`, the one that was learnt first is dropped. */
+/** Maximum number of remembered systems. Above it, and above `MAX_NUMBERS`, the system that was read first is dropped. */
 const MAX_SYSTEMS = 100;
-/** Numbers that are remembered of all systems, 8 bytes each: of ten million rides in five years there are 800,000. */
+/** Maximum count of remembered numbers of all systems, 8 bytes each. Ten million rides in five years take 800,000. */
 const MAX_NUMBERS = 8_000_000;
 
 interface System {
@@ -74,7 +75,10 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
     systems.set(systemId, system);
     return system;
   };
-  /** One at a time. A failure makes lists slower, not wrong: the request itself meets the same error and reports it. */
+  /**
+   * Reads the days of a system, one read at a time. A failure makes lists slower, not wrong: the request itself meets the
+   * same error and reports it.
+   */
   const learn = (systemId: string, system: System, isOld = false): Promise<void> => {
     system.learning ??= learnDays(system, (known) => read(systemId, known), isOld)
       .then(() => {
@@ -107,9 +111,9 @@ function numbersOf({ days }: System): number {
 }
 
 /**
- * Reads days until none has changed. What is known so far is given meanwhile.
- * @param isOld whether days are read again of which a ride was under way, since that it ends is no change of the past, and those
- *   whose changes may not have been counted
+ * Reads days until none has changed. Meanwhile `known` gives the days that were read so far.
+ * @param isOld whether to read again the days with rides under way, whose end does not count as a change of the past, and
+ *   the days whose changes may not have been counted
  */
 async function learnDays(
   system: System,
@@ -128,12 +132,12 @@ async function learnDays(
     const { upto, lateChanges, pastChanges, unnoted } = found;
     if (unnoted !== system.unnoted && forget(() => true)) continue;
     system.unnoted = unnoted;
-    // Days have gone on meanwhile.
+    // Reads again the days of which more hours have become past meanwhile.
     if (forget(({ from, to }) => to < Math.min(from + DAY_MS, upto))) continue;
     for (const { from, changes, groups } of found.days)
       system.days.set(from, { changes, day: rideDay(from, Math.min(from + DAY_MS, upto), groups) });
     const isWhole = found.changed <= MAX_DAYS;
-    // Days that are older than those that were read may have changed.
+    // Days older than those that were read may have changed, so they are not used.
     const since = isWhole ? -Infinity : Math.min(...found.days.map(({ from }) => from));
     const days = [...system.days.values()].flatMap(({ day }) => (day.from >= since ? [day] : []));
     system.known = { upto, since, lateChanges, pastChanges, days: days.sort((a, b) => b.from - a.from) };
@@ -141,7 +145,7 @@ async function learnDays(
   }
 }
 
-/** Rides that started in a part of the past, within 30 days, and pass a filter. */
+/** The number of rides that pass a filter and started in one part of the past, which is 30 days long. */
 export interface PastPart {
   /** Milliseconds since 1970. */
   readonly from: number;
@@ -152,29 +156,31 @@ export interface PastPart {
 export interface PastCount {
   /** The instant, in milliseconds since 1970. All rides that started earlier have ended. */
   readonly upto: number;
-  /** Whether that is a week ago at most, so that counting the rides since takes next to no time. */
+  /** Whether `upto` is a week ago at most, so that counting the rides since then is cheap. */
   readonly isRecent: boolean;
-  /** The youngest first. Parts that are missing have none. */
+  /** The youngest first. Missing parts have no rides. */
   readonly parts: readonly PastPart[];
-  /** How often past rides had come or gone when this was so. */
+  /** The number of changes to past rides when the rides were counted. */
   readonly pastChanges: number;
 }
 
 /**
- * Remembers how many past rides pass the filters that are asked for, so that only those of the last days are counted for each
- * page. A ride that has ended is at most corrected, and the statement that uses a number checks that no past ride came, went or
- * was corrected.
+ * Remembers how many past rides pass the requested filters, so that only the rides of the last days are counted for each
+ * page. The statement that uses a number checks that no past ride was added, deleted or corrected since.
  */
 export interface PastCounts {
   get(systemId: string, filter: string): PastCount | undefined;
   keep(systemId: string, filter: string, count: PastCount): void;
-  /** To be called when a statement has shown that a number no longer holds. */
+  /** Call it when a statement has shown that a number is no longer valid. */
   forget(systemId: string, filter: string): void;
 }
 
-/** Filters that are remembered: each station and some thousand bikes, some 200 bytes each, and 100 for a year. Above it the oldest are dropped. */
+/**
+ * Maximum number of remembered filters: enough for each station and some thousand bikes. Each takes about 200 bytes, and 100
+ * more for each year. Above it the oldest are dropped.
+ */
 const MAX_FILTERS = 10_000;
-/** Milliseconds after which a filter is counted anew. Too high: each page counts more days since. */
+/** Milliseconds after which a filter is counted again. Too high: each page counts the rides of more days. */
 const MAX_COUNT_AGE_MS = 24 * 3_600_000;
 
 export function createPastCounts(clock: () => number): PastCounts {
@@ -213,8 +219,8 @@ export function createRideMemory(db: Database, clock: () => number): RideMemory 
 }
 
 /**
- * Learns the days of every system: of a large one that takes seconds, for which the first filtered list would wait. Where it
- * fails, whoever asks for a list tries again.
+ * Reads the days of every system ahead of requests: for a large system that takes seconds, for which its first filtered list
+ * would wait. If it fails, the next request for a list tries again.
  */
 export async function learnRideDays(db: Database, { days }: RideMemory): Promise<void> {
   const systems = await systemsOf(db).catch(() => []);
@@ -228,14 +234,14 @@ interface ListState {
 }
 
 /**
- * Knows how many rides started before each hour that is over for some days. Counted from the oldest ride, these numbers
- * stay as they are while new rides come; where past rides come or go, every page says so, because it reads how often that
- * happened. Then PostgreSQL finds the hour by itself, at some times the cost.
+ * Remembers how many rides started before each hour that ended some days ago. These numbers count from the oldest ride, so
+ * new rides do not change them. When past rides are added or deleted, every page shows that, because it reads the number of
+ * such changes. PostgreSQL then finds the hour itself, at several times the cost.
  */
 interface DepthIndex {
-  /** Undefined when the system is not known yet, or the page lies among the rides of the last days. */
+  /** Returns where a page begins; undefined when the system is not known yet, or the page has rides of the last days. */
   locate(systemId: string, skip: number): Depth | undefined;
-  /** To be called with what every numbered page has said: learns the list's length, and the hours where they are out of date. */
+  /** Call it with the state that each numbered page has read. Keeps the list's length, and refreshes outdated hours. */
   observe(systemId: string, state: ListState): void;
 }
 
@@ -245,7 +251,7 @@ interface DepthIndex {
  * after a change.
  */
 const REFRESH_INTERVAL_MS = 2_000;
-/** Milliseconds after which hours are learnt anew though nothing has changed: more of them are over. */
+/** Milliseconds after which the hours are read again although nothing has changed, because more hours are over. */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 const HOUR_SECONDS = 3600;
@@ -274,7 +280,7 @@ function createDepthIndex(options: {
     refreshedAt.set(systemId, now);
     read(systemId).then(
       (hours) => systems.set(systemId, { total, hours, upto: runningSums(hours.n), at: now }),
-      // Without it pages are dearer, not wrong; the request itself meets the same error and reports it.
+      // Without these numbers pages cost more, but are right. The request itself meets the same error and reports it.
       () => systems.delete(systemId),
     );
   }

@@ -8,7 +8,7 @@ import type { RideGroup } from "./ride-day.rules.ts";
 
 const order = "order by started_at desc, id desc";
 const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
-/** How many rides there are, and how often past ones came or went: as of the statement, read once. */
+/** SQL: the number of rides, and of changes to past rides, read once, as of the statement. */
 const state = `state as materialized (
   select coalesce(sum(n), 0)::bigint as total, coalesce(sum(past_changes), 0)::bigint as "pastChanges"
   from list_counts where system_id = $1 and list = 'rides')`;
@@ -28,7 +28,10 @@ const following = (size: FetchSize) =>
     ),
   );
 
-/** The youngest month, day or hour that, with the younger ones before it, holds more than `skip` rides; what is then left to skip. */
+/**
+ * SQL: the youngest month, day or hour that contains, together with all younger ones, more than `skip` rides; and how many
+ * rides remain to be skipped within it.
+ */
 const bucket = (period: "month" | "day" | "hour", skip: string, within: string) => `
   select starts_at, ${skip} - (upto - n) as skip
   from (select starts_at, sum(n)::bigint as n, (sum(sum(n)) over (order by starts_at desc))::bigint as upto
@@ -39,8 +42,8 @@ const inside = (outer: "month" | "day") =>
   `and starts_at >= (select starts_at from ${outer}) and starts_at < (select starts_at + interval '1 ${outer}' from ${outer})`;
 
 /*
- * The page that begins after $2 rides, at any depth for about the same cost: the kept numbers of rides lead to the
- * month, the day and the hour that holds its first ride; only within that hour are rides stepped over, in the index
+ * Reads the page that begins after $2 rides, at any depth for about the same cost. The stored numbers of rides lead to the
+ * month, the day and the hour that contains its first ride. Only within that hour are rides skipped one by one, in the index
  * alone. Each step is a scalar sub-select, which PostgreSQL runs once and uses to bound the next index scan; written
  * as joins, the steps take 400 times as long.
  */
@@ -63,14 +66,15 @@ const from = (size: FetchSize) =>
   );
 
 /**
- * Rides that are skipped by reading their rows. Beyond this number only the index is read, and the page starts from the
- * ride that follows.
+ * Maximum number of rides that are skipped by reading their rows. To skip more rides, only the index is read, and the page
+ * starts from the ride that follows.
  */
 const NEAR = 400;
 
 /**
- * The page that begins after $4 rides, where it is known that $3 rides started before $2 and that its first ride is one of
- * the last of them. `skip` is how many of these follow it: negative when the list has grown so much that it is none of them.
+ * Reads the page that begins after $4 rides, when it is known that $3 rides started before $2 and that the page's first ride
+ * is one of the youngest of these. `skip` is how many of these rides are younger than the page's first. It is negative when
+ * the list has grown so much that the page's first ride is not among them.
  */
 const before = (size: FetchSize, isNear: boolean) => {
   const inOrder = `where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset greatest(0, (select skip from skipping))`;
@@ -85,8 +89,9 @@ const before = (size: FetchSize, isNear: boolean) => {
   );
 };
 
-// Hours that have been over for three days: what comes or goes in them counts as a change of past rides, with a day to spare
-// for transactions that are open. As float8, because pg gives an array of bigint as texts.
+// Reads the hours that are over for three days. Rides that are added to them or deleted count as changes of past rides,
+// which begin at two days; the day between leaves time for open transactions. The values are float8, because pg returns an
+// array of bigint as texts.
 const hours = statement(
   "rides.hours",
   `with ${state}
@@ -100,7 +105,7 @@ const hours = statement(
 
 const byId = statement("rides.byId", "select json from rides where system_id = $1 and id = $2");
 
-/** The rows of a numbered page, with what they say of the list. */
+/** The rows of a numbered page, with the state of the list when they were read. */
 export interface NumberedRows extends PageRows {
   readonly total: number;
   readonly pastChanges: number;
@@ -130,13 +135,13 @@ export async function listRideRowsFrom(
 
 /** Where to look for a ride deep in the list. */
 export interface Depth {
-  /** An instant, seconds since 1970: the ride started in the hour before it, … */
+  /** An instant, seconds since 1970. The ride started in the hour before it. */
   readonly before: number;
-  /** … and so many rides before it. */
+  /** The number of rides that started before `before`. */
   readonly rides: number;
-  /** How many of these follow it in the list, if that has not grown since. */
+  /** How many of these rides are younger than the ride, if the list has not grown since. */
   readonly skip: number;
-  /** How often past rides had changed when this was so. */
+  /** The number of changes to past rides when these numbers were read. */
   readonly pastChanges: number;
 }
 
@@ -157,7 +162,7 @@ export async function listRideRowsAt(
   return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
 }
 
-/** Returns the number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
+/** Returns the number of rides that started in each hour (seconds since 1970), oldest first, without the last three days. */
 export async function countRidesByHour(db: QueryRunner, systemId: string): Promise<RideHours> {
   const { pastChanges, startsAt, n } = oneRow(
     await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),
@@ -169,22 +174,22 @@ export async function countRidesByHour(db: QueryRunner, systemId: string): Promi
 
 /** One entry an hour in each array. */
 export interface RideHours {
-  /** How often past rides had come or gone. */
+  /** The number of changes to past rides when the hours were read. */
   readonly pastChanges: number;
   readonly startsAt: readonly number[];
   readonly n: readonly number[];
 }
 
-/** One ride's JSON. */
+/** Returns a ride's JSON; undefined when there is no such ride. */
 export async function findRide(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined> {
   return (await readPool.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
 }
 
 /** A day as it was read. */
 interface ReadDay {
-  /** Its beginning (UTC), milliseconds since 1970. */
+  /** The beginning of the day (UTC), milliseconds since 1970. */
   readonly from: number;
-  /** How often its rides had changed. */
+  /** The number of changes to rides of the day until now. */
   readonly changes: number;
   readonly groups: readonly RideGroup[];
 }
@@ -193,23 +198,24 @@ interface ReadDay {
 export interface ReadDays {
   /** The hours before this instant, milliseconds since 1970, are past. */
   readonly upto: number;
-  /** How often rides had changed that had started more than an hour before, … */
+  /** The number of changes to rides that had started more than an hour before. */
   readonly lateChanges: number;
-  /** … how often such that had started more than two days before, … */
+  /** The number of changes to rides that had started more than two days before. */
   readonly pastChanges: number;
-  /** … and how many of these are not noted by the day: made by a program that does not do that. */
+  /** The part of `pastChanges` that is not counted by day, because a process of an older release made the changes. */
   readonly unnoted: number;
-  /** How many days have changed. */
+  /** How many days have changed since they were known. */
   readonly changed: number;
-  /** The youngest of these, as they are now. */
+  /** The youngest changed days, as they are now. */
   readonly days: readonly ReadDay[];
 }
 
-/** Days that one statement reads at most: half a second for half a million rides. */
+/** Maximum number of days that one statement reads, which takes half a second for half a million rides. */
 export const MAX_DAYS = 100;
 
-// Hours that are over for an hour: a change of one counts as a late change, with an hour to spare between the statement that
-// counts it and its commit. The rides of a day come from the index alone; `date_bin` takes a fifth of the time of `date_trunc`.
+// Reads the hours that are over for an hour. A change of such an hour counts as a late change; the hour leaves time between
+// the statement that counts a change and its commit. The rides of a day come from the index alone; `date_bin` takes a fifth
+// of the time of `date_trunc`.
 const changedDays = statement(
   "rides.changedDays",
   `with state as materialized (

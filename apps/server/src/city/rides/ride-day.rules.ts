@@ -7,10 +7,10 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** Rides that started in the same hour, have a status, and were last changed at about the same time. */
 export interface RideGroup {
-  /** Of the day, from 0. */
+  /** The hour of the day, from 0. */
   readonly hour: number;
   readonly status: Status;
-  /** Milliseconds since 1970: when the first and the last of them was last changed. */
+  /** The earliest and the latest last change of these rides, milliseconds since 1970. */
   readonly first: number;
   readonly last: number;
   readonly n: number;
@@ -31,17 +31,17 @@ export interface RideDay {
   /** The end of the known part: the end of the day, or an earlier time if the day was not over. */
   readonly to: number;
   readonly statuses: readonly StatusOfDay[];
-  /** A ride of the day is under way, so that what is known of its hour does not last. */
+  /** Whether a ride of the day is under way, so that the numbers of its hour may change. */
   readonly isUnderWay: boolean;
   /** The groups, `WIDTH` numbers each: as objects they take three times the memory. */
   readonly groups: Float64Array;
 }
 
-/** A part of the list of rides, by when they started: milliseconds since 1970, with no end where infinite. */
+/** The part of the list of rides that started from `from` until before `to`: milliseconds since 1970; infinite: no bound. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
-  /** How many rides in it pass the filters; undefined: they are to be counted. */
+  /** How many rides of the stretch pass the filters; undefined: they are to be counted. */
   readonly n: number | undefined;
 }
 
@@ -54,7 +54,7 @@ interface ChangeFilters {
 
 const STATUSES: readonly Status[] = ["started", "completed", "cancelled"];
 const WIDTH = 5;
-/** Groups of an hour that are remembered. Where its rides were changed at more times, they are taken together. */
+/** Maximum number of remembered groups of an hour. When an hour has more, the groups of each status are merged. */
 const MAX_GROUPS_OF_HOUR = 12;
 
 export function rideDay(from: number, to: number, given: readonly RideGroup[]): RideDay {
@@ -70,7 +70,7 @@ export function rideDay(from: number, to: number, given: readonly RideGroup[]): 
   };
 }
 
-/** One group for each hour and status where an hour has many. */
+/** Merges the groups of each hour that has too many, into one group for each status. */
 function withFewGroups(groups: readonly RideGroup[]): readonly RideGroup[] {
   const numbers = new Map<number, number>();
   for (const { hour } of groups) numbers.set(hour, (numbers.get(hour) ?? 0) + 1);
@@ -139,8 +139,8 @@ function countOfHours(
 }
 
 /**
- * Returns a day as parts with known numbers, the youngest first: whole where that decides, else by the hour.
- * @param isCut whether a part of the day is asked for
+ * Returns a day as parts with their numbers, the youngest first: one part if its number is known, else one for each hour.
+ * @param isCut whether only a part of the day is requested
  */
 function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean): Stretch[] {
   const n = countOfDay(day, filters);
@@ -177,19 +177,19 @@ export interface CountedStretch extends Stretch {
   readonly n: number;
 }
 
-/** Filters by what is known of a ride's day. */
+/** The filters of a list of rides that the remembered days can check. */
 export interface DayFilters extends ChangeFilters {
-  /** The ride started at this instant or later, … */
+  /** The ride started at this instant or later. */
   readonly from: number;
-  /** … and before this one. */
+  /** The ride started before this instant. */
   readonly to: number;
 }
 
 /** The days of past rides in memory. */
 export interface PastDays {
-  /** Milliseconds since 1970: what is known ends here. */
+  /** The end of the known past, milliseconds since 1970. */
   readonly upto: number;
-  /** … and begins here: where older days have not been looked at yet; else without an end. */
+  /** The beginning of the known past; -Infinity when no older days remain to be read. */
   readonly since: number;
   /** The youngest first. Days that are missing have no rides. */
   readonly days: readonly RideDay[];
@@ -209,7 +209,7 @@ export function* partsOf({ days, since }: PastDays, filters: DayFilters): Genera
 /**
  * Returns the parts of the list in which rides pass filters, the youngest first.
  * @param parts past parts, the youngest first, each with its number; undefined: to be counted
- * @param upto where the past begins: younger rides are counted
+ * @param upto the end of the known past: younger rides are counted
  */
 export function stretchesOf(
   parts: Iterable<Stretch>,
@@ -223,7 +223,7 @@ export function stretchesOf(
     const isCut = clipped.from > part.from || clipped.to < part.to;
     const n = isCut ? undefined : part.n;
     const last = stretches.at(-1);
-    // Neighbours that are counted are counted together.
+    // Adjacent parts without a number become one stretch, so that they are counted together.
     if (n === undefined && last !== undefined && last.n === undefined && last.from === clipped.to)
       last.from = clipped.from;
     else stretches.push({ ...clipped, n });
@@ -233,7 +233,9 @@ export function stretchesOf(
   return stretches;
 }
 
-/** Returns the stretches with those that hold some of `limit` rides behind `skip` by the hour, where they are days. */
+/**
+ * Returns the stretches. A stretch that is a day and has rides of the page (`limit` rides after `skip`) is split into hours.
+ */
 export function* byHour(
   stretches: readonly CountedStretch[],
   { days }: Pick<PastDays, "days">,
@@ -250,7 +252,7 @@ export function* byHour(
   }
 }
 
-/** Returns the stretches with the first days behind an instant by the hour: enough for a page. */
+/** Returns the stretches. The first two days from an instant back are split into hours, which is enough for a page. */
 export function* byHourBehind(
   stretches: Iterable<Stretch>,
   { days }: Pick<PastDays, "days">,
@@ -267,7 +269,7 @@ export function* byHourBehind(
   }
 }
 
-/** About how many rides of a status started between two instants: of what is not past, as many as in the hours before. */
+/** Returns about how many rides of a status started between two instants. Time after `upto` counts like the hours before. */
 export function ridesBetween(
   { days, upto, since }: PastDays,
   { from, to }: Pick<Stretch, "from" | "to">,
@@ -290,10 +292,12 @@ const RECENT_MS = 2 * HOUR_MS;
 
 /** Where the rides of a page are found. */
 export interface PageSpan {
-  /** All of them started from this instant on and before that one. */
+  /** The rides of the page started at `from` or later, and before `to`. */
   readonly from: number;
   readonly to: number;
-  /** So many rides to skip from there: from the beginning of the list's order, or from its end. */
+  /**
+   * The number of rides to skip within the span: from its first ride in the list's order, or with `fromEnd` from its last.
+   */
   readonly skip: number;
   readonly fromEnd: boolean;
   readonly limit: number;
@@ -311,7 +315,7 @@ export function spanOf(stretches: readonly CountedStretch[], skip: number, limit
     const isNearEnd = after < first.skip;
     return { from, to: first.to, skip: isNearEnd ? after : first.skip, fromEnd: isNearEnd, limit };
   }
-  // The last page has fewer.
+  // The last page has fewer rides.
   return first === undefined || passed <= skip ? undefined : spanOf(stretches, skip, passed - skip);
 }
 
@@ -344,8 +348,9 @@ export function changedIn(
 }
 
 /**
- * Between which starts the `limit` rides lie that follow an instant in the list: nothing outside is looked at.
- * @param stretches undefined numbers count for none
+ * Returns the start times between which the `limit` rides lie that follow an instant in the list, so that no others are
+ * read.
+ * @param stretches a stretch without a number counts as 0 rides
  */
 export function behind(
   stretches: Iterable<Stretch>,
@@ -356,7 +361,7 @@ export function behind(
   let from = at;
   let sure = 0;
   for (const stretch of stretches) {
-    // A cursor's own stretch may hold any number of rides behind it.
+    // The rides of the stretch that contains `at` do not count, because any number of them may precede the cursor.
     if (stretch.from > at) continue;
     to ??= stretch.to;
     from = stretch.from;

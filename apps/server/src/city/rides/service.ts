@@ -47,10 +47,10 @@ export function listRideChanges(
   return listChanges(context, whose, { name: "rides", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
-/** Pages that are made of what is remembered, while that changes all the time. */
+/** Maximum number of tries with remembered numbers, while past rides keep changing. Then rides are counted one by one. */
 const MAX_ATTEMPTS = 4;
 
-/** Only a page that may take long waits for one of the few connections of such lists. */
+/** Reads quick pages at once. Only a page that may take long waits for one of the few connections of filtered lists. */
 async function listFilteredRides(
   { readPool, filtered, pastCounts, days }: RideContext,
   whose: ListReader,
@@ -60,7 +60,7 @@ async function listFilteredRides(
   const { systemId } = whose;
   const quick = await listQuickRideRows(readPool, systemId, filters, request, pastCounts);
   if (quick !== undefined) return quick;
-  // The first page of all rides of a status needs few of the past, because their number is kept.
+  // The first page of all rides of a status needs few past days, because the numbers of rides are stored.
   const isPatient = request.kind === "page" || filters.updated_since !== undefined;
   let known = needsDays(filters) ? await days.known(systemId, isPatient) : undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -74,7 +74,7 @@ async function listFilteredRides(
   return filtered.read(whose, (db) => listCountedRideRows(db, systemId, filters, request));
 }
 
-/** Uses the depth index where the page lies deep and the index is up to date. */
+/** Returns a page of the unfiltered list. Uses the depth index if the page lies deep and the index is up to date. */
 async function listAllRides(
   { readPool, depths }: RideContext,
   systemId: string,
@@ -95,7 +95,7 @@ async function listAllRides(
   return rows;
 }
 
-/** One ride's JSON; undefined when there is none. */
+/** Returns a ride's JSON; undefined when there is no such ride. */
 export function getRide({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return findRide(readPool, systemId, id);
 }

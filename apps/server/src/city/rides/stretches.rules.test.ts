@@ -61,7 +61,7 @@ const anyRide = fc.record<Ride>({
   status: fc.constantFrom("completed", "completed", "completed", "cancelled", "started"),
 });
 
-/** What is known of three days of which the last is not over. */
+/** Returns the remembered days of rides: three days, of which the last is not over. */
 function known(rides: readonly Ride[]) {
   const upto = 66 * HOUR_MS;
   const days = [2, 1, 0].map((day) => {

@@ -25,7 +25,7 @@ const all = statement(
   `select ${columns.list()} from stations where system_id = $1 and status <> 'removed' order by id`,
 );
 
-/** Every station of a system that is there or will be. */
+/** Lists the stations of a system for a map, including planned and excluding removed ones. */
 export function listStationsForMap(db: Queryable, systemId: string): Promise<StationMapRow[]> {
   return db.query<StationMapRow>(all, [systemId]);
 }

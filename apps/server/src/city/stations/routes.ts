@@ -16,7 +16,7 @@ import { getStation, listStationChanges, listStations, type StationFilters } fro
 type StationContext = ReadContext & { readonly changes: ChangeWatch; readonly clock: () => number };
 type StationRoutes = RouterImplementation<(typeof partnerContract)["stations"]>;
 
-/** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
+/** The endpoints of stations. The list's pages are cached, because everyone reads the same list and few stations change. */
 export function stationRoutes(
   context: StationContext,
   cursors: CursorCipher,
@@ -41,7 +41,8 @@ export function stationRoutes(
   return {
     list: {
       hooks: {
-        // A page that is ready is sent as soon as its caller is authorized: the same URL was read and found right before.
+        // A cached page is sent as soon as its caller is authorized. Its URL needs no validation, because the same URL was
+        // valid when the page was cached.
         onRequest: (request, reply, done) => {
           const body = pages.find(partnerOf(request).systemId, request.url);
           if (body === undefined) done();
@@ -80,7 +81,7 @@ function stationRoutesOfOne(context: StationContext): Pick<StationRoutes, "get" 
   };
 }
 
-/** Changes are those of the present. @throws ServiceError `invalid_parameter` that names the parameter which does not fit */
+/** @throws ServiceError `invalid_parameter` for a parameter that follows changes: a list at an instant has none */
 function withoutFollowing<Filters extends object>(filters: Filters): Filters {
   for (const name of ["updated_since", "changes_since"] as const)
     if (Reflect.get(filters, name) !== undefined) throw serviceError("invalid_parameter", "atAndFollowing", { name });

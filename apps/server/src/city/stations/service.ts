@@ -39,12 +39,12 @@ export function listStationChanges(
   return listChanges(context, whose, { name: "stations", rows, values: [whose.systemId], filters: conditions }, range);
 }
 
-/** One station's JSON; undefined when there is none. */
+/** Returns a station's JSON; undefined when there is no such station. */
 export function getStation({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return stations.find(readPool, systemId, id);
 }
 
-/** Every station of a system that is there or will be, as a map shows them. */
+/** Returns the stations of a system for a map, including planned and excluding removed ones. */
 export function stationsForMap(db: Queryable, systemId: string): Promise<StationMapRow[]> {
   return listStationsForMap(db, systemId);
 }

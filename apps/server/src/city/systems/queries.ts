@@ -8,7 +8,7 @@ const insert = statement(
   "systems.insert",
   `insert into systems (system_id, name, created_at) values ($1, $2, $3) on conflict do nothing returning system_id`,
 );
-// In a statement of its own: a distributed database has the two tables on different machines.
+// A separate statement, because a distributed database has the two tables on different machines.
 const insertPlaced = statement(
   "systems.insertPlaced",
   `insert into placed_systems (system_id) values ($1) on conflict (system_id) do nothing`,
@@ -33,7 +33,7 @@ const atWork = statement(
    order by systems.created_at, systems.system_id`,
 );
 
-/** @returns false when there is a system with this id already */
+/** Inserts a system. @returns false when there is a system with this id already */
 export async function insertSystem(
   db: Queryable,
   { system_id: systemId, name, created_at: createdAt }: SystemRow,
@@ -64,7 +64,7 @@ export function listSystems(db: Queryable): Promise<AnySystemRow[]> {
 export interface SystemAtWork {
   readonly systemId: string;
   readonly isSandbox: boolean;
-  /** What its deliveries suffer. */
+  /** The simulated faults of a sandbox's deliveries; null: none. */
   readonly webhookFaults: Tables["sandboxes"]["webhook_faults"];
 }
 

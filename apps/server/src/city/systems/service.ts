@@ -18,8 +18,8 @@ import {
 export type { SystemAtWork, SystemRow } from "./queries.ts";
 
 /**
- * Makes a system, as an act of somebody, with a shard of its own where the database is distributed.
- * @returns false when there is one with this id already
+ * Creates a system on behalf of an actor, with its own shard if the database is distributed.
+ * @returns false when there is a system with this id already
  */
 export async function addSystem(context: ActorContext, systemId: string, name: string): Promise<boolean> {
   const isMade = await context.db.transaction(async (tx) => {
@@ -31,12 +31,12 @@ export async function addSystem(context: ActorContext, systemId: string, name: s
   return isMade;
 }
 
-/** Makes a system. @returns false when there is one with this id already */
+/** Creates a system. @returns false when there is a system with this id already */
 export function createSystem(db: Queryable, systemId: string, name: string, now: number): Promise<boolean> {
   return insertSystem(db, { system_id: systemId, name, created_at: new Date(now) });
 }
 
-/** Returns the operator's systems, oldest first. Partners' sandboxes are none of its concerns. */
+/** Returns the operator's systems, without partners' sandboxes, oldest first. */
 export function systemsOf(db: Queryable): Promise<SystemRow[]> {
   return listLiveSystems(db);
 }
@@ -47,8 +47,8 @@ export function everySystemOf(db: Queryable): Promise<AnySystemRow[]> {
 }
 
 /**
- * Milliseconds for which a sandbox goes on after its last use. Too low: somebody who waits for a delivery waits in vain. Too
- * high: sandboxes that nobody looks at cost as much as others.
+ * Milliseconds for which background work on a sandbox goes on after its last use. Too low: a tester who waits for a delivery
+ * gets none. Too high: unused sandboxes cost as much as used ones.
  */
 export const SANDBOX_AWAKE_MS = 3_600_000;
 
@@ -58,9 +58,9 @@ export function systemsAtWork(db: Queryable, now: number): Promise<SystemAtWork[
 }
 
 /**
- * Returns the system that a command works on. With one system nobody has to name it; with none, the first is made, called
- * `firstId`.
- * @throws Error when the named one does not exist, or when there are several and none is named
+ * Returns the system that a command works on. A system that is the only one need not be named. When there is none, creates a
+ * system with the id `firstId`.
+ * @throws Error when the named system does not exist, or when there are several systems and none is named
  */
 export async function resolveSystem(
   context: ActorContext,
