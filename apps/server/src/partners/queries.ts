@@ -27,7 +27,7 @@ const byName = statement(
   `select ${columns} from partners where system_id = $1 and lower(name) = lower($2) and removed_at is null limit 1`,
 );
 
-/** Makes a partner, and the row on which its reservations are counted. */
+/** Inserts a partner, and its row of `reservation_quotas`, which is locked while its reservations are counted. */
 export async function insertPartner(
   tx: Queryable,
   systemId: string,
@@ -59,7 +59,7 @@ export async function findSandboxSystem(db: Queryable, systemId: string, id: str
   return (await db.query<{ system_id: string }>(sandboxOf, [systemId, id]))[0]?.system_id;
 }
 
-/** Returns the partner that has a name now, whatever its capitals. */
+/** Returns the partner that has a name now, ignoring case. */
 export async function findPartnerByName(
   db: Queryable,
   systemId: string,
@@ -74,7 +74,7 @@ const lockSystem = statement(
   "select system_id from systems where system_id = $1 for no key update",
 );
 
-/** Holds off everybody else who gives a partner of the system a name, until the transaction ends. */
+/** Keeps other transactions from naming a partner of the system, until the transaction ends. */
 export async function lockNames(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(lockSystem, [systemId]);
 }
@@ -83,7 +83,7 @@ const lock = statement(
   "partners.lock",
   `select ${columns} from partners where system_id = $1 and id = $2 for no key update`,
 );
-/** Returns a partner, held against every other change until the transaction ends. */
+/** Locks a partner until the transaction ends. @returns the partner */
 export async function lockPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await tx.query<PartnerRow>(lock, [systemId, id]))[0];
 }
@@ -105,8 +105,9 @@ export async function updatePartner(tx: Transaction, systemId: string, partner: 
 /** A partner with its keys, endpoint and usage. */
 export interface PartnerOverview extends PartnerRow {
   readonly active_keys: number;
-  /** Active keys that its own people made, and their rates together. */
+  /** The number of active keys that its own people made. */
   readonly own_keys: number;
+  /** The sum of the rate limits of these keys. */
   readonly own_rate_limit: number;
   readonly active_reservations: number;
   /** The worst status of its endpoints; null: it has none. */
@@ -141,7 +142,7 @@ const overviews = statement(
    order by partner.created_at, partner.id`,
 );
 
-/** Every partner of a system, removed ones too, the oldest first; or one of them. */
+/** Returns every partner of a system, including removed ones, the oldest first; or only the partner `partnerId`. */
 export function listPartnerOverviews(
   db: Queryable,
   systemId: string,

@@ -21,7 +21,7 @@ import {
 export type { PartnerOverview } from "./queries.ts";
 export type { PartnerRow } from "./queries.ts";
 
-/** `suspended`: keys are refused and deliveries held until it is resumed. `removed`: for good. */
+/** `suspended`: keys are refused and deliveries held until the partner is resumed. `removed`: the same, for good. */
 export type PartnerStatus = "active" | "suspended" | "removed";
 
 /** Returns the status of a partner. */
@@ -38,13 +38,13 @@ export function partnerStatus({
 
 /** A partner's settings that may differ from the default. */
 export interface PartnerOptions {
-  /** Active reservations that it may have at once; the default when left out. */
+  /** Maximum number of active reservations; the default when left out. */
   readonly maxReservations?: number | undefined;
 }
 
 /**
  * Makes a partner of a system.
- * @throws ServiceError when another has the name, or the system is a sandbox, which has its owner alone
+ * @throws ServiceError when another partner has the name, or the system is a sandbox, whose only partner is its owner
  */
 export async function createPartner(
   context: ActorContext,
@@ -87,7 +87,7 @@ export interface PartnerChange {
 
 /**
  * Changes a partner's name or limit.
- * @throws ServiceError when there is no such partner, or another has the name
+ * @throws ServiceError when there is no such partner, or another partner has the name
  */
 export async function setPartner(
   context: ActorContext,
@@ -109,7 +109,7 @@ export async function setPartner(
 
 /**
  * Sets the allowance for keys that a partner's own people make. Existing keys stay as they are, even if they exceed it.
- * @param allowance null: they make none
+ * @param allowance null: they may make none
  * @throws ServiceError when there is no such partner
  */
 export async function setKeyAllowance(
@@ -183,7 +183,7 @@ export const sandboxSystemOf = findSandboxSystem;
 /** Updates a partner that is locked. */
 export const writePartner = updatePartner;
 
-/** Requires that no other partner has the name: suspending or removing a partner by its name must not hit another. */
+/** Requires that no other partner has the name, so that suspending or removing a partner by its name hits the right one. */
 async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {
   await lockNames(tx, systemId);
   const other = await findPartnerByName(tx, systemId, name);

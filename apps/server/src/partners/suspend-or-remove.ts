@@ -13,7 +13,7 @@ import { mustLock, type PartnerRow, sandboxSystemOf, writePartner } from "./serv
 /** A partner whose status was asked to change. */
 export interface PartnerStatusChange {
   readonly partner: PartnerRow;
-  /** False: it was so already. */
+  /** False: the partner had this status already. */
   readonly changed: boolean;
 }
 
@@ -64,21 +64,21 @@ export async function resumePartner(context: ActorContext, systemId: string, id:
 /** A removed partner, and the things that were removed with it. */
 export interface RemovedPartner {
   readonly partner: PartnerRow;
-  /** Keys that worked, or would have. */
+  /** The number of keys that were not revoked before. */
   readonly revoked_keys: number;
   readonly cancelled_reservations: number;
   /** Whether it had an endpoint. */
   readonly endpoint_removed: boolean;
   /** How many endpoints it had. */
   readonly endpoints_removed: number;
-  /** Deliveries that were not sent: held with the rest of the log, until their 30 days are over. */
+  /** Deliveries that were not sent. They are held, and stay in the log for their 30 days. */
   readonly unsent_deliveries: number;
 }
 
 /**
  * Removes a partner in one transaction: revokes its keys, removes its endpoints with their secrets, and cancels its active
- * reservations, in its sandbox too. The log of deliveries stays for its 30 days; past reservations, the audit log and the partner's row stay,
- * so that its id is never reused.
+ * reservations, also in its sandbox. The log of deliveries stays for its 30 days. Past reservations, the audit log and the
+ * partner's row stay, so that its id is never reused.
  * @throws ServiceError when there is no such partner, or it was removed already
  */
 export async function removePartner(context: ActorContext, systemId: string, id: string): Promise<RemovedPartner> {
@@ -87,7 +87,7 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     const before = await mustLock(tx, systemId, id);
     const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
     const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
-    // Before its reservations: afterwards no endpoint needs events about their end.
+    // Endpoints are removed before reservations end, so that no deliveries about the ends are made.
     const endpoints = await removeEndpointsOf(within, tx, { systemId, partnerId: id });
     const cancelled_reservations = await cancelAllReservations(within, { systemId, partnerId: id });
     const ended = {

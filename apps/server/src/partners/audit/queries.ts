@@ -5,7 +5,7 @@ import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 
-// An act's subject determines the partner that may read it, so that code which records acts cannot forget it.
+// An act's subject determines the partner that may read the act, so that code which records acts cannot forget the partner.
 const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
   (select id from partners where system_id = $1 and id = $6),
   (select partner_id from keys where system_id = $1 and id = $6),
@@ -32,7 +32,7 @@ export interface Act {
   readonly action: string;
   /** The subject: the id of a partner or key. */
   readonly subject: string;
-  /** The partner who may read of it, where the subject does not say that. */
+  /** The partner that may read the act, if the subject does not determine it. */
   readonly partnerId?: string | null;
   /** Further details; never a secret. */
   readonly detail: Readonly<Record<string, unknown>>;
@@ -88,7 +88,7 @@ const insertFirst = statement(
    select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, partner_id from act`,
 );
 
-/** Writes an act unless the same actor did the same on the same subject within the last milliseconds. */
+/** Writes an act unless the same actor did the same on the same subject within the last `withinMs` milliseconds. */
 export async function insertFirstActOf(
   { clock, ids, actor }: Omit<ActorContext, "db">,
   tx: Queryable,
@@ -111,7 +111,10 @@ export async function insertFirstActOf(
   await tx.query(insertFirst, values);
 }
 
-/** Writes an act into the audit log, in the transaction of the act itself. @param act without a time: now */
+/**
+ * Writes an act into the audit log, in the transaction of the act itself.
+ * @param act has the time now unless `at` is given
+ */
 export function insertActOf(
   { clock, ids, actor }: Omit<ActorContext, "db">,
   tx: Queryable,
@@ -131,7 +134,7 @@ export interface ActRow extends Pick<
 /** Filters of acts. Null matches everything. */
 export interface ActFilters {
   readonly partnerId: string | null;
-  /** An actor, or the part before the colon of several. */
+  /** An actor, or the prefix before the colon: `cli` selects everybody at a command line. */
   readonly actor: string | null;
   readonly action: string | null;
   readonly subject: string | null;
@@ -139,10 +142,10 @@ export interface ActFilters {
   readonly until: Date;
 }
 
-/** Acts that were looked at, and those of them that match. */
+/** The result of reading a part of the log: the acts that match. */
 interface ScannedActs {
   readonly matches: ActRow[];
-  /** The last act looked at; null: there was none. */
+  /** The position of the last act that was read, matching or not; null: none was read. */
   readonly last: TimePosition | null;
   readonly scanned: number;
 }
@@ -159,8 +162,8 @@ const conditions: Readonly<Record<Exclude<ActIndex, "time">, string>> = {
 
 const columns = "id, at, actor, action, subject, partner_id, detail";
 
-// Whatever the filters, only so many acts are looked at, by an index that has them in order: the caller goes on from the
-// last one.
+// Whatever the filters, the statement reads a limited number of acts, by an index that has them in order. The caller
+// continues from the last act that was read.
 function searchStatement(by: ActIndex): Statement {
   const condition = by === "time" ? "" : `and ${conditions[by]}`;
   return statement(
@@ -195,21 +198,21 @@ const searches = {
 /** Returns the narrowest of the filters that are given. */
 function indexFor({ subject, actor, partnerId, action }: ActFilters): ActIndex {
   if (subject !== null) return "subject";
-  // Without a colon it may match several actors.
+  // An actor without a colon may match several actors, for which the index is not in the order of time.
   if (actor?.includes(":") === true) return "actor";
   if (partnerId !== null) return "partner";
   return action === null ? "time" : "action";
 }
 
-/** A match, or where there is none one row without. */
+/** A match; when nothing matches, one row whose `id` is null. */
 type SearchRow = { readonly scanned: number; readonly last_at: Date | null; readonly last_id: string | null } & (
   | ActRow
   | { readonly id: null }
 );
 
 /**
- * Looks at up to `scanLimit` acts before a position, the newest first.
- * @returns up to `limit` of them that match
+ * Reads up to `scanLimit` acts before a position, the newest first.
+ * @returns up to `limit` of these acts that match
  */
 export async function listMatchingActs(
   db: Queryable,

@@ -14,7 +14,7 @@ export interface ActSearch {
   readonly until?: Date | undefined;
   readonly after?: TimePosition | undefined;
   readonly limit: number;
-  /** Acts that the page may look at. */
+  /** Maximum number of acts that the page may read. */
   readonly scanLimit?: number;
 }
 
@@ -23,17 +23,17 @@ export interface ActPage {
   readonly acts: readonly ActRow[];
   /** The position of the next page; null: there is nothing older. */
   readonly next: TimePosition | null;
-  /** When the oldest act was done that was looked at, if that is why the page ends: there may be older ones. */
+  /** The time of the oldest act that was read, if the page ends at the scan limit: older acts may match. Otherwise null. */
   readonly searchedTo: Date | null;
 }
 
-/** Acts that one page looks at. With more a page takes longer than 50 ms; with fewer a rare act takes more pages. */
+/** Maximum number of acts that one page reads. Too low: a rare act takes more pages. Too high: a page takes over 50 ms. */
 const SCAN_LIMIT = 20_000;
 const DAY_MS = 86_400_000;
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST_ID = "~";
 
-/** Returns the acts of a system that match. A page ends early where it would have to look too far. */
+/** Returns the acts of a system that match. A page ends early at the scan limit. */
 export async function searchActs(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,

@@ -74,7 +74,7 @@ async function leaveTraces(riderRef: string, partnerId = harness.partnerId, endp
   );
 }
 
-/** The columns that have a text, in whatever form: of every table of the schema, as PostgreSQL itself lists them. */
+/** Returns the columns that contain a text in any form, of all tables that PostgreSQL lists. */
 async function columnsWith(text: string): Promise<string[]> {
   const columns = await harness.rows<{ table: string; column: string; type: string }>(
     `select c.relname::text as table, a.attname::text as column, t.typname::text as type
@@ -108,7 +108,7 @@ it("words of a trip file that somebody is importing are nobody's reference", asy
 
 it("a rider's reference is gone from every column of every table, and nobody else's is", async () => {
   for (const riderRef of ["rider-1", "rider-12"]) await leaveTraces(riderRef);
-  // Not numbered yet.
+  // These events are not numbered yet.
   for (const riderRef of ["rider-1", "rider-12"]) await happen(riderRef);
   const others = await columnsWith("rider-12");
   expect(others).toEqual([
@@ -157,7 +157,7 @@ it("a webhook that names the rider and is being sent meanwhile is waited for, be
   };
   expect(await forget("rider-1", sleep)).toMatchObject({ webhook_attempts: 1 });
   expect(await columnsWith("rider-1")).toEqual([]);
-  // One that never ends, as without a worker: what could be removed is, and nobody believes that it is all.
+  // A delivery that never ends, as without a worker: the rest is removed, and the command fails.
   await happen("rider-1");
   await harness.rows("update webhook_queue set claim = 1, claimed_at = now() where system_id = $1");
   await expect(forget("rider-1")).rejects.toThrow("still being sent");

@@ -8,7 +8,7 @@ import { type Statement, statement } from "../../storage/db/statement.ts";
 interface JsonTable {
   readonly table: "event_outbox" | "events" | "webhook_bodies" | "webhook_attempts" | "idempotency_keys";
   readonly column: string;
-  /** The days of a table by day are changed one at a time, so that no transaction is long. */
+  /** The column with the day, for a table by day. Its days are changed one at a time, so that no transaction is long. */
   readonly day?: string;
   /** A condition that skips rows which do not contain an id. */
   readonly only?: string;
@@ -20,7 +20,7 @@ const reservationEvents = eventNames.filter((name) => name.startsWith("reservati
 const aboutReservations = (column: string) =>
   `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
 
-/** Tell which rows of a table, named `kept`, are a partner's, where no column `partner_id` does. */
+/** SQL: whether the row `kept` belongs to a partner, for tables without a column `partner_id`. */
 const partnersRows: Readonly<Record<string, (partner: string) => string>> = {
   webhook_attempts: (partner) =>
     `kept.endpoint_id in (select id from webhook_endpoints where system_id = $1 and partner_id = ${partner})`,
@@ -34,12 +34,13 @@ const partnersRows: Readonly<Record<string, (partner: string) => string>> = {
 const isPartners = (table: string, partner: string) =>
   `(${partner}::text is null or ${partnersRows[table]?.(partner) ?? `kept.partner_id = ${partner}`})`;
 
-// In the order in which an event moves from table to table: an event that moves meanwhile is found in the next one.
+// In the order in which an event moves from table to table, so that an event that moves meanwhile is found in the next
+// table.
 const jsonTables: readonly JsonTable[] = [
   { table: "event_outbox", column: "data", only: aboutReservations("name") },
   { table: "events", column: "data", day: "recorded_on", only: aboutReservations("name") },
   { table: "webhook_bodies", column: "data", day: "created_on", only: aboutReservations("event") },
-  // A response of a partner's server may repeat the payload in another form.
+  // Deletes the response, too, because a partner's server may repeat the payload in another form.
   {
     table: "webhook_attempts",
     column: "request_body",
@@ -109,12 +110,12 @@ const ofTable = (table: JsonTable): Statement =>
 
 type Count = { readonly n: number };
 
-/** Returns the tables whose rows may contain one, in the order in which they are to be changed. */
+/** Returns the tables whose rows may contain a reservation as JSON, in the order in which they are to be changed. */
 export function listJsonTables(): readonly JsonTable[] {
   return jsonTables;
 }
 
-/** Whose rows are changed: a partner's, or with null everybody's. */
+/** The rows to change: those of a partner, or with null those of all partners. */
 export interface ForgetScope {
   readonly systemId: string;
   readonly partnerId: string | null;
@@ -143,14 +144,14 @@ export async function listSandboxesOf(db: Queryable, { systemId, partnerId }: Fo
 }
 
 /**
- * Returns a text for each webhook about a reservation that a worker has in its memory now: it writes what it has sent when
- * its receiver has answered.
+ * Returns a text for each webhook about a reservation that a worker has in its memory now. The worker writes the payload
+ * into the log after the receiver has answered.
  */
 export async function listUnderWay(db: Queryable, systemId: string): Promise<string[]> {
   return (await db.query<{ claim: string }>(underWay, [systemId])).map(({ claim }) => claim);
 }
 
-/** Takes a rider's reference from reservations. @returns how many */
+/** Removes a rider's reference from reservations. @returns from how many */
 export async function updateReservations(
   db: Queryable,
   { systemId, partnerId }: ForgetScope,
@@ -160,13 +161,13 @@ export async function updateReservations(
   return oneRow(await db.query<Count>(ofReservations, [systemId, riderRef, at, partnerId])).n;
 }
 
-/** A rider's reference, as it is in our own JSON, and in that of strangers. */
+/** A rider's reference as a field of this service's JSON (`json`), and as any JSON string (`quoted`). */
 export interface WrittenReference {
   readonly json: string;
   readonly quoted: string;
 }
 
-/** Takes the kept answers that contain a text. @returns how many */
+/** Deletes the stored responses of receivers that contain a text. @returns how many */
 export async function updateAnswers(
   db: Queryable,
   { systemId, partnerId }: ForgetScope,
@@ -201,7 +202,8 @@ export async function updateJson(
   return changed;
 }
 
-// A trip file that somebody is importing quotes words that a partner may use as a reference. Its bytes go within hours.
+// Does not search `trip_upload_parts`: a trip file may contain by chance a text that is also a reference, and its bytes are
+// deleted within hours.
 const searchedTables = statement(
   "forget.searchedTables",
   `select c.relname::text as name, array_agg(a.attname::text order by a.attnum) as columns,
@@ -221,7 +223,7 @@ interface SearchedTable {
   readonly hasSystem: boolean;
 }
 
-/** Tells whether a column has a reference: $2 is the reference itself, $3 and $4 are how it is written. */
+/** SQL: whether a column contains a reference: $2 is the reference, $3 the JSON field with it, $4 the JSON string. */
 function mentions(column: string, type: string): string {
   const name = quoteIdentifier(column);
   if (column === "rider_ref") return `${name} = $2`;
@@ -231,8 +233,8 @@ function mentions(column: string, type: string): string {
 }
 
 /**
- * Returns the tables that contain a rider's reference in any text column of the rows in question. Reads the columns from
- * the database, so that later additions to the schema are included.
+ * Returns the tables that contain a rider's reference in any text column of the rows of `ForgetScope`. Reads the columns
+ * from the database, so that later additions to the schema are included.
  */
 export async function listTablesWith(
   db: Queryable,

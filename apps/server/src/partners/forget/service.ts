@@ -14,13 +14,13 @@ import {
   updateReservations,
 } from "./queries.ts";
 
-/** Limits the runs. Rows written during the first run are changed by the second, unless new ones keep coming. */
+/** Maximum number of runs. A later run changes rows that were written during an earlier one. */
 const MAX_RUNS = 3;
-/** After it everything that a process had in memory before is written, but webhooks: a log of requests waits for a second. */
+/** Time after which processes have written what they had in memory, except webhooks. The request log waits for a second. */
 const WRITE_DELAY_MS = 2_000;
-/** Milliseconds between two looks at the webhooks under way. */
+/** Milliseconds between two checks of the webhooks under way. */
 const POLL_INTERVAL_MS = 500;
-/** Looks at most: 60 s. A receiver has 15 s to answer. */
+/** Maximum number of checks, which take 60 s. A receiver has 15 s to answer. */
 const MAX_POLLS = 120;
 
 /** The number of rows from which a reference was removed, by table. */
@@ -38,10 +38,11 @@ export interface ForgottenRider {
 }
 
 /**
- * Takes a rider's reference from all that is kept in a system and in the sandboxes of its partners: reservations, events,
- * webhooks and their log, and answers kept for repeated requests. Waits for the webhooks that are being sent, because they
- * are logged afterwards. Then searches every column of every table for the reference.
- * @throws Error when some is left, because more is being written: it may be run again; and when several partners have used it
+ * Removes a rider's reference from everything that is stored of a system and of its partners' sandboxes: reservations,
+ * events, webhooks and their log, and stored answers to repeated requests. Waits for the webhooks that are being sent,
+ * because they are logged afterwards. Then searches every column of every table for the reference.
+ * @throws Error when the reference is still stored because more is being written (then run it again), or when several
+ *   partners have used it
  */
 export async function forgetRider(
   context: ForgetContext,
@@ -85,7 +86,11 @@ export async function forgetRider(
   return rows;
 }
 
-/** @param systems a system, and the sandboxes of its partners, in which a partner has the same id */
+/**
+ * Returns the only partner that has used a reference; null: none has.
+ * @param systems a system, and its partners' sandboxes, in which a partner has the same id
+ * @throws Error when several partners have used the reference
+ */
 async function onlyPartner(
   { db }: ForgetContext,
   systems: readonly string[],
@@ -119,7 +124,7 @@ async function eraseOnce(
   return listTablesWith(db, scope, riderRef, written);
 }
 
-/** Waits until what processes have in memory now is written. @returns false when some of it is not after a minute */
+/** Waits until processes have written what they have in memory now. @returns false when some is unwritten after a minute */
 async function untilWritten({ db, sleep }: ForgetContext, systems: readonly string[]): Promise<boolean> {
   const listAll = async () => {
     const claims: string[] = [];

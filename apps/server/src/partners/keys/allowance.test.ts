@@ -50,7 +50,7 @@ const exceeding = async (key_allowance: KeyAllowance | null) => [
   ...exceedingKeys([{ id: partnerId, key_allowance }], await keys(), clock()),
 ];
 
-/** How many of some calls at once succeed, and what the others are told. */
+/** Runs calls at the same time. @returns how many succeed, and the refusals of the others */
 async function race(calls: readonly (() => Promise<unknown>)[]): Promise<{ made: number; refusals: Set<string> }> {
   const results = await Promise.allSettled(calls.map((call) => call()));
   const refused = results.filter((result) => result.status === "rejected");

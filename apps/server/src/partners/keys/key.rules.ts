@@ -24,7 +24,10 @@ export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Arra
  */
 const OPERATOR_RATE_LIMIT = 6000;
 
-/** Requests that a key may make in any 60 s. @param fallback for partners' keys without a number of their own */
+/**
+ * Returns how many requests a key may make in any 60 s.
+ * @param fallback the limit of a partner's key without its own limit
+ */
 export function effectiveRateLimit(
   key: { readonly rate_limit: number | null; readonly partner_id: string | null },
   fallback: number,
@@ -46,7 +49,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Returns the first bound that a key exceeds; undefined: it is within the allowance.
- * @param others the partner's own keys that work and are older
+ * @param others the older active keys that the partner's own people made
  */
 export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: readonly BoundedKey[]): Excess | undefined {
   const scope = key.scopes.find((each) => !allowance.scopes.some((allowed) => allowed === each));
@@ -59,10 +62,11 @@ export function excessOf(allowance: KeyAllowance, key: BoundedKey, others: reado
 }
 
 /**
- * Tells whether a key would let a partner make more than twice the requests of its allowance in a window. Each key has its own
- * rate limit, and an ended one's requests count until they have left the window: keys that are made and revoked one after the
- * other would multiply the rate. Twice allows what a rotation does, and a new key at once in place of a leaked one.
- * @param keys all of the partner
+ * Tells whether a key would let a partner make more than twice the requests of its allowance in a window. Each key has its
+ * own rate limit, and the requests of an ended key count until they have left the window. So keys that are made and revoked
+ * one after the other would multiply the rate. Twice the rate allows a rotation, and an immediate new key in place of a
+ * leaked one.
+ * @param keys all keys of the partner
  */
 export function isTooSoon(
   allowance: KeyAllowance,
@@ -82,7 +86,7 @@ export function ownKeysIn(keys: readonly KeyRow[], now: number): KeyRow[] {
   return keys.filter((key) => key.made_by_partner && keyStatus(key, now) === "active");
 }
 
-/** Returns an allowance with how much of it no key uses. */
+/** Returns an allowance, and the part of it that no key uses. */
 export function whatIsLeft(allowance: KeyAllowance, keys: readonly KeyRow[], now: number): ShownAllowance {
   const own = ownKeysIn(keys, now);
   return {
@@ -93,8 +97,8 @@ export function whatIsLeft(allowance: KeyAllowance, keys: readonly KeyRow[], now
 }
 
 /**
- * Returns the ids of the keys that their partner's people made and could not make now: the operator has lowered the
- * allowance since. Of keys that exceed it together the younger ones do.
+ * Returns the ids of keys that a partner's own people made and that exceed its allowance, because the operator has lowered
+ * the allowance since. When keys exceed it only together, the younger ones count as exceeding.
  * @param keys the oldest first
  */
 export function exceedingKeys(

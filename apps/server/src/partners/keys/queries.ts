@@ -5,15 +5,15 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 
 const kept = columnsOfTable("keys").without("hash");
 
-/** A key as it is kept. */
+/** A stored key, with the state of its partner and its sandbox. */
 export interface KeyRow extends RowOf<typeof kept> {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
-  /** The partner is suspended, or was removed: none of its keys is taken, those of its sandbox neither. */
+  /** Whether the partner is suspended or removed. Then all its keys are refused, including those of its sandbox. */
   readonly partner_suspended: boolean;
-  /** It reaches a sandbox, and nothing else. */
+  /** Whether the key is one of a sandbox, and reaches nothing else. */
   readonly is_sandbox: boolean;
-  /** Requests to its sandbox are to fail. */
+  /** Whether the sandbox has faults: some requests to it are made to fail. */
   readonly has_faults: boolean;
 }
 
@@ -52,7 +52,7 @@ const insert = statement(
   `insert into keys (${made.list()}) values (${made.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 
-// Never later than an earlier setting: a revocation is final.
+// Never moves `revoked_at` to a later time, because a revocation is final.
 const revoke = statement(
   "keys.revoke",
   `update keys set revoked_at = least(revoked_at, $3::timestamptz), rotated_to = coalesce($4, rotated_to)
@@ -67,7 +67,7 @@ const removeEndedOwn = statement(
   `delete from keys where system_id = $1 and partner_id = $2 and made_by_partner and least(revoked_at, expires_at) < $3`,
 );
 
-// Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
+// Marks a key only once: a client that exposes its key does so with each request, and the audit log must not grow each time.
 const markCompromised = statement(
   "keys.markCompromised",
   `update keys set compromised_at = $2 where hash = $1 and compromised_at is null returning system_id, id`,
@@ -82,7 +82,7 @@ const recordUse = statement(
 
 const sandboxOfSystem = statement("keys.sandbox", "select 1 as n from sandboxes where system_id = $1");
 
-// To the minute.
+// Writes at most once a minute for each sandbox.
 const recordSandboxUse = statement(
   "keys.recordSandboxUse",
   `update sandboxes set used_at = u.at from unnest($1::text[], $2::timestamptz[]) as u(system_id, at)
@@ -133,7 +133,7 @@ export async function findKey(db: Queryable, systemId: string, id: string): Prom
   return (await db.query<KeyRow>(byId, [systemId, id]))[0];
 }
 
-/** Holds a key against every other change until the transaction ends. */
+/** Locks a key until the transaction ends. */
 export async function lockKey(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(lockById, [systemId, id]);
 }

@@ -42,7 +42,7 @@ interface KeyCacheOptions {
   readonly listening: () => boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** The most keys to cache, about 1 kB each, and the same number of unknown ones. Above it the oldest are dropped. */
+  /** Maximum number of cached keys, about 1 kB each, and of cached unknown keys. Above it the oldest are dropped. */
   readonly capacity?: number;
 }
 
@@ -208,8 +208,8 @@ async function revoke(context: ActorContext, tx: Transaction, systemId: string, 
 }
 
 /**
- * Ends a key as `revokeKey` does, and keeps nothing of it but the audit log: for keys that a program made for itself, which
- * would only hide those that people made.
+ * Ends a key as `revokeKey` does, and deletes it, so that only the audit log contains it. For keys that a program made for
+ * itself: listed, they would hide the keys that people made.
  */
 export function removeKey(context: ActorContext, systemId: string, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
@@ -235,18 +235,19 @@ export async function revokeKeysOf(
   return live.length;
 }
 
-/** Tells every process, when the transaction commits, that keys must be looked up anew. */
+/** Notifies every process, when the transaction commits, that keys must be looked up again. */
 export const notifyKeysChanged = notifyKeyChanged;
 
-/** Most days for which both keys of a rotation work. */
+/** Maximum number of days for which both keys of a rotation work. */
 export const MAX_OVERLAP_DAYS = 30;
 /** `MAX_OVERLAP_DAYS` in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
  * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
- * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for both.
- * Never do the requests of three count at once, or rotations would multiply the rate that the operator gave.
+ * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for
+ * both. The requests of three keys never count at once, because repeated rotations would then multiply the operator's rate
+ * limit.
  */
 export async function rotateKey(
   context: ActorContext,
@@ -318,7 +319,7 @@ export async function keyFor(context: Pick<ActorContext, "db">, presented: strin
 }
 
 /**
- * Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it.
+ * Marks a key as compromised, if it is not marked yet. The key still works; the operator decides whether to revoke it.
  * @returns whether this was the first time
  */
 export async function markKeyAsCompromised(context: ActorContext, presented: string, where: string): Promise<boolean> {
@@ -331,13 +332,13 @@ export async function markKeyAsCompromised(context: ActorContext, presented: str
       subject: key.id,
       detail: { where },
     });
-    // Every process learns of it, so that none tries to note it again.
+    // Notifies every process, so that none tries to mark the key again.
     await notifyKeyChanged(tx, key.system_id);
     return true;
   });
 }
 
-/** Keeps the latest use of keys, many at once. */
+/** Stores the latest use of keys, many at once. */
 export const recordUses = updateKeyUses;
 
 function hex(bytes: Uint8Array): string {
@@ -383,12 +384,12 @@ async function kindOfKey(tx: Transaction, { systemId, partnerId }: IssueInput): 
   return (await isSandbox(tx, systemId)) ? "test" : "live";
 }
 
-/** @throws ServiceError when a partner is an agency, which reads MDS alone: events would tell it what MDS leaves out */
+/** @throws ServiceError when a partner is an agency: it may read only MDS, and events would reveal what MDS leaves out */
 export async function requireNoAgency(db: Queryable, systemId: string, partnerId: string): Promise<void> {
   if (await isAgencyPartner(db, systemId, partnerId)) throw commandError("conflict", "agencyWebhook", { partnerId });
 }
 
-/** @throws ServiceError when an agency were to read anything but MDS, or another partner MDS */
+/** @throws ServiceError when the scopes let an agency read anything other than MDS, or let any other partner read MDS */
 async function requireScopesOfOwner(
   tx: Transaction,
   systemId: string,
@@ -416,7 +417,7 @@ async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, 
   throw commandError("conflict", "keyOverlaps", values);
 }
 
-/** Holds a key, and before it its partner, so that no two callers replace the same one. */
+/** Locks a key's partner, then the key, so that two callers cannot replace the same key. */
 async function mustLock(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const { partner_id: partnerId } = await mustFind(tx, systemId, id);
   if (partnerId !== null) await holdPartner(tx, systemId, partnerId);
@@ -436,7 +437,7 @@ const DAY_MS = 86_400_000;
  * with each key that is made and revoked.
  */
 const MAX_MADE_A_DAY = 100;
-/** For how many days a key of a partner's own people is listed after its end. */
+/** Number of days for which a key of a partner's own people is listed after its end. */
 const ENDED_DAYS = 30;
 
 /**

@@ -98,16 +98,16 @@ export interface RequestFilters {
   readonly until: Date;
 }
 
-/** Rows of the log that were looked at, and those of them that match. */
+/** The result of reading a part of the log: the requests that match. */
 export interface ScannedRequests {
   readonly matches: RequestRow[];
-  /** The last row looked at; null: there was none. */
+  /** The position of the last row that was read, matching or not; null: none was read. */
   readonly last: (LogPosition & { readonly at: string }) | null;
   readonly scanned: number;
 }
 
-// Whatever the filters, only so many rows are looked at: the caller goes on from the last one. The plan needs only the
-// indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
+// Whatever the filters, the statement reads a limited number of rows. The caller continues from the last row that was read.
+// The plan needs only the indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
 function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsOnly: boolean): Statement {
   const isOwner = by === "partner" || by === "partner_key";
   const owner = isOwner ? "and partner_id = $2" : "and $2::text is null";
@@ -138,8 +138,8 @@ const scans = new Map(
 );
 
 /**
- * Looks at up to `scanLimit` requests before a position, the newest first.
- * @returns up to `limit` of them that match
+ * Reads up to `scanLimit` requests before a position, the newest first.
+ * @returns up to `limit` of these requests that match
  */
 export async function listRequests(
   db: Queryable,
@@ -162,7 +162,7 @@ export async function listRequests(
   return { scanned, last, matches };
 }
 
-/** A match, or where there is none one row without. */
+/** A match; when nothing matches, one row whose `id` is null. */
 type ScannedRow = Pick<ScannedRequests, "scanned" | "last"> & (RequestRow | { readonly id: null });
 
 const find = statement(
@@ -170,7 +170,7 @@ const find = statement(
   `select ${allColumns.list()} from request_log where system_id = $1 and logged_on = any($2::date[]) and id = $3`,
 );
 
-/** Returns the request with a Request-Id. @param days on which it may have arrived */
+/** Returns the request with a Request-Id. @param days the days on which the request may have arrived */
 export async function findRequest(
   db: Queryable,
   systemId: string,
@@ -206,7 +206,7 @@ export interface UsageRange {
   readonly until: Date;
 }
 
-/** Requests by minute, the first minute first. Minutes without any are left out. */
+/** Returns the usage by minute, the first minute first. Minutes without requests are left out. */
 export function listMinuteUsage(
   db: Queryable,
   systemId: string,
@@ -217,12 +217,12 @@ export function listMinuteUsage(
 }
 
 /**
- * Minutes of keys that a chart adds up at most, the newest. Too low: a week of many keys is cut off. Too high: one chart
- * reads for longer than 100 ms.
+ * Maximum number of rows (one for a key and a minute) that a chart adds up, the newest first. Too low: a week of many keys
+ * is cut off. Too high: one chart reads for longer than 100 ms.
  */
 export const MAX_CHARTED_MINUTES = 100_000;
 
-// A statement for each owner, so that each walks an index of its own backwards and stops.
+// Each kind of owner has its own statement, which reads its own index backwards and stops at the limit.
 function overTimeStatement(owner: "system" | "partner" | "key" | "partner_key"): Statement {
   const isOfPartner = owner === "partner" || owner === "partner_key";
   const isOfKey = owner === "key" || owner === "partner_key";
@@ -251,12 +251,15 @@ const overTime = {
 export interface UsageStepRow extends Omit<UsageCounts, "unlogged"> {
   /** The index of the step, from 1. */
   readonly step: number;
-  /** Minutes of keys that were added up. */
+  /** The number of rows (one for a key and a minute) that were added up. */
   readonly n: number;
   readonly oldest_at: Date;
 }
 
-/** Adds up the newest minutes between the first and the last bound: MAX_CHARTED_MINUTES, and one more where there are more. */
+/**
+ * Adds up the newest rows between the first and the last bound: MAX_CHARTED_MINUTES at most, and one more to show that there
+ * are more.
+ */
 export function listUsageSteps(
   db: Queryable,
   systemId: string,
@@ -336,7 +339,7 @@ const days = statement(
    order by day, key_id, route`,
 );
 
-/** Requests by day, key and route, the first day first. */
+/** Returns the usage by day, key and route, the first day first. */
 export function listDayUsage(
   db: Queryable,
   systemId: string,
@@ -364,8 +367,8 @@ export interface RouteCaller {
 }
 
 /**
- * Returns the keys, of one partner or of all, that have called any of some routes since a day: whom to tell before a part
- * is retired.
+ * Returns the keys, of one partner or of all, that have called any of some routes since a day. The operator informs their
+ * owners before a route is retired.
  */
 export function listRouteCallers(
   db: Queryable,

@@ -21,7 +21,7 @@ export const NO_DETAILS: RefusedDetails = { message: null, target: null, body: n
 
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_TARGET_CHARS = 2_000;
-/** Larger bodies are batches of an operator's backend: the message names the item. */
+/** Larger bodies are not stored. They are batches of an operator's backend, and the message names the item. */
 const MAX_KEPT_BODY_BYTES = 16_384;
 
 /** Returns the details of a refused request, with every credential taken out. */
@@ -36,13 +36,13 @@ export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): Re
   };
 }
 
-/** Bytes that details take, nearly. */
+/** Returns about how many bytes details take. */
 export function sizeOf({ message, target, body }: RefusedDetails): number {
   return (message?.length ?? 0) + (target?.length ?? 0) + (body?.length ?? 0);
 }
 
 const REDACTED = "[redacted]";
-/** Keys of this service and secrets of webhooks, wherever they are. */
+/** Matches keys of this service and webhook secrets, anywhere in a text. */
 const CREDENTIALS = /(bss_[a-z]+_|whsec_)[\w+/=-]*/g;
 /** Names under which callers send credentials. */
 const CREDENTIAL_NAMES = /(?:authorization|key|token|secret|password)$/i;
@@ -55,7 +55,10 @@ function redactField(name: string, value: unknown): unknown {
   return CREDENTIAL_NAMES.test(name) ? REDACTED : value;
 }
 
-/** Undefined of a body that is nested so deeply that to write it exhausts the stack: its request is logged all the same. */
+/**
+ * Returns a body as JSON without credentials; undefined when the body is nested so deeply that writing it exhausts the
+ * stack. The request is then logged without its body.
+ */
 function writtenBody(body: unknown): string | undefined {
   try {
     return JSON.stringify(body, redactField);
@@ -65,8 +68,8 @@ function writtenBody(body: unknown): string | undefined {
 }
 
 /**
- * Path and query in one spelling each, so that a rider who is to be forgotten is found however the caller had encoded the
- * reference.
+ * Returns path and query without credentials, in one spelling each. So a rider who is to be forgotten is found, however the
+ * caller encoded the reference.
  */
 function redactTarget(url: string): string {
   const mark = url.indexOf("?");

@@ -201,7 +201,7 @@ describe("the search", () => {
     }
     for (const [n, each] of all.entries()) {
       log.record(each);
-      // Before there are more than a write takes.
+      // Flushes before there are more requests than one write takes.
       if (n % 100 === 99) await log.flush();
     }
     await log.close();

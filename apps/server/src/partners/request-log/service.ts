@@ -43,7 +43,9 @@ interface ReadContext {
   readonly clock: () => number;
 }
 
-/** Requests that one page looks at. With more a page takes longer than 50 ms; with fewer a rare request takes more pages. */
+/**
+ * Maximum number of requests that one page reads. Too low: a rare request takes more pages. Too high: it takes over 50 ms.
+ */
 const SCAN_LIMIT = 20_000;
 const DAY_MS = 86_400_000;
 
@@ -52,7 +54,9 @@ export interface RequestPage {
   readonly requests: readonly RequestRow[];
   /** The position of the next page; null: nothing older is stored. */
   readonly next: LogPosition | null;
-  /** When the oldest request arrived that was looked at, if that is why the page ends: there may be older ones. */
+  /**
+   * The time of the oldest request that was read, if the page ends at the scan limit: older ones may match. Otherwise null.
+   */
   readonly searchedTo: Date | null;
 }
 
@@ -62,11 +66,11 @@ type Optional<Filters> = { readonly [Name in keyof Filters]?: Filters[Name] | un
 export interface RequestSearch extends Optional<Omit<RequestFilters, "errorsOnly">> {
   readonly after?: LogPosition | undefined;
   readonly limit: number;
-  /** Requests that the page may look at. */
+  /** Maximum number of requests that the page may read. */
   readonly scanLimit?: number;
 }
 
-/** Returns the requests of a system, or of one partner or key of it. A page ends early where it would have to look too far. */
+/** Returns the requests of a system, or of one of its partners or keys. A page ends early at the scan limit. */
 export async function searchRequests(
   { db, clock }: ReadContext,
   systemId: string,
@@ -101,7 +105,7 @@ export async function searchRequests(
   return { requests, next: { day: last.day, id: last.id }, searchedTo: new Date(last.at) };
 }
 
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const LAST_ID = "~";
 
 function positionOf(row: RequestRow | undefined): LogPosition | null {
@@ -109,8 +113,8 @@ function positionOf(row: RequestRow | undefined): LogPosition | null {
 }
 
 /**
- * Returns the request with a Request-Id; undefined: it carried no key of the system, was left out of the log, or is too
- * old.
+ * Returns the request with a Request-Id; undefined when the request carried no key of the system, was left out of the log,
+ * or is too old.
  */
 export function requestWithId(
   { db, clock }: ReadContext,
@@ -121,7 +125,7 @@ export function requestWithId(
   return findRequest(db, systemId, days, id);
 }
 
-/** Requests step by step. Steps that were not counted, or only in part, have no counts. */
+/** Returns the usage in each step of time. Steps that were not counted, or only in part, have no counts. */
 export async function usageOverTime(
   { db }: Pick<ReadContext, "db">,
   systemId: string,
@@ -137,12 +141,12 @@ export async function usageOverTime(
   return { data, counted_from: countedFrom };
 }
 
-/** Requests by minute, the first minute first; minutes without any are left out. */
+/** Returns the usage by minute, the first minute first. Minutes without requests are left out. */
 export function usageByMinute({ db }: Pick<ReadContext, "db">, systemId: string, range: UsageRange) {
   return listMinuteUsage(db, systemId, range);
 }
 
-/** Requests by day, key and route, the first day first. */
+/** Returns the usage by day, key and route, the first day first. */
 export function usageByDay({ db }: Pick<ReadContext, "db">, systemId: string, range: UsageRange) {
   return listDayUsage(db, systemId, range);
 }
@@ -162,7 +166,7 @@ export function usageToday({ db, clock }: ReadContext, systemId: string, keyIds:
   return findDayUsage(db, systemId, keyIds, dayOf(clock()));
 }
 
-/** Returns the keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last so many days. */
+/** Returns the keys, of one partner or of all, that called any of some routes (`GET /v1/rides`) in the last `days` days. */
 export function callersOf(
   { db, clock }: ReadContext,
   systemId: string,
@@ -173,12 +177,12 @@ export function callersOf(
   return listRouteCallers(db, systemId, addDays(dayOf(clock()), -days), routes, partnerId);
 }
 
-/** Time between two sweeps. They are kept for over a year: an hour more does no harm. */
+/** Time between two sweeps. Counts are kept for over a year, so an hour more does no harm. */
 const SWEEP_INTERVAL_MS = 3_600_000;
 /** Rows deleted in one transaction. */
 const SWEEP_BATCH = 1_000;
 
-/** Deletes the counts by day that are no longer kept, again and again. */
+/** Starts the sweeper that deletes counts by day after their retention. */
 export function startUsageSweeper({ db, clock, ...options }: ReadContext & SweeperSurroundings): PeriodicWork<number> {
   return startSweeper({
     ...options,
@@ -196,15 +200,15 @@ export interface RequestLog {
   record(request: LoggedRequest): void;
   /** Writes the records since the last call. */
   flush(): Promise<void>;
-  /** Writes the rest. */
+  /** Stops, and writes the remaining records. */
   close(): Promise<void>;
 }
 
 interface RequestLogOptions {
   readonly db: Database;
-  /** Requests were left out of the log, because there were too many or they could not be written. */
+  /** Called with the number of requests that were left out of the log: there were too many, or they could not be written. */
   readonly onUnlogged: (count: number) => void;
-  /** A write failed: the log or the counts have a gap. Written twice, they would be wrong as well. */
+  /** Called when a write failed: the log or the counts have a gap. It is not repeated, because it might count twice. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -222,7 +226,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   const buffer = createRequestBuffer();
   let flushes = 0;
 
-  /** A row that cannot be stored is left out; the others are written. */
+  /** Writes requests to the log. A row that cannot be stored is left out; the others are written. */
   const writeRequests = async (systemId: string, rows: LoggedRequest[]): Promise<void> => {
     try {
       await inBackground(db, (tx) => insertSystemRequests(tx, systemId, rows));
@@ -249,7 +253,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   };
   const write = async (isLast: boolean) => {
     const isCounting = isLast || ++flushes % FLUSHES_PER_COUNT === 0;
-    // Each by itself: a log that cannot be written must not cost the counts.
+    // Log and counts are written separately, so that the counts are written even if the log cannot be.
     await writeLog().catch(onError);
     if (isCounting) await writeCounts().catch(onError);
   };

@@ -2,7 +2,7 @@ import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import type { DayUsage, MinuteUsage } from "./queries.ts";
 import type { RefusedDetails } from "./refused-details.rules.ts";
 
-/** A request that carried a key of ours, as its response left. */
+/** A request that carried a key of this service, after its response was sent. */
 export interface LoggedRequest {
   readonly systemId: string;
   readonly id: string;
@@ -23,13 +23,19 @@ export interface LoggedRequest {
   readonly details?: RefusedDetails | undefined;
 }
 
-/** Most requests in a write, of a second. Each costs PostgreSQL up to 26 µs: with more it would be over 1.3 % of a core. */
+/**
+ * Maximum number of requests in one write, which happens once a second. Each costs PostgreSQL up to 26 µs: more requests
+ * would cost over 1.3 % of a core.
+ */
 const MAX_REQUESTS = 500;
-/** A key's requests in a write that may use the whole of it; its others share half, so that one busy key leaves room. */
+/**
+ * Requests of each key that may use the whole buffer. Further requests of a key may use only half of it, so that one busy
+ * key leaves room for others.
+ */
 const RESERVED_PER_KEY = 10;
 /** Requests that wait to be written. */
 export interface RequestBuffer {
-  /** @returns false: there are too many, and it was left out */
+  /** Adds a request. @returns false when there are too many, and the request was left out */
   add(request: LoggedRequest): boolean;
   /** Returns and removes the buffered requests, and the number of requests that did not fit. */
   take(): { readonly requests: LoggedRequest[]; readonly unlogged: number };
@@ -74,7 +80,7 @@ const TOO_MANY_REQUESTS = 429;
 export interface UsageCounter {
   /** @param isLogged whether the log keeps the request as well */
   count(request: LoggedRequest, isLogged: boolean): void;
-  /** The counts since the last time; they begin again at zero. */
+  /** Returns the counts since the last call, and resets them to zero. */
   take(): readonly { readonly systemId: string; readonly minutes: MinuteUsage[]; readonly days: DayUsage[] }[];
 }
 
