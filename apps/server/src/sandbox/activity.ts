@@ -8,7 +8,7 @@ import { type DeliveryView, listPartnersDeliveries } from "../webhooks/log/deliv
 import { lastingFaults } from "./faults.rules.ts";
 import { findSandbox } from "./queries.ts";
 
-/** Deliveries that are read for the feed: those of its events to a few webhooks. */
+/** Number of deliveries that are read: enough for the listed events when the sandbox has a few webhooks. */
 const READ_DELIVERIES = 100;
 
 /** An event in a sandbox, with its deliveries. */
@@ -22,7 +22,7 @@ interface Happening {
 
 /**
  * Returns the latest events of a sandbox since yesterday, each with its deliveries, the newest first. Notices, such as
- * `station.updated`, and tests are in no list of events: they are known by their deliveries.
+ * `station.updated`, and test deliveries are not listed as events, so they are taken from the deliveries.
  */
 export async function latestHappenings(
   context: CommandContext,
@@ -39,7 +39,7 @@ export async function latestHappenings(
     ...{ event_id: id, event: name, resource_id, at, deliveries: byEvent.get(id) ?? [] },
   }));
   const known = new Set(events.map(({ id }) => id));
-  // Older than all that are shown: its event is beyond the limit, or in no list.
+  // Deliveries that are older than all listed events are left out, because their own events may be beyond the limit.
   const oldest = events.length < MAX_SANDBOX_HAPPENINGS ? undefined : events.at(-1)?.occurred_at;
   const others = [...byEvent].flatMap(([id, sent]) => {
     const [first] = sent;
@@ -52,16 +52,16 @@ export async function latestHappenings(
     .slice(0, MAX_SANDBOX_HAPPENINGS);
 }
 
-/** What a sandbox suffers now. */
+/** The simulated faults of a sandbox that are active now. */
 export interface ActiveFaults {
   readonly faults: readonly SandboxFault[];
-  /** Null: deliveries suffer none. */
+  /** The faults of deliveries; null: none. */
   readonly webhook_faults: SandboxWebhookFaults | null;
-  /** Whether it has no city: it was emptied, and is being made anew. */
+  /** Whether the sandbox has no city, because it was emptied and its city is being created again. */
   readonly is_waking: boolean;
 }
 
-/** Returns the faults of a sandbox that go on. */
+/** Returns the faults of a sandbox that have not ended. */
 export async function activeFaults({ db, clock }: CommandContext, systemId: string): Promise<ActiveFaults> {
   const sandbox = await findSandbox(db, systemId);
   const now = clock();

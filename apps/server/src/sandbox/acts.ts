@@ -16,7 +16,7 @@ import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } f
 const RIDE_MS = 8 * 60_000;
 /** Free bikes among which one is chosen at random. Too low: tests that run at once choose the same bike. */
 const CANDIDATES = 20;
-/** Bikes that are taken from a station, or brought there, at most. */
+/** Maximum number of bikes that are taken from a station, or brought to it. */
 const MAX_TAKEN = 100;
 /** Maximum tries to get a bike while others take the chosen ones first. */
 const MAX_TRIES = 5;
@@ -29,10 +29,10 @@ export interface StartedRide {
 }
 
 /**
- * Waits for an act that no caller asked for, such as the end of a ride that is over. A city whose stations are all offline,
- * because a test took them offline, refuses it, and so does a sandbox in which too many acts wait. That is no failure of the
- * service, and the act is tried again later.
- * @throws every error that is not of the catalogue
+ * Waits for an act that no caller requested, such as the end of a ride that is over. Ignores a refusal: a city refuses when
+ * a test has taken all stations offline, and a sandbox refuses when too many acts wait. Neither is a failure of the service,
+ * and the act is tried again later.
+ * @throws every error other than a ServiceError
  */
 export async function whereThereIsPlace(act: Promise<unknown>): Promise<void> {
   await act.catch((error: unknown) => {
@@ -195,8 +195,8 @@ export class CityActs {
   }
 
   /**
-   * Has a station have fewer bikes or docks than a threshold asks for.
-   * @throws ServiceError `not_found` when more bikes would have to be taken than may be
+   * Brings a station below a threshold of bikes or docks.
+   * @throws ServiceError `not_found` when more than MAX_TAKEN bikes would have to be taken
    */
   async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
     if (count === "docks") return this.#reportDocksOf(id, limit - 1);
@@ -207,7 +207,7 @@ export class CityActs {
   }
 
   /**
-   * Has a station have enough again.
+   * Brings a station back to a threshold, so that it has enough bikes or docks again.
    * @throws ServiceError as `bikesToBring` does
    */
   async recover(id: string, threshold: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
@@ -219,8 +219,8 @@ export class CityActs {
   }
 
   /**
-   * Returns the bikes of other stations with which a station has as many as a threshold asks for.
-   * @throws ServiceError `not_found` when it asks for more than there are, or than may be brought
+   * Returns the bikes of other stations that a station needs to reach a threshold.
+   * @throws ServiceError `not_found` when other stations have too few bikes, or more than MAX_TAKEN are needed
    */
   async bikesToBring(
     id: string,
@@ -229,7 +229,7 @@ export class CityActs {
     if (count === "docks") return [];
     const { db } = this.#context;
     const there = (await listFreeBikes(db, this.systemId, id, limit)).length;
-    // So many in all, of which those of the station itself are left out.
+    // Reads `limit` bikes of all stations, and leaves out those of this station.
     const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);
     const missing = limit - there;
     const most = Math.min(others.length, MAX_TAKEN);
@@ -299,7 +299,7 @@ export class CityActs {
     return item;
   }
 
-  /** @throws ServiceError why it could not be done */
+  /** Notes a step when its command has succeeded. @throws ServiceError the error of the command */
   async #do(step: string, done: Promise<BatchResults>): Promise<void> {
     const error = (await done).results[0]?.error;
     if (error !== null && error !== undefined) throw new ServiceError(error.error, error.message);

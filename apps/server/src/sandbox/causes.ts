@@ -69,7 +69,7 @@ const causes: Readonly<
   },
   "station.back_to_normal": async (acts, stationId, context) => {
     const watched = await watchedStation(acts, context, "station.back_to_normal", stationId);
-    // What cannot be caused is refused before anything has changed.
+    // Throws before anything has changed when too few bikes can be brought.
     await acts.bikesToBring(watched.station_id, watched);
     if (!watched.is_told) await stayBelow(acts, context, watched);
     await acts.recover(watched.station_id, watched);
@@ -100,7 +100,7 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
   return { ...watched, count: watched.count_of };
 }
 
-/** Keeps a station below a threshold until the endpoint is told. */
+/** Keeps a station below a threshold until the endpoint is notified. */
 async function stayBelow(
   acts: CityActs,
   context: CommandContext,

@@ -5,7 +5,9 @@ import { SETTLE_MS } from "../webhooks/thresholds.ts";
 
 const nearer = (column: string) => `greatest(${column} - $3::int * interval '1 s', $2::timestamptz)`;
 
-/** Statements that move due times in a system forward by `$3` seconds. What becomes due is due at `$2`, the present. */
+/**
+ * Statements that make due times in a system come `$3` seconds sooner. A time that would be past becomes `$2`, the present.
+ */
 const passTime = {
   reservations: `update reservations set expires_at = greatest(${nearer("expires_at")}, created_at + interval '1 ms'),
       ${updatedAt("reservations", "$2")}, ${CHANGED}
@@ -23,10 +25,10 @@ const passTime = {
   sandboxes: "update sandboxes set advanced_seconds = advanced_seconds + $3::int, rides_at = $2 where system_id = $1",
 };
 
-/** When a threshold is told: its minutes have been over for a moment. */
+/** SQL: the new time at which a crossing is due: `$2` seconds sooner, but at most SETTLE_MS ago. */
 const toldAt = `greatest(due_at - $2::int * interval '1 s', now() - interval '${SETTLE_MS} ms')`;
 
-/** The same, by `$2` seconds, for times that are compared with PostgreSQL's clock. */
+/** Like `passTime`, but by `$2` seconds, for times that are compared with PostgreSQL's clock. */
 const passDatabaseTime = {
   webhook_threshold_states: `update webhook_threshold_states
     set below_since = below_since - (due_at - ${toldAt}), due_at = ${toldAt} where system_id = $1 and due_at > now()`,
@@ -37,7 +39,7 @@ const passDatabaseTime = {
 const ofDatabase = Object.entries(passDatabaseTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 const statements = Object.entries(passTime).map(([table, text]) => statement(`sandboxClock.${table}`, text));
 
-/** Moves every due time in a sandbox forward by some seconds. */
+/** Makes every due time in a sandbox come `seconds` sooner. */
 export async function updateTimePassed(tx: Transaction, systemId: string, now: Date, seconds: number): Promise<void> {
   for (const each of statements) await tx.query(each, [systemId, now, seconds]);
   for (const each of ofDatabase) await tx.query(each, [systemId, seconds]);

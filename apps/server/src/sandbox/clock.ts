@@ -24,7 +24,7 @@ export function advanceClock(context: CommandContext, systemId: string, seconds:
 
 /** Lets time pass for a caller whose turn it is. */
 export async function letTimePass(context: CommandContext, systemId: string, seconds: number): Promise<void> {
-  // Stations that are below a threshold by now wait for a time, too.
+  // First notes which stations are below a threshold now, so that time passes for these crossings, too.
   await compareAllStations(context, systemId);
   const now = context.clock();
   await context.db.transaction(async (tx) => {

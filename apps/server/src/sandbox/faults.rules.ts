@@ -13,7 +13,7 @@ export function lastingFaults(faults: readonly SandboxFault[], now: number): San
   return faults.filter(({ until, count }) => Date.parse(until) > now && count !== 0);
 }
 
-/** Returns a fault that ends so many seconds sooner, but not before now. One without an end keeps none. */
+/** Returns a fault that ends `seconds` sooner, but not before now. A fault without an end still has none. */
 export function endingSooner<Fault extends { readonly until?: string | undefined }>(
   fault: Fault,
   now: number,

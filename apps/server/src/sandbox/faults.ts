@@ -60,7 +60,7 @@ export async function setWebhookFaults(
   });
 }
 
-/** Lets the faults of a sandbox's API and deliveries end so many seconds sooner. */
+/** Makes the faults of a sandbox's API and deliveries end `seconds` sooner. */
 export async function bringFaultsNearer(
   tx: Transaction,
   systemId: string,

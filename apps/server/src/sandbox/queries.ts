@@ -8,7 +8,7 @@ import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
 const kept = columnsOfTable("sandboxes");
 
-/** A partner's sandbox, with the faults as the contract has them: null: none. */
+/** A partner's sandbox. Its faults have the form of the contract; null: none. */
 export interface SandboxRow extends Omit<RowOf<typeof kept>, "faults" | "webhook_faults"> {
   readonly faults: readonly SandboxFault[] | null;
   readonly webhook_faults: SandboxWebhookFaults | null;
@@ -23,7 +23,8 @@ const ofPartner = statement(
   "sandboxes.ofPartner",
   `select ${kept.list()} from sandboxes where live_system_id = $1 and partner_id = $2`,
 );
-// Locks a row of the system instead of the row in `sandboxes`: with Citus, a lock in that reference table is taken on every machine.
+// Locks a row of the system instead of the row in `sandboxes`: with Citus, a lock in that reference table is taken on every
+// machine.
 const lock = statement("sandboxes.lock", "select 1 as n from placed_systems where system_id = $1 for no key update");
 
 export async function insertSandbox(tx: Transaction, sandbox: SandboxRow): Promise<void> {
@@ -68,7 +69,7 @@ export async function updateSandboxCity(
 
 const removeAnswers = statement("sandboxes.deleteAnswers", "delete from idempotency_keys where system_id = $1");
 
-/** Deletes the answers that are kept for repeated requests: while a sandbox sleeps nobody sweeps them. */
+/** Deletes the stored answers to repeated requests, because no sweeper deletes them in an unused sandbox. */
 export async function deleteAnswers(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(removeAnswers, [systemId]);
 }
@@ -226,14 +227,17 @@ const watchedOf = statement(
    limit 1`,
 );
 
-/** A threshold of an endpoint, and a station of those that it watches. */
+/** A threshold of an endpoint, and one of the stations that it watches. */
 interface WatchedRow extends Pick<Tables["webhook_thresholds"], "count_of" | "fewer_than" | "for_minutes"> {
   readonly station_id: string;
-  /** The endpoint was told that the station is below it. */
+  /** Whether the endpoint was notified that the station is below the threshold. */
   readonly is_told: boolean;
 }
 
-/** Returns a threshold whose endpoint subscribes to an event, with an online station: where it may be, one of which it was told. */
+/**
+ * Returns a threshold whose endpoint subscribes to an event, and an online station that it watches. With `mayBeTold`, a
+ * station is preferred that the endpoint was notified of; without it, no such station is returned.
+ */
 export async function findWatched(
   db: Queryable,
   systemId: string,

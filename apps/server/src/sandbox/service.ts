@@ -148,7 +148,7 @@ export function emptySandbox(context: CommandContext, systemId: string): Promise
   });
 }
 
-/** Causes an event in a sandbox. @throws ServiceError where its city lacks what that needs */
+/** Causes an event in a sandbox. @throws ServiceError when the sandbox's city lacks what the event needs */
 export function triggerEvent(
   context: CommandContext,
   sandbox: LivePartner,
@@ -161,7 +161,7 @@ export function triggerEvent(
   });
 }
 
-/** @throws ServiceError `sandbox_full` */
+/** Requires that a sandbox has fewer than MAX_SANDBOX_RIDES rides. @throws ServiceError `sandbox_full` */
 export async function requireRoom({ db }: Pick<CommandContext, "db">, systemId: string): Promise<void> {
   if ((await lengthOf(db, systemId, "rides")) >= MAX_SANDBOX_RIDES) throw serviceError("sandbox_full");
 }
@@ -169,7 +169,7 @@ export async function requireRoom({ db }: Pick<CommandContext, "db">, systemId: 
 /** Minimum milliseconds between two records of a sandbox's use. Too low: writes a row with each request. */
 const USE_INTERVAL_MS = 60_000;
 
-/** Records that a sandbox is used now: its rides and deliveries go on. */
+/** Records that a sandbox is used now, so that its rides and deliveries go on. */
 export function noteSandboxUse({ db, clock }: Pick<CommandContext, "db" | "clock">, systemId: string): Promise<void> {
   return updateSandboxUse(db, systemId, new Date(clock()), new Date(clock() - USE_INTERVAL_MS));
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Queryable } from "../storage/db/database.ts";
 import { inTurn } from "./turns.ts";
 
-/** Acts are in turn by the database of their process, of which nothing is used. */
+/** Returns a database that stands for a process. `inTurn` uses it only as a key. */
 const aProcess = () => ({}) as Queryable;
 
 test("a process does one thing in all sandboxes at a time, and sandboxes take turns, each in its own order", async () => {
@@ -25,7 +25,7 @@ test("a process does one thing in all sandboxes at a time, and sandboxes take tu
       for (const sandbox of new Set(asked)) {
         const own = done.filter((each) => each.sandbox === sandbox).map(({ n }) => n);
         expect(own).toEqual(own.toSorted((a, b) => a - b));
-        // Before the nth act of a sandbox, no other has had more than n, and one that ran when it came.
+        // Before the nth act of a sandbox, each other sandbox has had at most n acts, and one that ran already.
         for (const [n] of own.entries()) {
           const before = done.slice(
             0,
@@ -46,7 +46,7 @@ test("twenty acts of a sandbox may wait; more are refused at once, and another s
   const other = inTurn(db, "b", () => Promise.resolve("done"));
   const results = await Promise.allSettled(asked);
   const refused = results.filter((result) => result.status === "rejected");
-  // One runs.
+  // One act runs, so it does not count as waiting.
   expect(refused).toHaveLength(9);
   for (const { reason } of refused) expect(reason).toMatchObject({ code: "rate_limited" });
   await expect(other).resolves.toBe("done");

@@ -45,7 +45,7 @@ async function workThrough(db: Queryable, waiting: Waiting): Promise<void> {
   for (let next = waiting.entries().next().value; next !== undefined; next = waiting.entries().next().value) {
     const [systemId, acts] = next;
     const act = acts.shift();
-    // The sandbox goes to the end of the line.
+    // The sandbox goes to the end of the queue.
     waiting.delete(systemId);
     if (acts.length > 0) waiting.set(systemId, acts);
     const startedAt = performance.now();
