@@ -3,30 +3,34 @@ import type { QueryRunner } from "../storage/db/database.ts";
 import type { EventPosition, EventViewer } from "./event.rules.ts";
 import { countEventsBetween, countEventsByBlock, findBoundsOfDay } from "./queries.ts";
 
-/** Positions of a stretch of the list, and how many of their events somebody may see. */
+/** Consecutive positions of the events list, and how many of the events there the viewer may see. */
 interface EventBlock {
-  /** The last position. */
+  /** The block's last position. */
   readonly upto: number;
   readonly n: number;
 }
 
 /**
- * Counts the events of each name among a day's positions, in blocks. A reader of a page in the middle of a day with a
- * million events, or of the rest of the day, then skips events of one block at most. The counts stay right, since events
- * keep their positions for ever, without gaps, and become visible in their order.
+ * Keeps in memory how many events of each name each block of a day's positions has. To find a page in the middle of a day
+ * with a million events, or to count the rest of the day, the service adds up these counts, and PostgreSQL reads the events
+ * of at most one block. The counts stay correct because an event keeps its position for ever, positions have no gaps, and
+ * events become visible in the order of their positions.
  */
 export interface EventBlocks {
-  /** The blocks behind a position of a day, in their order. At most `MAX_TAIL` positions of the day lie behind the last. */
+  /**
+   * Yields the blocks after a position of a day, in order. At most `MAX_TAIL` positions of the day follow the last block;
+   * the caller reads the events there one by one.
+   */
   behind(db: QueryRunner, systemId: string, viewer: EventViewer, start: EventPosition): AsyncGenerator<EventBlock>;
 }
 
-/** Positions of a block. Too low: takes more memory (20 kB for 256,000 events). Too high: a page skips more events. */
+/** Positions in a block. Too low: needs more memory (now 20 kB for 256,000 events). Too high: a page skips more events. */
 const BLOCK_SIZE = 512;
-/** Positions behind the last known block before they are counted as blocks. */
+/** Most positions of a day that may follow the last counted block. */
 const MAX_TAIL = 2 * BLOCK_SIZE;
-/** Positions that one statement counts: some ten milliseconds. */
+/** Positions that one statement counts, in about ten milliseconds. */
 const CHUNK_SIZE = 100 * BLOCK_SIZE;
-/** Days that are remembered, of all partners. Of one with a million events 80 kB. */
+/** Most days kept in memory, for all partners together. A day with a million events takes 80 kB. */
 const MAX_DAYS = 500;
 
 /** The counts of a day, beginning with the block that contains the day's first position. */
@@ -50,12 +54,12 @@ export function createEventBlocks(): EventBlocks {
     days.set(key, known);
     const [oldest] = days.keys();
     if (days.size > MAX_DAYS && oldest !== undefined) days.delete(oldest);
-    // Only blocks to which nothing comes any more.
+    // Only full blocks are counted, because no event is added to them any more.
     const whole = Math.floor(last / BLOCK_SIZE) * BLOCK_SIZE;
     while (whole - known.upto > MAX_TAIL - BLOCK_SIZE) {
       const range = { after: known.upto, upto: Math.min(whole, known.upto + CHUNK_SIZE), size: BLOCK_SIZE };
       const found = await countEventsByBlock(db, { systemId, partnerId }, day, range);
-      // Another request may have counted them meanwhile.
+      // Another request may have counted these blocks meanwhile.
       if (known.upto !== range.after) continue;
       for (let at = range.after; at < range.upto; at += BLOCK_SIZE)
         known.counts.push(new Uint16Array(eventNames.length));

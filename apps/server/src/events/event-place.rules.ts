@@ -1,15 +1,18 @@
 import { z } from "zod";
 
-/** What an event is about, for endpoints that ask for places. Lists are texts of PostgreSQL's arrays. */
+/**
+ * Where an event happened. A webhook endpoint that is limited to some stations, regions or a box receives an event only if
+ * its place matches. Lists are written as PostgreSQL arrays: `{"a","b"}`.
+ */
 export interface EventPlace {
-  /** Its stations: of a ride where it starts and where it ends. */
+  /** Ids of the event's stations. For a ride: the stations where the ride starts and ends. */
   readonly station_ids: string;
-  /** The regions that it names itself, as alerts do. */
+  /** Ids of the regions that the resource lists in `region_ids`, as an alert does. */
   readonly region_ids: string;
-  /** Its own position, as bikes have one. */
+  /** The bike's position in degrees, as `lat`; null when the resource is not a bike. */
   readonly lon: number | null;
   readonly lat: number | null;
-  /** It is about the whole system. */
+  /** True for an alert that names neither stations nor regions: it concerns the whole system. */
   readonly is_everywhere: boolean;
 }
 
@@ -21,7 +24,7 @@ const resource = z.object({
   ...{ station_ids: ids, region_ids: ids, lon: degrees, lat: degrees },
 });
 
-/** Returns what an event is about. The preview of an endpoint reads the same from history, in SQL. */
+/** Returns where an event happened. `webhooks/endpoints/endpoint-queries.ts` does the same in SQL, for listed events. */
 export function placeOf(name: string, data: string): EventPlace {
   const [kind] = name.split(".");
   const read = resource.safeParse(JSON.parse(data));

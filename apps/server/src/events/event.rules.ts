@@ -25,17 +25,17 @@ export interface EventPosition {
   readonly position: number;
 }
 
-/** Before every event. */
+/** The position before the first event of every system. */
 export const BEFORE_ALL: EventPosition = { day: "0001-01-01", position: 0 };
 
 const POSITION = /^(\d{4}-\d{2}-\d{2}) (\d{1,15})$/;
 
-/** An event's position as a text. */
+/** Writes an event's position as a text: `2026-01-31 17`. */
 export function writePosition({ day, position }: EventPosition): string {
   return `${day} ${position}`;
 }
 
-/** Reads a position back; undefined when the text is none. */
+/** Reads a text that `writePosition` wrote; undefined when the text is not a position. */
 export function readPosition(text: string): EventPosition | undefined {
   const [, day, position] = POSITION.exec(text) ?? [];
   return day === undefined || position === undefined ? undefined : { day, position: Number(position) };
@@ -48,8 +48,8 @@ export interface DayCount {
 }
 
 /**
- * Returns the day in which a page begins that comes after `skip` events, and how many of that day's events come before it;
- * undefined when there are no more than `skip` events.
+ * Finds where a page begins that leaves out the first `skip` events: the day, and how many events of that day to leave out.
+ * Returns undefined when there are at most `skip` events.
  * @param days in their order
  */
 export function locate(

@@ -9,9 +9,9 @@ export interface NewEvent {
   readonly name: EventName;
   /** When it happened. */
   readonly occurredAt: Date;
-  /** The owner of the event; null: every partner that may read the resource. */
+  /** The only partner that may see the event; null: every partner that may read the resource may see it. */
   readonly partnerId: string | null;
-  /** The endpoint that asked for it; left out: every endpoint that subscribes to it is told. */
+  /** The only webhook endpoint that receives the event; left out: every endpoint that subscribes receives it. */
   readonly endpointId?: string;
   /** The resource's JSON at that time. */
   readonly data: string;

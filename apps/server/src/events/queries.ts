@@ -8,7 +8,7 @@ import { type FetchSize, fetchSize, joinRows } from "../storage/lists/page.ts";
 import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";
 
-/** Selects events whose numbering failed: they are numbered apart from the others. */
+/** Selects the ids of events whose numbering failed. These events are numbered apart from the others. */
 const apart = "select unit from work_failures where system_id = $1 and work = 'number-event'";
 
 const isWaiting = statement(
@@ -30,9 +30,9 @@ const begin = statement(
 const lock = statement("sequencer.lock", "select last_position from event_sequences where system_id = $1 for update");
 
 /*
- * Takes events in the order of their ids, which the index has. It locks them, so that removing a rider from an event comes
- * before or after its move. It reads the day after it has the sequence's lock, so that it includes the last holder's
- * writes.
+ * Selects the next events in the order of their ids, which an index provides. Locks the events, so that a statement that
+ * removes a rider from an event runs either before or after the event is moved. The caller has locked the sequence before,
+ * so the selected day takes into account what the previous holder of that lock wrote.
  */
 const take = statement(
   "sequencer.take",
@@ -44,9 +44,9 @@ const take = statement(
 );
 
 /*
- * Places events in the order in which they happened. No step reads the result of another: a distributed database would send
- * that to every machine, and so fail while one is unavailable. It executes the steps in this order, so the outbox is
- * emptied last.
+ * Gives events positions in the order in which they happened. No step of the statement reads the result of another step: a
+ * distributed database would send such a result to every node, and would fail while one node is unavailable. The database
+ * executes the steps in the order written here. Every step reads the outbox as it was before the statement.
  */
 const move = statement(
   "sequencer.move",
@@ -66,7 +66,7 @@ const move = statement(
    select`,
 );
 
-/** Tells whether the outbox holds committed events of a system, and whether some that failed are to be tried again. */
+/** Tells whether the outbox holds committed events of a system, and whether a retry is due for events that failed. */
 export async function findWhetherEventsWait(
   db: Queryable,
   systemId: string,
@@ -74,7 +74,7 @@ export async function findWhetherEventsWait(
   return oneRow(await db.query<{ waiting: boolean; has_due: boolean }>(isWaiting, [systemId]));
 }
 
-/** Events that wait for their position. @param apartIds those to leave out */
+/** Returns the ids of events that wait for their position. @param apartIds ids of events to leave out */
 export async function listWaitingEvents(
   db: Queryable,
   systemId: string,
@@ -95,7 +95,7 @@ export async function lockSequence(tx: Transaction, systemId: string): Promise<n
 /**
  * Moves committed events of a system from the outbox to the positions after `last`.
  * @param today the day to record them on, unless a later one is on record
- * @param which so many at most, or those of these ids
+ * @param which how many events at most, or the ids of the events
  * @returns the last position now
  */
 export async function insertEventsFromOutbox(
@@ -114,7 +114,7 @@ export async function insertEventsFromOutbox(
   return last + ids.length;
 }
 
-/** Rows of a page, and the position of the last that the page shows; null when the page is not full. */
+/** The rows of a page, and the position of the last row that the page shows; null when the page is not full. */
 interface EventRows {
   readonly rows: string | null;
   readonly last_day: string | null;
@@ -125,15 +125,15 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
   || '","occurred_at":"' || to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   || '","data":' || data || '}'`;
 
-/** $2: the names that may be seen; $3: the partner who looks. */
+/** The condition for events that a viewer may see. $2: the names of these events; $3: the viewer's partner. */
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*
- * Reads the public events and the partner's own, for each name, from the index that a day's partition has for this
- * (partition-queries.ts); the first of all of them are the page. It reads no other event, however rare the visible ones
- * are: skipping the others takes 900 ms for one rare name among 3 M events. It orders by the position alone, which no other
- * index has in order: with the day before it PostgreSQL would use the primary key as long as it has few statistics of a new
- * day, and skip them after all.
+ * Reads, for each name, the public events and the partner's own events from an index that each day's partition has for this
+ * statement (storage/partitions/partition-queries.ts). The first events of all these are the page. So the statement never
+ * reads events that the viewer may not see: skipping them takes 900 ms for one rare name among 3 million events. It sorts by
+ * the position alone. If it sorted by day and position, PostgreSQL would use the primary key while it has few statistics of
+ * a new day, and would have to skip events after all.
  */
 const list = (size: FetchSize) =>
   statement(
@@ -153,7 +153,7 @@ const list = (size: FetchSize) =>
        (select recorded_on from last) as last_day, (select position from last) as last_position`,
   );
 
-// One day, so that PostgreSQL needs no more than its primary key to have the order.
+// Reads one day only, so that PostgreSQL gets the rows in order from the primary key, without a sort.
 const positionAfter = statement(
   "events.positionAfter",
   `select position from events
@@ -194,7 +194,7 @@ const positionById = statement(
   `select recorded_on as day, position from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
-// Reads the public events and the partner's own, for each name as above, in the last day that has any.
+// Reads, for each name, the public events and the partner's own events, like `list`, but only on the last day that has any.
 const newest = statement(
   "events.newest",
   `select found.id
@@ -208,7 +208,7 @@ const newest = statement(
    order by found.position desc limit 1`,
 );
 
-// Like `newest`, in some days.
+// Like `newest`, for all days from $4 on.
 const latest = statement(
   "events.latest",
   `select found.id, found.name, found.occurred_at, found.data::jsonb ->> 'id' as resource_id
@@ -238,8 +238,8 @@ export async function listEventRows(
 }
 
 /**
- * Returns the position of the event that comes after `skip` others after a position, on the same day; undefined when the day
- * has no such event. They are stepped over: 25 ms for 100,000.
+ * Skips `skip` visible events after a position, and returns the position of the next visible event of the same day.
+ * Undefined when the day has none. Skipping 100,000 events takes 25 ms.
  */
 export async function findPositionAfter(
   db: QueryRunner,
@@ -262,7 +262,7 @@ export function countEventsByDay(
   return readPool.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
 }
 
-/** Counts the events of a day between two positions one by one. */
+/** Counts the visible events of a day after a position up to and including the position `upto`, one by one. */
 export async function countEventsBetween(
   db: QueryRunner,
   systemId: string,
@@ -274,7 +274,7 @@ export async function countEventsBetween(
   return oneRow(await db.query<{ n: number }>(between, values)).n;
 }
 
-/** Returns the first and the last position of a day; null where it has no events. */
+/** Returns the first and the last position of a day; null when the day has no events. */
 export async function findBoundsOfDay(
   db: QueryRunner,
   systemId: string,
@@ -320,7 +320,7 @@ export async function findNewestEvent(
   return (await readPool.read<{ id: string }>(newest, values))[0]?.id;
 }
 
-/** One event's JSON. */
+/** Returns an event's JSON; undefined when there is no such event, or the viewer may not see it. */
 export async function findEvent(
   readPool: ReadPool,
   systemId: string,
@@ -330,7 +330,7 @@ export async function findEvent(
   return (await readPool.read<{ json: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.json;
 }
 
-/** An event of a station. */
+/** A station went offline or came back online. */
 export interface StationEvent {
   readonly id: string;
   readonly name: string;
@@ -338,18 +338,19 @@ export interface StationEvent {
   readonly offline_reason: string | null;
 }
 
-/** The number of searched events, and those of the station. */
+/** The events of one station that a search found, and how far the search went. */
 interface StationEvents {
   readonly changes: readonly StationEvent[];
   /** When the oldest searched event happened. */
   readonly searched_to: string | null;
+  /** How many events of all stations were searched. */
   readonly scanned: number;
 }
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-// Events have no index by resource, which every ride would pay for. The names of stations' events have one for partners, and
-// are few: only so many of them are looked at.
+// Events have no index by resource, because such an index would make every ride slower. So the statement uses the index by
+// name, and searches the newest $3 events of each name. Events of these two names are rare.
 const listHistory = statement(
   "events.ofStation",
   `with scanned as materialized (
@@ -368,8 +369,8 @@ const listHistory = statement(
 );
 
 /**
- * When a station went offline and came back, the newest first.
- * @param scanLimit events of each name that are looked at, whichever station's
+ * Returns when a station went offline and came back, the newest first.
+ * @param scanLimit how many events of each name are searched, whichever station they are about
  */
 export async function listStationEvents(
   db: Queryable,
@@ -383,8 +384,8 @@ export async function listStationEvents(
 const resourceHistoryInstant = (column: string) =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-// Ids of events sort by the time at which they were recorded, so that the index of ids is one by time. An event is numbered
-// on the day on which it was recorded, or soon after. The data begin with the resource's id.
+// Event ids sort by the time at which the events were recorded, so a range of ids is a range of time. `recorded_on` is the
+// day on which an event was numbered: the day of its id, or soon after. The data of an event begin with its resource's id.
 const listBetween = statement(
   "events.listBetween",
   `with scanned as materialized (
@@ -409,7 +410,7 @@ export interface ResourceEventRow {
   readonly at: string;
 }
 
-/** The searched events: those with ids from `first` to before `end`, on certain days. */
+/** Which events to search: ids from `first` to before `end`, numbered on the days from `firstDay` to `lastDay`. */
 interface EventWindow {
   readonly first: string;
   readonly end: string;
@@ -417,7 +418,7 @@ interface EventWindow {
   readonly lastDay: string;
 }
 
-/** The number of searched events, and those of the resource. */
+/** The events of one resource that a search found, and how many events of all resources were searched. */
 interface WindowEvents {
   readonly scanned: number;
   readonly events: readonly ResourceEventRow[];
@@ -435,7 +436,7 @@ export async function listEventsBetween(
   return oneRow(await db.query<WindowEvents>(listBetween, values));
 }
 
-/** Returns the events with these ids that are kept. */
+/** Returns the events with these ids, without those that have been deleted since. */
 export function listEventsByIds(db: Queryable, systemId: string, ids: readonly string[]): Promise<ResourceEventRow[]> {
   return db.query<ResourceEventRow>(listByIds, [systemId, ids]);
 }
@@ -452,7 +453,7 @@ const columns = columnsOfTable("event_outbox")
     is_everywhere: arrayOf<boolean>("boolean"),
   });
 
-/** The events, and a delivery of each to the endpoints that subscribe to it. */
+/** Inserts events, and a delivery of each event for every endpoint that subscribes to it. */
 const insert = statement(
   "outbox.insert",
   `with recorded as (
@@ -463,7 +464,7 @@ const insert = statement(
      select`,
 );
 
-/** An event with its id and its place, and whether it is listed: other events are only delivered. */
+/** An event with its id and its place. `is_listed` is false for a notice, which is delivered but not listed. */
 type OutboxRow = RowOf<typeof columns>;
 
 /** Inserts events with their deliveries, and notifies listeners after the commit. */
@@ -472,7 +473,7 @@ export function insertEvents(tx: Transaction, systemId: string, now: Date, rows:
   tx.notify("event_outbox", systemId);
 }
 
-/** An event, and the id of what it is about. */
+/** An event, and the id of the resource that it is about. */
 export interface LatestEvent {
   readonly id: string;
   readonly name: string;

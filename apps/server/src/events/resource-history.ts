@@ -25,11 +25,11 @@ export interface ResourceHistory {
   readonly isComplete: boolean;
 }
 
-/** Events searched around one instant. The search takes some 30 ms; in a big city, fewer happen in ten seconds. */
+/** Most events searched around one instant. The search takes some 30 ms. Even a big city has fewer events in ten seconds. */
 const SCAN_LIMIT = 10_000;
-/** The longest time by which an event's record precedes the event: the service records it when it learns of it. */
+/** How long before the time of a change the event about it may have been recorded, at most. */
 const EARLY_MS = 2_000;
-/** The longest usual delay between an event and its record. */
+/** How long after the time of a change the event about it is recorded, usually at most. */
 const LATE_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
@@ -37,8 +37,8 @@ const DAY_MS = 86_400_000;
  * Returns the events of a station, a bike, a ride or a reservation. The events list has no index by resource, which would
  * make every ride slower. So the search uses the deliveries about the resource, which have an index, and the events
  * recorded around the known times of its changes; both searches are bounded.
- * @param around those times, milliseconds since 1970
- * @param scanLimit events to read around each
+ * @param around the known times of the resource's changes, in milliseconds since 1970
+ * @param scanLimit how many events to search around each of these times, at most
  */
 export async function resourceHistory(
   { db }: { readonly db: Queryable },
@@ -54,7 +54,7 @@ export async function resourceHistory(
   const found = new Map(windows.flatMap(({ events }) => events).map((event) => [event.id, event]));
   const unknown = [...new Set(deliveries.map((delivery) => delivery.event_id))].filter((id) => !found.has(id));
   for (const event of await listEventsByIds(db, systemId, unknown)) found.set(event.id, event);
-  // Events that are delivered but not listed, such as `bike.state_changed`.
+  // Adds notices, which are delivered but not listed, such as `bike.state_changed`.
   for (const { event_id: id, event: name, created_at: at } of deliveries.toReversed())
     if (!found.has(id)) found.set(id, { id, name, at: at.toISOString() });
   const events = [...found.values()].toSorted(newestFirst).map((event) => withDeliveries(event, deliveries));
@@ -84,9 +84,9 @@ function withDeliveries({ id, name, at }: ResourceEventRow, all: readonly Resour
   return { id, at, event: name, deliveries };
 }
 
-/** Events of one name that are searched for one station's history. The search takes some milliseconds. */
+/** Most events of one name that are searched for one station's history. The search takes some milliseconds. */
 const HISTORY_SCAN_LIMIT = 5_000;
-/** Changes that are shown. */
+/** Most changes of a station that its history has. */
 const SHOWN_LIMIT = 100;
 
 /** When a station went offline and came back. */

@@ -28,7 +28,7 @@ export interface SequencerOptions {
    * 0: never.
    */
   readonly pollIntervalMs?: number;
-  /** Learns how numbering goes, system by system. */
+  /** Records whether the runs succeed, and how long they take. */
   readonly watch?: WorkWatch | undefined;
 }
 
@@ -39,7 +39,10 @@ const BATCH = 1000;
  * Too high: an event is listed later than the allowed 100 ms.
  */
 const PAUSE_MS = 50;
-/** Systems worked on at the same time. Each takes a connection from requests; with one, a busy system delays the others. */
+/**
+ * Systems whose events are numbered at the same time. Too low: a busy system delays the others. Too high: fewer database
+ * connections are left for requests.
+ */
 const CONCURRENCY = 2;
 const POLL_INTERVAL_MS = 1000;
 
@@ -84,7 +87,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
 
   async function runOnce(systemId: string): Promise<number> {
     let moved = 0;
-    // A batch that is not full contains everything that was committed when it began.
+    // Ends after a batch that is not full, because that contains every event that was committed when the batch began.
     for (let isMore = true; isMore;) {
       const batch = await moveNext(systemId);
       moved += batch.swept;
@@ -107,7 +110,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
     }
   }
 
-  // The database does it by itself: no event can end this process.
+  // `canCrash` is false: the database numbers the events by itself, so no event can end this process.
   const oneByOne: UnitWork = {
     ...{ db, onError, work: "number-event", canCrash: false },
     list: (systemId, limit, apart) => listWaitingEvents(db, systemId, limit, apart),
@@ -117,7 +120,7 @@ function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId
   async function moveBatch(systemId: string, which: number | readonly string[]): Promise<number> {
     const today = dayOf(clock());
     if (preparedDay !== today) await createPartitions(db, eventsTable, today);
-    // Unset while the batch runs: if it fails, a missing partition may be the reason.
+    // Unset while the batch runs: if it fails, perhaps because a partition is missing, the next batch creates partitions.
     preparedDay = undefined;
     const moved = await db.transaction(async (tx) => {
       const last = await lockSequence(tx, systemId);

@@ -28,7 +28,7 @@ import {
 
 export interface EventFilters {
   readonly event?: EventName | undefined;
-  /** Only events behind the one with this id, or behind all that there are, where it is `now`. */
+  /** The id of an event: lists only the events after it. `now`: lists nothing, and returns the newest id as checkpoint. */
   readonly after?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface EventContext extends ReadContext {
   readonly eventBlocks: EventBlocks;
 }
 
-/** An event's position as cursors hold it. */
+/** How a cursor writes and reads an event's position. */
 export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
 
 /**
@@ -53,8 +53,8 @@ export async function listEvents(
 ): Promise<Page<EventPosition>> {
   const named = restrictedTo(viewer, filters.event);
   const start = startOf(request);
-  // With a cursor, `after` was looked up for an earlier page. Its event may have been deleted; the list continues all the
-  // same.
+  // With a cursor, `filters.after` was looked up for an earlier page. The event with that id may have been deleted since;
+  // the list continues all the same.
   if ("after" in start) return readPage(context, systemId, named, request, start.after);
   if (filters.after === "now") {
     const checkpoint = await findNewestEvent(context.readPool, systemId, viewer);
@@ -71,7 +71,7 @@ export async function listEvents(
   return { ...(await readPage(context, systemId, named, request, pageStart)), total };
 }
 
-/** Returns the position after which a page begins that comes after `skip` events of a day. */
+/** Returns the position after which a page begins that leaves out `skip` events after `dayStart` on the same day. */
 async function skipEvents(
   { filtered, eventBlocks }: EventContext,
   systemId: string,
@@ -90,7 +90,7 @@ async function skipEvents(
       start = { day, position: upto };
     }
     const first = await findPositionAfter(db, systemId, viewer, start, left);
-    // Undefined only when the day has just been dropped: then the list goes on after it.
+    // `first` is undefined only when the events of the day have just been deleted. Then the page begins after that day.
     return { day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
   });
 }
@@ -106,7 +106,7 @@ async function positionOfEvent(
   throw serviceError("checkpoint_lost", "after", { id });
 }
 
-/** Returns the number of events on each day: all days, or those after a position, with the rest of its own day. */
+/** Returns the number of events on each day. With `after`: the events after that position, on its day and on later days. */
 async function countDays(
   { filtered, readPool, eventBlocks }: EventContext,
   systemId: string,
@@ -142,7 +142,7 @@ async function readPage(
   });
 }
 
-/** One event's JSON; undefined when there is none, when it has no position yet, or when the viewer may not see it. */
+/** Returns an event's JSON; undefined when there is no such event, it has no position yet, or the viewer may not see it. */
 export function getEvent(
   { readPool }: ReadContext,
   systemId: string,
@@ -152,7 +152,7 @@ export function getEvent(
   return findEvent(readPool, systemId, viewer, id);
 }
 
-/** Returns the newest events that a viewer may see, of those recorded on a day or later. */
+/** Returns the newest events that a viewer may see and that were recorded on the day `since` or later. */
 export function latestEvents(
   { db }: { readonly db: Queryable },
   systemId: string,
