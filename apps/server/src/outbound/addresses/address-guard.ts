@@ -6,14 +6,14 @@ import { setTimeout as wait } from "node:timers/promises";
 const mappedIpv4 = new BlockList();
 mappedIpv4.addSubnet("::ffff:0:0", 96, "ipv6");
 
-/** Addresses that a list remembers: more than call at a time, some 100 bytes each. */
+/** Most results that a list caches, of some 100 bytes each. More than the number of addresses that call at one time. */
 const MAX_KNOWN = 1_000;
 
 /** IP addresses and networks. An IPv4 address and its mapped form (`::ffff:10.0.0.1`) are one address. */
 export class NetworkList {
   /** The networks as written, such as `10.0.0.0/8` and `::1`. Bits behind the prefix are ignored. */
   readonly networks: readonly string[];
-  // In one list for both families `::/8` would include every IPv4 address, by its mapped form.
+  // Two lists, because in one list for both families `::/8` would include every IPv4 address, by its mapped form.
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
   /** Results of earlier look-ups. Most look-ups are for few addresses, and each costs some microseconds. */
@@ -79,10 +79,11 @@ export function isLoopback(address: string): boolean {
  * Why there is no connection.
  *
  * - `address_refused`: the address may not be called, by our own rules.
- * - `dns`, `dns_timeout`: the name has no address, or nobody said so in time.
- * - `connect_refused`, `connect_timeout`, `connect`: no connection; the timeout counts the TLS handshake in.
+ * - `dns`: the name has no address, or DNS failed. `dns_timeout`: DNS did not answer in time.
+ * - `connect_refused`, `connect_timeout`, `connect`: no address accepted a connection. The timeout includes the TLS
+ *   handshake.
  * - `tls`: no connection that can be trusted, such as a wrong or expired certificate.
- * - `reset`: closed by the server as soon as it had accepted.
+ * - `reset`: the server closed the connection as soon as it had accepted it.
  */
 export type ConnectFailureCode =
   | "address_refused"
@@ -94,7 +95,7 @@ export type ConnectFailureCode =
   | "tls"
   | "reset";
 
-/** A failure of some kind, and its description. */
+/** A failure: its code, and a description for people. */
 export interface DescribedFailure<Kind extends string> {
   readonly failure: Kind;
   readonly detail: string;
@@ -102,24 +103,25 @@ export interface DescribedFailure<Kind extends string> {
 
 export type ConnectFailure = DescribedFailure<ConnectFailureCode>;
 
-/** Long enough for OpenSSL's sentences, too short for a server that writes its own. */
+/** Most characters of a failure's description. Too low: cuts OpenSSL's messages. Too high: shows long texts of servers. */
 const MAX_DETAIL_LENGTH = 300;
 
-/** Describes a failure in a text that may be shown: without control characters and of bounded length, whatever its source. */
+/** Describes a failure in a text that may be shown: without control characters, and of limited length. */
 export function describeFailure<Kind extends string>(failure: Kind, words: string): DescribedFailure<Kind> {
   // oxlint-disable-next-line no-control-regex -- control characters are the point
   const safe = words.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();
   return { failure, detail: safe.length > MAX_DETAIL_LENGTH ? `${safe.slice(0, MAX_DETAIL_LENGTH - 1)}…` : safe };
 }
 
-/** `named`: the operator has named its network. `reason` is a stable word, for logs. */
+/** `named` is true when the operator has allowed the address's network. `reason` is a stable word, for logs. */
 type AddressVerdict =
   | { readonly ok: true; readonly named: boolean }
   | { readonly ok: false; readonly reason: string; readonly message: string };
 
 /**
- * Tells whether the service may call an address that somebody else chose: it is public or in a network that the operator has
- * named. Holds for literal addresses, for every answer of a name and for the far end of an open connection alike.
+ * Tells whether the service may call an address that somebody else chose: a public address, or one in a network that the
+ * operator has allowed. The same rule applies to an address in a URL, to each address that DNS returns for a name, and to
+ * the peer of an open connection.
  */
 export function judgeAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
   if (address.includes("%")) {
@@ -133,10 +135,10 @@ export function judgeAddress(address: string, allowNetworks?: NetworkList): Addr
   return { ok: false, reason: refused.kind, message: `${address} ${verb} an address of ${refused.name}.` };
 }
 
-/** A range that no call of ours may reach. */
+/** A range of addresses that the service may not call. */
 interface RefusedRange {
   readonly network: string;
-  /** A stable word for it. */
+  /** A stable word for the range, for logs. */
   readonly kind: string;
   /** The range's name, as the end of "… is an address of …". */
   readonly name: string;
@@ -144,8 +146,8 @@ interface RefusedRange {
 }
 
 /**
- * The special-purpose registries of IANA (RFC 6890 and its successors), and addresses that clouds use. Of nested ranges the
- * narrower one comes first, because the first match names the reason.
+ * The IPv4 ranges that are refused: those in IANA's special-purpose registries (RFC 6890 and its successors), and addresses
+ * that clouds use. If one range contains another, the smaller comes first, because the first match names the reason.
  */
 export const refusedIpv4: readonly RefusedRange[] = [
   range("0.0.0.0/8", "this_network", "“this network”"),
@@ -163,11 +165,11 @@ export const refusedIpv4: readonly RefusedRange[] = [
   range("203.0.113.0/24", "documentation", "documentation"),
   range("224.0.0.0/4", "multicast", "multicast"),
   range("240.0.0.0/4", "reserved", "a reserved block"),
-  // Public by its number, but inside Azure it answers every virtual machine with the platform's own services.
+  // A public address, but inside Azure it leads every virtual machine to the platform's own services.
   range("168.63.129.16/32", "metadata", "a cloud's own services"),
 ];
 
-/** The IPv6 ranges that are refused. */
+/** The IPv6 ranges that are refused. If one range contains another, the smaller comes first. */
 export const refusedIpv6: readonly RefusedRange[] = [
   range("::/128", "this_network", "“this network”"),
   range("::1/128", "loopback", "this machine itself"),
@@ -188,8 +190,8 @@ export const refusedIpv6: readonly RefusedRange[] = [
   range("ff00::/8", "multicast", "multicast"),
 ];
 
-// One look for the many addresses that no range includes. The families stay apart: `::/8` in the same list would
-// include every IPv4 address, by its mapped form.
+// All refused ranges in one list, so that one look-up is enough for most addresses, which are in no range. Each family has
+// its own list, because in one list for both `::/8` would include every IPv4 address, by its mapped form.
 const anyRefusedIpv4 = blockList(...refusedIpv4.map(({ network }) => network));
 const anyRefusedIpv6 = blockList(...refusedIpv6.map(({ network }) => network));
 
@@ -197,9 +199,9 @@ const anyRefusedIpv6 = blockList(...refusedIpv6.map(({ network }) => network));
 const translator = blockList("64:ff9b::/96");
 
 /**
- * The public anycast services inside 2001::/23: AMT relays and AS112. Of what the registry calls globally reachable
- * there, the rest stays refused: 2001:1::1 to ::3 (PCP, TURN, SRP) lead by design to the nearest server, which is our
- * own network's gateway, and ORCHIDs and drone identifiers (2001:20::/28, 2001:30::/28) name things, not places.
+ * The public anycast services inside 2001::/23 that may be called: AMT relays and AS112. The registry calls more addresses
+ * there globally reachable, but these stay refused: 2001:1::1 to ::3 (PCP, TURN, SRP) lead by design to the nearest server,
+ * which is our own network's gateway. ORCHIDs and drone identifiers (2001:20::/28, 2001:30::/28) belong to no server.
  */
 const publicAnycast = blockList("2001:3::/32", "2001:4:112::/48");
 
@@ -220,7 +222,7 @@ function range(network: string, kind: string, name: string): RefusedRange {
   return { network, kind, name, list: blockList(network) };
 }
 
-/** A network of IPv4 includes the addresses that the public translator leads to it. */
+/** Makes a list of networks. An IPv4 network also includes the IPv6 addresses that the public translator maps to it. */
 function blockList(...networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
@@ -234,7 +236,7 @@ function blockList(...networks: readonly string[]): BlockList {
   return list;
 }
 
-/** Names that always mean this machine (RFC 6761). They are never asked of DNS, which could say anything. */
+/** The addresses of `localhost` (RFC 6761). DNS is never asked for that name, because its answer could be any address. */
 export const loopbackAddresses: readonly string[] = ["127.0.0.1", "::1"];
 
 /** Tells whether a host (as `URL.hostname` gives it) is one of the names that mean this machine. */
@@ -242,10 +244,10 @@ export function isLoopbackName(hostname: string): boolean {
   return hostname === "localhost" || hostname.endsWith(".localhost");
 }
 
-/** Returns the literal address that a host is (without brackets), or undefined where it is a name. */
+/** Returns a URL's host if it is an IP address (without brackets); undefined if it is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   if (hostname.startsWith("[")) return hostname.slice(1, -1);
-  // The parser has already turned every spelling of IPv4 into the dotted one.
+  // The URL parser has already turned every spelling of an IPv4 address into the dotted one.
   return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined;
 }
 
@@ -255,24 +257,27 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === "https:" ? 443 : 80;
 }
 
-/** The name servers. Without servers: those of the system. */
+/** How a name is looked up in DNS. */
 interface ResolveOptions {
   readonly timeoutMs: number;
-  /** `address:port` each. */
+  /** The name servers, each as `address:port`. Undefined: those of the system. */
   readonly servers?: readonly string[] | undefined;
 }
 
 export type Resolution = { readonly addresses: readonly string[] } | ConnectFailure;
 
-/** Twice within the 3 s, so that one lost packet does not fail an attempt. c-ares doubles it for each repeat. */
+/**
+ * Time limit of the first DNS query. Node's resolver (c-ares) doubles it for each repeat: two queries take 2.7 s, less than
+ * the 3 s that a webhook has for DNS. So one lost packet does not fail an attempt.
+ */
 const FIRST_TRY_TIMEOUT_MS = 900;
 const MAX_TRIES = 3;
 
 /**
- * All addresses of a name, IPv4 first: where a receiver has both, IPv4 is the one that others have tried.
+ * Looks up all addresses of a name, IPv4 first: if a receiver has both families, its IPv4 address is the more widely used.
  *
- * DNS only, without `/etc/hosts`: the system's own lookup runs on Node's few threads, and names whose servers never
- * answer would hold up every file and every other name of the process. Never throws.
+ * Asks DNS only, and does not read `/etc/hosts`. The system's look-up, which does, runs on Node's few threads: names whose
+ * servers never answer would delay all file access and all other look-ups of the process. Never throws.
  */
 export async function resolveName(name: string, { timeoutMs, servers }: ResolveOptions): Promise<Resolution> {
   if (isLoopbackName(name)) return { addresses: loopbackAddresses };
@@ -296,7 +301,7 @@ export async function resolveName(name: string, { timeoutMs, servers }: ResolveO
 }
 
 /**
- * All addresses of a name as every program of this machine sees them, `/etc/hosts` included: for names that the operator
+ * Looks up all addresses of a name as other programs on this machine do, `/etc/hosts` included. For names that the operator
  * has configured. Never throws.
  */
 export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise<Resolution> {

@@ -21,9 +21,10 @@ interface RaceLimits {
 type TcpResult = { readonly socket: Socket } | ConnectFailure;
 
 /**
- * Connects to the first address that accepts: each gets a head start, then the next is tried beside it (RFC 8305). Node's
- * own `autoSelectFamily` gives an attempt up when it begins the next one (nodejs/node#54359), so that a distant address
- * is never reached where another follows it. Takes literal addresses only, so nothing is looked up here. Never throws.
+ * Connects to the first address that accepts. Each address gets a head start, then the next one is tried at the same time
+ * (RFC 8305). Does not use Node's `autoSelectFamily`, because that gives an attempt up when it begins the next one
+ * (nodejs/node#54359), and so never reaches a distant address that is not the last. Takes IP addresses only, so it looks up
+ * no name. Never throws.
  */
 function connectFirst(addresses: readonly string[], port: number, limits: RaceLimits): Promise<TcpResult> {
   return new Promise((resolve) => {
@@ -79,7 +80,7 @@ class Race {
     socket.on("error", onError);
     socket.once("connect", () => {
       if (!this.#running.delete(socket)) return;
-      // Keeps the error listener: without one, an error between two users of the socket would end the process.
+      // Keeps the error listener: otherwise an error before the next user of the socket adds one would end the process.
       this.#end({ socket });
     });
   }
@@ -104,13 +105,14 @@ function connectFailure(error: Error, address: string, port: number): ConnectFai
 }
 
 /**
- * Renegotiation costs us ten times as much as it costs the server to request, and nobody would check the certificate that the
- * server then presents.
+ * Forbids TLS renegotiation: it costs us ten times as much as it costs the server to request, and nobody would check the
+ * certificate that the server then presents.
  */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 
 /**
- * What TLS to others begins with. Made once, when first needed: it takes a while and memory to read all the authorities.
+ * Returns a function that makes the TLS context of outgoing connections when it is first called, and returns that context
+ * from then on. Reading all certificate authorities takes time and memory.
  *
  * @param ca certificate authorities (PEM) instead of those that Node trusts
  */
@@ -122,8 +124,8 @@ export function lazySecureContext(ca?: string): () => SecureContext {
 type TlsResult = { readonly socket: TLSSocket } | ConnectFailure;
 
 /**
- * Begins TLS on an open connection and checks that the certificate is the host's: trusted, in force, in its name.
- * NODE_TLS_REJECT_UNAUTHORIZED does not switch that off. Never throws.
+ * Begins TLS on an open connection and checks that the certificate is trusted, valid now and issued for the host.
+ * NODE_TLS_REJECT_UNAUTHORIZED does not switch this check off. Never throws.
  *
  * @param host a name or a literal address without brackets
  * @param timeoutMs for the whole handshake
@@ -142,8 +144,8 @@ function startTls(tcp: Socket, host: string, secureContext: SecureContext, timeo
     const end = (result: TlsResult): void => {
       clearTimeout(timer);
       socket.off("secureConnect", onSecure).off("close", onClose).off("error", onError);
-      // A later error is reported elsewhere or no longer matters, but must find a listener. Bytes that are not TLS do not
-      // end the socket by themselves: without this, only the timeout would.
+      // A later error is reported elsewhere or no longer matters, but without a listener it would end the process. The
+      // listener destroys the socket, because bytes that are not TLS do not close it: it would stay open until its timeout.
       socket.on("error", () => socket.destroy());
       if (!("socket" in result)) socket.destroy();
       resolve(result);
@@ -166,10 +168,10 @@ const knownAlerts: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",
 };
 
-/** Node's advice is for the operator of a program, but the reader cannot change the receiver's certificate. */
+/** Advice that Node appends to a message. It is removed, because readers of the message do not start this program. */
 const ADVICE_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
 
-/** Returns an error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
+/** Describes a TLS error, without the position in OpenSSL's source code with which the error's message begins. */
 export function describeTlsError(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "ECONNRESET" || code === "EPIPE") return "The server closed the connection during the TLS handshake.";
@@ -183,14 +185,14 @@ export interface ConnectLimits {
   readonly connectTimeoutMs: number;
   /** Head start of an address over the next one (RFC 8305: Connection Attempt Delay). */
   readonly attemptDelayMs: number;
-  /** Limits the addresses of a name that are tried; all are checked. */
+  /** Most addresses of a name that are tried. All its addresses are checked. */
   readonly maxAddresses: number;
 }
 
 export interface ConnectOptions {
   /** Returns why an address that a URL leads to must not be called; undefined when it may. */
   readonly refuse: (address: string, url: URL) => string | undefined;
-  /** All addresses of a name. */
+  /** Looks up all addresses of a name. */
   readonly resolve: (name: string) => Promise<Resolution>;
   readonly limits: ConnectLimits;
   readonly monotonic: () => number;
@@ -213,8 +215,8 @@ export interface ConnectResult {
 }
 
 /**
- * Opens a connection for an http or https URL. Its addresses are looked up once and all of them are judged; only these
- * are connected to, and the peer's address is compared with them before the first byte is written. Never throws.
+ * Opens a connection for an http or https URL. Looks up the addresses of the host once and checks all of them. Connects only
+ * to checked addresses, and compares the peer's address with them before the first byte is written. Never throws.
  */
 export async function connectTo(url: URL, options: ConnectOptions): Promise<ConnectResult> {
   const { refuse, limits, monotonic } = options;
@@ -264,7 +266,7 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
  */
 const MAX_ADDRESSES = 100;
 
-/** Rejects all addresses if one is rejected: an owner who mixes it in cannot be trusted with the others. */
+/** Rejects all addresses of a name if one is rejected: an owner who mixes it in cannot be trusted with the others. */
 function judgeAddresses(
   url: URL,
   addresses: readonly string[],
@@ -286,7 +288,7 @@ function judgeAddresses(
   return reason === undefined ? { addresses } : describeFailure("address_refused", reason);
 }
 
-/** The last check before anything is written: the peer is one of the judged addresses, and is still allowed. */
+/** The last check before anything is written: the peer must be one of the checked addresses, and still be allowed. */
 function judgePeer(
   remoteAddress: string | null,
   judged: readonly string[],
@@ -295,7 +297,8 @@ function judgePeer(
 ): ConnectFailure | undefined {
   if (remoteAddress === null)
     return describeFailure("reset", "The server closed the connection as soon as it had accepted it.");
-  // Only the operator's own host may have an address with a zone (%), which no list takes; it is never connected to.
+  // A `NetworkList` does not accept an address with a zone (%). Only a host that the operator has configured may have such
+  // an address, and a connection to it is refused here.
   if (!new NetworkList(judged.filter((address) => !address.includes("%"))).includes(remoteAddress)) {
     return describeFailure(
       "address_refused",
@@ -306,7 +309,7 @@ function judgePeer(
   return reason === undefined ? undefined : describeFailure("address_refused", reason);
 }
 
-/** Returns the families in turn, so that a family without a route costs one head start only. */
+/** Returns IPv4 and IPv6 addresses in turn, so that a family without a route costs one head start only. */
 function alternate(addresses: readonly string[], most: number): string[] {
   const families = [addresses.filter((each) => !each.includes(":")), addresses.filter((each) => each.includes(":"))];
   const longest = Math.max(...families.map(({ length }) => length));

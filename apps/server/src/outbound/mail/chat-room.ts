@@ -27,7 +27,7 @@ export function createOperatorMailer(
   return {
     async send(message, signal) {
       if (message.to === CHAT_ROOM) return post(roomUrl, `${message.subject}\n\n${message.text}`, signal);
-      // A process that has a mail server queued this mail.
+      // This process has no mail server. Another process, which has one, queued this mail.
       if (mailer === undefined) throw new Error("this process has no SMTP_URL");
       return mailer.send(message, signal);
     },
@@ -50,7 +50,7 @@ async function post(roomUrl: string, text: string, given: AbortSignal | undefine
     status = response.status;
     await response.body?.cancel();
   } catch (error) {
-    // Node says why in the cause alone.
+    // The reason is in the `cause` of Node's error, not in its message.
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : "no answer in time";
     throw new Error(`the chat room could not be reached: ${reason}`, { cause: error });
   }
@@ -63,7 +63,7 @@ async function post(roomUrl: string, text: string, given: AbortSignal | undefine
 /** Hosts of Teams' workflows, which take cards. All other hosts get Slack's format. */
 const TEAMS = /(^|\.)(logic\.azure\.com|powerplatform\.com|powerautomate\.com|webhook\.office\.com)$/;
 
-/** A space of no width: chats read neither a mention behind `@` and it, nor a link where it parts `](`. */
+/** A zero-width space. Behind an `@` it prevents a mention. Between `]` and `(` it prevents a link. */
 const WITHOUT_MEANING = "\u200B";
 
 function messageFor({ hostname }: URL, given: string): object {

@@ -14,21 +14,21 @@ export interface Mail {
 export interface Mailer {
   /**
    * Hands a mail to the SMTP server.
-   * @param signal gives it up
-   * @throws MailRefused when no later try can succeed
-   * @throws Error when the server did not take the mail in time, or could not be trusted. It may have taken it all the same:
-   * sending again may send it twice.
+   * @param signal aborts the try
+   * @throws PermanentMailError when no later try can succeed
+   * @throws Error when the server did not accept the mail in time, or could not be trusted. The server may have accepted the
+   * mail all the same, so another try may send it twice.
    */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
 }
 
-/** The address is none, or the server has refused it or the mail for good. */
+/** The recipient is not a valid address, or the server has rejected the recipient or the mail permanently. */
 export class PermanentMailError extends Error {
   override readonly name = "MailRefused";
 }
 
 export interface MailerOptions {
-  /** The sender: an address, with a name before it where wished (`Bikes <noreply@bikes.example>`). */
+  /** The sender: an address, with an optional name before it (`Bikes <noreply@bikes.example>`). */
   readonly from: string;
   /** Milliseconds for one mail, everything included. */
   readonly timeout?: number;
@@ -49,10 +49,10 @@ const ADDRESS = /^[^\s\p{Cc}@,;:<>()[\]"\\]{1,64}@[^\s\p{Cc}@,;:<>()[\]"\\]{1,18
 const HEADERS = { "Auto-Submitted": "auto-generated" };
 
 /**
- * Returns a mailer for an SMTP server; undefined where there is none.
- * @param smtpUrl `smtp://user:password@host:587` or `smtps://…:465`. Its certificate is checked wherever TLS is spoken,
- * which is always with `smtps`, always with a password (unless the URL ends with `?requireTLS=false`), and otherwise where
- * the server offers it.
+ * Returns a mailer for an SMTP server; undefined without `smtpUrl`.
+ * @param smtpUrl `smtp://user:password@host:587` or `smtps://…:465`. TLS is used with `smtps`, with a password (but not if
+ * the URL ends with `?requireTLS=false`), and otherwise if the server offers it. The server's certificate is always checked
+ * when TLS is used.
  */
 export function createMailer(smtpUrl: string | undefined, options: MailerOptions): Mailer | undefined {
   if (smtpUrl === undefined) return undefined;
@@ -82,7 +82,8 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
       }
       const line = subject.replaceAll(/[\p{Cc}\s]+/gu, " ");
       const messageId = `<${id}@${domain}>`;
-      // The library's time-outs count separately, and a server that sends a little now and then avoids them all.
+      // Limits the whole try. Each of nodemailer's timeouts counts on its own, and a server that sends a few bytes now and
+      // then exceeds none of them.
       const late = AbortSignal.timeout(timeout);
       const signal = given === undefined ? late : AbortSignal.any([late, given]);
       try {
@@ -96,8 +97,8 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
 }
 
 /**
- * Tells whether the server has rejected this recipient or this mail permanently (5xx, RFC 5321). The operator can fix
- * errors about the sender or the password, and then the mail is sent.
+ * Tells whether the server has rejected this recipient or this mail permanently (5xx, RFC 5321). Errors about the sender or
+ * the password are not permanent: the mail is sent when the operator has fixed them.
  */
 function isFinal(error: unknown): error is Error {
   if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;

@@ -5,13 +5,13 @@ import { forgetUnit, runGuarded } from "../../storage/set-aside/units.ts";
 import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
 /**
- * What became of a try to send a mail, or of the mail.
+ * The outcome of one try to send a mail, or of the mail.
  *
  * - `sent`: the server took it.
  * - `postponed`: it could not be sent now, and is tried again.
  * - `refused`: the server will never take it. Given up.
  * - `expired`: it could not be sent for a day. Given up.
- * - `unaddressed`: nobody is named any more to get it. Given up.
+ * - `unaddressed`: it has no recipient any more. Given up.
  */
 export type MailOutcome = "sent" | "postponed" | "refused" | "expired" | "unaddressed";
 
@@ -28,7 +28,7 @@ interface QueuedMail {
   readonly detail: object;
 }
 
-/** Milliseconds from the beginning of a try to the next: twice as long each time, up to `most`. */
+/** Milliseconds from the start of a try to the start of the next: `first`, then twice as long each time, up to `most`. */
 export interface RetryDelays {
   readonly first: number;
   readonly most: number;
@@ -41,9 +41,9 @@ export interface Expiry {
   readonly now: Date;
 }
 
-/** Mails in a table. */
+/** A table of mails that wait to be sent. */
 export interface MailQueue {
-  /** The system whose list of set-aside work contains a mail that ends processes. */
+  /** The system in whose list of set-aside work a mail of this queue appears if sending it ended processes. */
   readonly systemId: string;
   /** Claims the mail that has been due for longest, and postpones its next try; undefined: none is due. */
   claim(now: Date, delays: RetryDelays): Promise<QueuedMail | undefined>;
@@ -55,7 +55,7 @@ export interface MailQueue {
 export interface MailOutbox {
   /** Sends due mails now, after the current pass. Never rejects. */
   runOnce(): Promise<void>;
-  /** Begins no more; the current try has a few seconds to end, and is made again later if it does not. */
+  /** Begins no more tries. The current try has a few seconds to end, and is repeated later if it does not. */
   close(): Promise<void>;
 }
 
@@ -63,24 +63,24 @@ export interface OutboxOptions {
   readonly db: Queryable;
   readonly clock: () => number;
   readonly queues: () => Promise<readonly MailQueue[]>;
-  /** The recipients of these mails, in log lines: `a partner`. */
+  /** How log lines name the recipients of these mails, such as `a partner`. */
   readonly addressee: string;
-  /** Undefined: mails of an earlier configuration wait until they are given up. */
+  /** Undefined: no mail server is configured. Mails that are already queued wait until they expire. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(detail: object, message: string): void };
-  /** A pass, or a part of one, failed; the next one tries again. */
+  /** Called when a pass or a part of it fails. The next pass tries again. */
   readonly onError: (error: unknown) => void;
   /** Called with the outcome of each try and each mail. */
   readonly observe: (outcome: MailOutcome) => void;
-  /** Learns how the passes go. */
+  /** Records whether the passes succeed, and how long they take. */
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two passes: the delay of a mail. Too low: most passes find nothing. */
+/** Milliseconds between two passes. Too low: most passes find nothing. Too high: delays every mail. */
 const POLL_INTERVAL_MS = 5_000;
 /**
- * Milliseconds between tries. The first wait is longer than a try may take: with less, two processes would send the same
- * mail. A longer last wait lets the mail come late after the server is back; a shorter one asks a busy server too often.
+ * Milliseconds between tries. `first` is longer than a try may take: otherwise two processes would send the same mail.
+ * `most`: Too low: asks a busy server too often. Too high: mails come late after the server is back.
  */
 const RETRY_DELAYS_MS: RetryDelays = { first: MAIL_TIMEOUT_MS + 15_000, most: 3_600_000 };
 /** Milliseconds after which a mail is given up, because its content is outdated. */
@@ -96,7 +96,7 @@ export function startOutbox(options: OutboxOptions): MailOutbox {
   const stop = new AbortController();
   let closed = false;
 
-  /** A failure in one queue does not delay the others' mails. */
+  /** Sends the due mails of every queue. A failure in one queue does not delay the mails of other queues. */
   async function sendAll(): Promise<void> {
     for (const queue of await queues()) {
       await giveUpExpired(options, queue).catch(onError);
@@ -140,7 +140,7 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
   }
 }
 
-/** @returns whether there was one to send */
+/** Sends the mail that has been due for longest. @returns whether there was one */
 async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortSignal): Promise<boolean> {
   const { db, clock, mailer, logger, observe, addressee, onError } = options;
   if (mailer === undefined) return false;
@@ -160,7 +160,8 @@ async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortS
     await forgetUnit(guard);
     return finish("unaddressed");
   }
-  // A process that ends while it sends is noted; whatever else becomes of the try is not the mail's doing.
+  // Sends the mail under `runGuarded`, which notices if the mail ends this process. Returns an error as a value, because for
+  // `runGuarded` a try that fails without ending the process is a success.
   const send = () =>
     mailer.send({ id, to, subject, text }, signal).then(
       () => undefined,
