@@ -12,17 +12,21 @@ const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
 
 /**
- * Bytes that may come before the headers of a response have ended. Those of one head are bounded by the library; without
- * this, informational responses (1xx) that never end would keep the process busy until the timeout.
+ * Most bytes that may arrive before the headers of a response have ended. undici limits the headers of one response only.
+ * Without this limit, a server that sends informational responses (1xx) without end would keep the process busy until the
+ * timeout.
  */
 const MAX_HEAD_BYTES = 64 * 1024;
 
-/** Bytes on the connection for each of a body. Chunks of 32 bytes take a fifth more; servers send thousands in one. */
+/**
+ * Most bytes on the connection for each byte of a body. Chunked encoding adds a fifth with chunks of 32 bytes, and less with
+ * the larger chunks that servers send.
+ */
 const MAX_FRAMING = 1.25;
 
 /** Options of requests. Most replace parts of the network in tests. */
 export interface OutgoingOptions {
-  /** Hosts that were reached at a public address, which several clients share. */
+  /** Hosts that were reached at a public address. Several clients may share one such list. */
   readonly publicHosts?: PublicHosts | undefined;
   /** DNS servers (`address:port`) instead of the system's. */
   readonly dnsServers?: readonly string[] | undefined;
@@ -55,27 +59,27 @@ interface OutgoingRequest {
   readonly headers: (url: URL) => Readonly<Record<string, string>>;
   readonly maxRedirects: number;
   /**
-   * Bytes of a body at most. Here they are counted as they come over the connection: extensions of chunks, and archives of
-   * nothing, cost time without ever becoming a body, whose bytes its reader counts.
+   * Most bytes of a body. The client counts bytes as they arrive on the connection, because chunk extensions and
+   * compressed data that unpack to nothing cost time without adding to the body. The reader of the body counts its bytes.
    */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
 }
 
-/** A response with the connection that carries it; to be closed once the body has been read. */
+/** A response. `close` closes its connection, and must be called once the body has been read. */
 export interface OutgoingResponse {
   readonly url: URL;
   readonly response: Response;
   readonly close: () => Promise<void>;
 }
 
-/** Makes GET requests to a configured address, and to those that it leads to. */
+/** Makes GET requests to a configured address of a feed or a trip file, and to addresses that it leads to. */
 export interface OutgoingClient {
   /** Follows redirects. @throws Error that describes the failure in a few words, without the query of any URL */
   get(url: URL, request: OutgoingRequest): Promise<OutgoingResponse>;
 }
 
-/** @param location the configured address; its host alone is resolved as every program of this machine does */
+/** @param location the configured address. Only its host is looked up like other programs do, `/etc/hosts` included. */
 export function createOutgoingClient(location: URL, options: OutgoingOptions = {}): OutgoingClient {
   const { dnsServers, ca } = options;
   const rule = createAddressRule(location, options.publicHosts);
@@ -175,14 +179,14 @@ function connectionOver(socket: Socket, url: URL): Client {
   });
 }
 
-/** Ends a connection over which more bytes come. @returns lets any number come again */
+/** Closes a connection when more than `most` bytes have arrived from now on. `end` removes this limit. */
 function boundBytes(socket: Socket, most: number, when: string) {
   const from = socket.bytesRead;
   const check = () => {
     if (socket.bytesRead - from <= most) return;
     socket.destroy(new Error(`more than ${Math.round(most / 1024)} KiB came ${when}`));
   };
-  // In addition to undici's own listener: one for `data` would take the bytes from it.
+  // Listens to `readable`, because a listener to `data` would take the bytes that undici's own listener needs.
   socket.on("readable", check);
   return { end: () => socket.off("readable", check) };
 }

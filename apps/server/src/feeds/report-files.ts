@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Reports of one kind that are kept. Each is a few MB at most, so that all of them fit on any disk. */
+/** Most reports of one kind that are kept. Each has a few MB at most, so all of them fit on any disk. */
 const MAX_REPORTS = 100;
 /**
  * Limits the characters of a wrong value in a report. Too low: the value is not recognisable. Too high: one record fills
@@ -9,7 +9,7 @@ const MAX_REPORTS = 100;
  */
 const MAX_VALUE_LENGTH = 200;
 
-/** Reports of trip imports. Old ones are removed: the report of a broken file has a line for each of its rows. */
+/** File names of the reports of trip imports. Old ones are removed, because such a report may have a line for each trip. */
 export const TRIP_REPORT_NAME = /^import_\w+\.ndjson$/;
 
 /** Returns the directory of imports' reports. */
@@ -22,17 +22,17 @@ export function spoolDirectory({ dataDir }: { readonly dataDir: string }): strin
   return join(dataDir, "spool");
 }
 
-/** Returns a text as reports and messages show it. @param most characters of it */
+/** Shortens a text for reports and messages. @param most maximum number of characters, without the "…" */
 export function shorten(text: string, most = MAX_VALUE_LENGTH): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** Removes all but the newest reports of one kind. Other files in the directory stay. @param pattern of their names */
+/** Removes all but the newest reports of one kind. Other files stay. @param pattern matches the names of the reports */
 export async function removeOldReports(directory: string, pattern: RegExp): Promise<void> {
   // Without a directory there are no reports.
   const names = (await readdir(directory).catch(() => [])).filter((name) => pattern.test(name));
   if (names.length <= MAX_REPORTS) return;
-  // Another process may be removing the same.
+  // A file may be missing by now, because another process removes old reports too.
   const dated = await Promise.all(
     names.map(async (name) => ({ name, at: (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs ?? 0 })),
   );

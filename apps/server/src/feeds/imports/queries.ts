@@ -7,7 +7,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 import type { ReportEntry, ReportSummary } from "./report.rules.ts";
 
-/** An import as it is kept. */
+/** A row of the table `imports`. */
 export type ImportRow = Omit<Tables["imports"], "system_id">;
 
 /** The changes that one transaction of an import makes to its record. */
@@ -31,7 +31,7 @@ const insert = statement(
   `insert into imports (system_id, ${written.list()}) select $1, ${written.list()} from ${written.unnest(2, "row")}`,
 );
 
-/** Sorts behind every import. */
+/** A timestamp after that of every import, for the first page. */
 const BEHIND_ALL = "'infinity'";
 
 const listPage = statement(
@@ -60,7 +60,7 @@ const finish = statement(
   "update imports set status = 'done', report = $3 where system_id = $1 and id = $2 and status = 'running'",
 );
 
-// The lock prevents an undo until the overlap is committed.
+// The lock prevents an undo of these imports until the transaction has committed its row in `import_overlaps`.
 const lockStanding = statement(
   "imports.lockStanding",
   `select id from imports where system_id = $1 and id = any($2::text[]) and status in ('running', 'done')
@@ -122,7 +122,7 @@ export function listImports(db: Queryable, systemId: string): Promise<ImportRow[
   return db.query<ImportRow>(list, [systemId]);
 }
 
-/** Returns the imports before a position in that order, or the newest. */
+/** Returns the imports after a position, the newest first. Without a position: the newest imports. */
 export function listImportPage(
   db: Queryable,
   systemId: string,
@@ -166,7 +166,7 @@ export async function updateImportFinished(
   await db.query(finish, [systemId, id, report]);
 }
 
-/** Locks those of the imports that are not undone or being undone, so that none is undone before the transaction ends. */
+/** Locks the imports that are running or done, so that no undo begins before the transaction ends. Returns their ids. */
 export async function lockStandingImports(
   tx: Transaction,
   systemId: string,
@@ -175,7 +175,7 @@ export async function lockStandingImports(
   return (await tx.query<Pick<ImportRow, "id">>(lockStanding, [systemId, ids])).map(({ id }) => id);
 }
 
-/** Records that an import found rides of earlier ones. */
+/** Records that an import found rides that earlier imports had created. */
 export async function insertImportOverlaps(
   tx: Transaction,
   systemId: string,
@@ -185,12 +185,12 @@ export async function insertImportOverlaps(
   await tx.query(insertOverlaps, [systemId, id, earlierIds]);
 }
 
-/** Returns the imports that found rides of this one and are not undone, the newest first. */
+/** Returns the ids of imports that found rides of import `id` and are not undone, the newest first. */
 export async function listOverlappingImports(db: Queryable, systemId: string, id: string): Promise<string[]> {
   return (await db.query<Pick<ImportRow, "id">>(overlapping, [systemId, id])).map((row) => row.id);
 }
 
-/** Later imports of the same feed that are not undone, the newest first. */
+/** Returns the ids of later imports of the same feed that are not undone, the newest first. */
 export async function listLaterImports(
   db: Queryable,
   systemId: string,
@@ -199,7 +199,7 @@ export async function listLaterImports(
   return (await db.query<Pick<ImportRow, "id">>(laterOfSource, [systemId, source, at, id])).map((row) => row.id);
 }
 
-/** From now on nothing is added to the import. */
+/** Marks an import as being undone. From now on `updateImportProgress` adds nothing to it. */
 export async function updateImportUndoing(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(setUndoing, [systemId, id]);
 }
@@ -246,8 +246,8 @@ const sums = statement(
 );
 
 /**
- * Writes how far an import is, and forgets those that were killed long ago.
- * @param aliveMs for how long the import counts as running unless it is written again
+ * Writes the progress of an import, and deletes the progress of imports whose process was killed an hour ago or earlier.
+ * @param aliveMs how long the import counts as running after this write
  */
 export async function updateRunningImport(
   db: Queryable,
@@ -259,18 +259,18 @@ export async function updateRunningImport(
   await db.query(deleteDead, [systemId]);
 }
 
-/** Deletes an import that has ended. */
+/** Deletes the progress of an import that has ended. */
 export async function deleteRunningImport(db: Queryable, systemId: string, id: string): Promise<void> {
   await db.query(deleteOne, [systemId, id]);
 }
 
-/** The imports of one kind that run now. */
+/** The sums over the imports of one kind that run now. */
 export interface RunningImportsRow extends ProgressRow {
   readonly kind: string;
   readonly imports: number;
-  /** Seconds since the first of them began. */
+  /** Seconds since the earliest of these imports began. */
   readonly seconds: number;
-  /** Seconds without progress, of the one that has been idle for longest. */
+  /** Seconds since the last progress of the import that has made none for longest. */
   readonly idle_seconds: number;
 }
 
@@ -284,7 +284,7 @@ const insertReport = statement(
    on conflict (system_id, import_id) do update set reasons = excluded.reasons, first_entries = excluded.first_entries`,
 );
 
-/** Reports that a system keeps: as many as there are files of them. */
+/** Most reports that a system stores: as many as `feeds/report-files.ts` keeps as files. */
 const KEPT_REPORTS = 100;
 
 const deletePast = statement(
@@ -308,7 +308,7 @@ const listReport = statement(
          order by number limit $5) as page`,
 );
 
-/** Stores the report of an import's rejected and repaired records, in place of the oldest such report. */
+/** Stores the report of an import's rejected and repaired records. Deletes the oldest reports above the limit. */
 export async function insertImportReport(
   db: Queryable,
   systemId: string,
@@ -319,14 +319,14 @@ export async function insertImportReport(
   await db.query(deletePast, [systemId]);
 }
 
-/** The stored facts about an import's report. */
+/** What the database stores of an import's report: the number of records for each reason, and how many can be read. */
 interface KeptReport {
   readonly reasons: Readonly<Record<string, number>>;
-  /** Entries that can be read. */
+  /** The number of stored entries. */
   readonly kept: number;
 }
 
-/** Undefined: nothing was wrong, or the import did not come to its end. */
+/** Returns an import's report; undefined when no record was rejected or repaired, or the import did not finish. */
 export async function findImportReport(
   db: Queryable,
   systemId: string,
@@ -335,13 +335,13 @@ export async function findImportReport(
   return (await db.query<KeptReport>(findReport, [systemId, importId]))[0];
 }
 
-/** An entry with its place in the report. */
+/** An entry with its number in the report, counted from 1. */
 interface NumberedEntry {
   readonly number: number;
   readonly entry: ReportEntry;
 }
 
-/** Returns the entries that are kept, those of one reason or all, after a place in the report. */
+/** Returns the stored entries of a report after the entry with the number `after`: those with one reason, or all. */
 export async function listReportEntries(
   db: Queryable,
   systemId: string,
@@ -352,13 +352,13 @@ export async function listReportEntries(
   return oneRow(await db.query<{ entries: NumberedEntry[] }>(listReport, values)).entries;
 }
 
-/** The numbers of a feed's source. */
+/** How many stations and bikes a source has, and how many of these prevent an undo. */
 interface SourceState {
   readonly stations: number;
   readonly bikes: number;
-  /** Stations and bikes that are not as the import wrote them. */
+  /** Stations and bikes of the source that were written at another time than `writtenAt`. */
   readonly changed: number;
-  /** Rides, reservations and bikes of others that name one of the stations or bikes. */
+  /** Stations and bikes of the source that a ride, a reservation or a bike of another source refers to. */
   readonly uses: number;
 }
 
@@ -367,8 +367,8 @@ const lockSource = statement(
   "select source from gbfs_sources where system_id = $1 and source = $2 for update",
 );
 
-// Also the stations of others at which the source's bikes stand, whose counters will change: locked in one order with the
-// source's own, so that no other command waits for this one while this one waits for it.
+// Locks the source's stations, and the stations of other sources at which the source's bikes stand, because deleting these
+// bikes changes their counters. Locks all of them in the order of their ids, to avoid deadlocks with other commands.
 const lockStations = statement(
   "sourceRemoval.lockStations",
   `select id from stations
@@ -382,7 +382,7 @@ const lockBikes = statement(
   "select id from bikes where system_id = $1 and source = $2 order by id for update",
 );
 
-// Each look-up of rides goes by an index; bikes and reservations are read once.
+// Finds rides through an index, one look-up for each station and bike. Reads the tables of bikes and reservations once.
 const state = statement(
   "sourceRemoval.state",
   `with station as (select id, updated_at from stations where system_id = $1 and source = $2),
@@ -425,12 +425,15 @@ const deleteKnowledge = [
   statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
 );
 
-/** Locks a source, so that no snapshot of it is applied, and its stations and bikes. Bikes first, as in every command. */
+/**
+ * Locks a source, so that no snapshot of it is applied, and then its bikes and its stations. Bikes are locked before
+ * stations, as in every command.
+ */
 export async function lockSourceRows(tx: Transaction, systemId: string, source: string): Promise<void> {
   for (const lock of [lockSource, lockBikes, lockStations]) await tx.query(lock, [systemId, source]);
 }
 
-/** @param writtenAt `updated_at` of the rows that the import wrote */
+/** Counts what a source has and what uses it. @param writtenAt `updated_at` of the rows that the import wrote */
 export async function findSourceState(
   db: Queryable,
   systemId: string,
@@ -440,15 +443,15 @@ export async function findSourceState(
   return oneRow(await db.query<SourceState>(state, [systemId, source, writtenAt]));
 }
 
-/** A source that was deleted. */
+/** The stations and bikes that were deleted with a source. */
 interface DeletedSource {
-  /** Their ids. */
+  /** The ids of the deleted stations. */
   readonly stations: readonly string[];
-  /** The station of each of its bikes; null: none. */
+  /** For each deleted bike, the id of the station where it stood; null: it was not at a station. */
   readonly bikes: readonly (string | null)[];
 }
 
-/** Deletes a source that is locked, with its stations and bikes. */
+/** Deletes a source with its stations and bikes. The caller has locked them with `lockSourceRows`. */
 export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
   const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
   const stations = await tx.query<Pick<Tables["stations"], "id">>(deleteStations, [systemId, source]);

@@ -2,15 +2,15 @@
 
 /** Something that an import left out or repaired. */
 export interface ReportEntry {
-  /** The file or feed that it stood in. */
+  /** The file or feed that contained it. */
   readonly part: string;
-  /** A line of the file, or the id of a station or vehicle; null: the part as a whole. */
+  /** The line in the file, or the id of a station or vehicle; null: the entry is about the whole file or feed. */
   readonly record: string | null;
   readonly field: string | null;
   /** The rejected value, shortened. */
   readonly value: string | null;
   readonly reason: string;
-  /** `rejected`: it was left out. `refused`: the whole file was. `repaired`, `warning`: it was taken all the same. */
+  /** `rejected`: the record was left out. `refused`: the whole file was. `repaired`, `warning`: the record was imported. */
   readonly outcome: "rejected" | "refused" | "repaired" | "warning";
 }
 
@@ -20,7 +20,7 @@ export interface ReportSummary {
   readonly first: readonly ReportEntry[];
 }
 
-/** Limits the stored entries: enough to see the problem, and some 30 kB compressed by the database. */
+/** Most stored entries of a report: enough to see the problem. PostgreSQL compresses them to some 30 kB. */
 const MAX_KEPT_ENTRIES = 1_000;
 
 /** Adds up the entries of a report. */
@@ -36,7 +36,7 @@ export function createReportSummary() {
   };
 }
 
-/** Replaces what PostgreSQL stores in no JSON: NUL, and halves of a character, as a shortened value may end with. */
+/** Replaces what PostgreSQL's JSON cannot store: NUL, and lone surrogates, which cutting a value can leave at its end. */
 function storable(value: string | null): string | null {
   return value === null ? null : value.replaceAll("\0", "\uFFFD").toWellFormed();
 }

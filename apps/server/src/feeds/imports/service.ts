@@ -30,9 +30,9 @@ export interface RunningImports extends RunningImportsRow {
   readonly systemId: string;
 }
 
-/** Too high: a monitor that polls every 15 s sees steps. Too low: writes more rows. */
+/** Milliseconds between two writes of an import's progress. Too low: costs writes. Too high: monitors see large steps. */
 const WRITE_INTERVAL_MS = 5_000;
-/** An import that was killed counts as running for so long: four intervals, so that a slow one is not forgotten. */
+/** How long an import whose process was killed counts as running. Four intervals, so that a slow import still counts. */
 const ALIVE_MS = 20_000;
 
 export interface ReportedImport {
@@ -43,8 +43,8 @@ export interface ReportedImport {
 }
 
 /**
- * Does an import, and writes meanwhile how far it is, for processes that show it to others.
- * @param progress asked every few seconds
+ * Runs `work`, an import, and meanwhile writes its progress to the database, where other processes can read it.
+ * @param progress called every few seconds
  */
 export async function whileReporting<Result>(
   { db, systemId, importId: id, kind }: ReportedImport,
@@ -67,7 +67,7 @@ export async function whileReporting<Result>(
   }
 }
 
-/** All imports that run now, in this process or another. */
+/** Returns the imports that run now in all systems, in this process or another. */
 export async function runningImports(db: Database): Promise<RunningImports[]> {
   const running: RunningImports[] = [];
   for (const { system_id: systemId } of await systemsOf(db))
@@ -89,13 +89,13 @@ export interface ImportStart {
   readonly id: string;
   readonly kind: ImportRow["kind"];
   readonly source: string;
-  /** `updated_at` of every row that it writes. */
+  /** The time that the import writes as `updated_at` of every row. */
   readonly at: Date;
   /** The import's arguments: files or address, time zone. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** An import's report: its file, null when there was nothing to report, and the part that is stored with the import. */
+/** An import's report: the summary, which the database stores, and the path of its file; null: nothing to report. */
 export interface ImportReport extends ReportSummary {
   readonly path: string | null;
 }
@@ -117,7 +117,7 @@ export class ImportUndone extends Error {
   override readonly name = "ImportUndone";
 }
 
-/** Records an import that is done, and who ran it. To be called only where the import wrote something. */
+/** Records an import that is done, and who ran it. To be called only if the import wrote something. */
 export function recordImport(
   db: Queryable,
   by: Omit<ActorContext, "db">,
@@ -145,7 +145,7 @@ async function keepReport(tx: Queryable, systemId: string, id: string, report: I
 
 const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
 
-/** Records an import that begins. Each of its transactions adds to it with `addToImport`. */
+/** Records an import that begins. Each transaction of the import then adds to the record with `addToImport`. */
 export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: ImportStart): Promise<void> {
   return write(db, by, start, "running", NOTHING, null);
 }
@@ -183,8 +183,9 @@ export async function addToImport(
 }
 
 /**
- * Records that an import found rides of other imports equal to its own, so that those cannot be undone before it.
- * @throws ImportUndone when one of them is being undone now
+ * Records that an import found some of its rides already created by earlier imports, so that the earlier imports cannot be
+ * undone before it.
+ * @throws ImportUndone when an earlier import is being undone now
  */
 export async function noteOverlaps(
   tx: Transaction,
@@ -202,7 +203,7 @@ export async function noteOverlaps(
   await insertImportOverlaps(tx, systemId, id, earlierIds);
 }
 
-/** Part of the imports, the newest first, and where the next part begins; undefined: there is no other. */
+/** Returns a page of a system's imports, the newest first, and the position of the next page; undefined on the last page. */
 export async function importPage(
   db: Queryable,
   systemId: string,

@@ -28,19 +28,19 @@ import {
   updateImportUndone,
 } from "./queries.ts";
 
-/** Undoes imports without anybody waiting for the end: millions of rides take minutes to remove. */
+/** Undoes imports in the background, because removing millions of rides takes minutes. */
 export interface RunningUndos {
   /**
    * Starts to undo an import, or continues an interrupted undo.
-   * @param actor who wants it, for the audit log
-   * @returns false when the decision whether the import can be undone takes longer; if it cannot, the audit log contains
-   * the reason
-   * @throws ServiceError when it cannot
+   * @param actor who requested the undo, for the audit log
+   * @returns true when the undo has begun; false when it is not yet decided whether the import can be undone. If it then
+   * turns out that it cannot, the audit log contains the reason.
+   * @throws ServiceError when the import cannot be undone
    */
   start(actor: string, systemId: string, id: string): Promise<boolean>;
-  /** Goes on with the undos that ended with their process: whoever began one believes that it is done. */
+  /** Continues undos whose process ended, because the people who requested them expect them to finish. */
   resume(): void;
-  /** Ends all of them between two transactions. `resume` goes on with each. */
+  /** Interrupts all undos between two transactions. The next process continues them with `resume`. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ interface RunningUndosOptions {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly logger: { warn(fields: object, message: string): void };
-  /** Milliseconds for which the caller waits for the decision; proxies give up on responses that take much longer. */
+  /** Milliseconds that `start` waits for the decision. Too high: proxies give up waiting for the response. */
   readonly decisionTimeoutMs?: number;
 }
 
@@ -104,9 +104,9 @@ interface Wish {
 }
 
 interface Run {
-  /** Resolves once the import is being undone. Rejects where it cannot be. */
+  /** Resolves once the undo has begun. Rejects if the import cannot be undone. */
   readonly decided: Promise<true>;
-  /** Ends the wait for the decision. */
+  /** Says that the caller no longer waits for the decision. A rejection is then written to the audit log. */
   readonly stopWaiting: () => void;
   /** Never rejects. */
   readonly ended: Promise<void>;
@@ -142,7 +142,7 @@ function recordRejection(context: ActorContext, { systemId, id }: Wish, { httpMe
   return insertActOf(context, context.db, act);
 }
 
-/** Counting millions of rides takes longer than any statement of a request may. */
+/** Runs `work` on its own connection without a statement timeout: counting millions of rides exceeds that of requests. */
 async function withoutTimeout(db: Database, work: (own: Database) => Promise<void>): Promise<void> {
   const own = openDatabase({ connectionString: db.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
@@ -162,7 +162,7 @@ export interface Undone {
 
 export interface UndoContext extends ActorContext {
   readonly db: Database;
-  /** Called after each transaction; an error that it throws ends the undo. */
+  /** Called after each transaction. If it throws an error, the undo ends. */
   readonly onProgress: (deleted: number, all: number) => void;
   /** Rides removed in one transaction; tests make it small. */
   readonly batchRows?: number;
@@ -178,12 +178,12 @@ export async function undoImport(context: UndoContext, systemId: string, id: str
   return "undone" in begun ? begun.undone : completeUndo(context, systemId, begun.row);
 }
 
-/** A feed is undone at once; trips remain to be removed. */
+/** A begun undo. `undone`: the import of a feed is undone already. `row`: the rides of an import of trips still exist. */
 type BegunUndo = { readonly undone: Undone } | { readonly row: ImportRow };
 
 /**
- * Decides whether an import can be undone, and records that it is.
- * @throws ServiceError where it cannot; nothing was changed then
+ * Decides whether an import can be undone, and records that its undo has begun.
+ * @throws ServiceError when it cannot be undone; nothing has changed then
  */
 function beginUndo(context: UndoContext, systemId: string, id: string): Promise<BegunUndo> {
   return context.db.transaction(async (tx) => {
@@ -199,7 +199,7 @@ function beginUndo(context: UndoContext, systemId: string, id: string): Promise<
   });
 }
 
-/** Rejects an undo for the reasons that need no count of the import's rows. @throws ServiceError */
+/** Does the quick checks whether an import can be undone, which do not count its rows. @throws ServiceError if it cannot */
 export async function requireUndoable(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
@@ -222,7 +222,11 @@ export async function requireUndoable(
   await requireUnfollowed({ db, clock }, systemId, row);
 }
 
-/** The next poll would create everything again, and no import would be recorded of it. */
+/**
+ * Rejects the undo of a feed's import while the service follows the feed: the next poll would create all stations and bikes
+ * again, and no import would be recorded for them.
+ * @throws ServiceError
+ */
 async function requireUnfollowed(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   systemId: string,
@@ -233,7 +237,10 @@ async function requireUnfollowed(
   throw commandError("conflict", "importFollowed", { id, source, until: new Date(until).toISOString() });
 }
 
-/** A feed is small enough for one transaction. As a command, so that stations of others that its bikes leave are counted. */
+/**
+ * Undoes the import of a feed, which is small enough for one transaction. Runs as a command of the fleet, which updates the
+ * counters of other sources' stations at which deleted bikes stood.
+ */
 function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
   return runCommand({ ...context, db: tx }, systemId, async (command) => {
     await requireUnchangedFeed(tx, systemId, row);
@@ -286,13 +293,13 @@ function commands(ids: readonly string[]): string {
   return ids.map((id) => `\n  bikeshare import undo ${id}`).join("");
 }
 
-/** Undefined: it created none. */
+/** Returns how to find the rides that an import created; undefined: it created none. */
 function ridesOf(systemId: string, { id, at, first_at: first, last_at: last }: ImportRow): ImportedRides | undefined {
   if (first === null || last === null) return undefined;
   return { systemId, importId: id, writtenAt: at, first, last };
 }
 
-/** Removes the rides of an import whose undo has begun, and the stations that only they named. */
+/** Removes the rides of an import whose undo has begun, and the placeholder stations that only these rides named. */
 async function completeUndo(
   { db, clock, ids, onProgress, batchRows }: UndoContext,
   systemId: string,

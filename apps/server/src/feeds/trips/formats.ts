@@ -1,7 +1,7 @@
 import { shorten } from "../report-files.ts";
 import { ImportFileError } from "./problems.ts";
 
-/** The fields that a column of a trip file may hold. */
+/** The facts about a trip that a column of a trip file may contain. */
 export type TripField =
   | "rideId"
   | "bikeId"
@@ -19,12 +19,12 @@ export type TripField =
   | "vehicleType"
   | "riderCategory";
 
-/** A kind of trip file. Column names are in the form that `columnKey` gives them. */
+/** A kind of trip file. Column names are written as `columnKey` returns them. */
 export interface TripFormat {
   readonly name: string;
   /** The columns that such a file must have, in any order. */
   readonly columns: Readonly<Partial<Record<TripField, string>>>;
-  /** Columns that it may have and that we do not keep: riders' birth years and genders above all. */
+  /** Columns that such a file may have and that the import ignores, such as riders' birth years and genders. */
   readonly dropped: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
-/** The columns of both ends of a trip where each station has an id, a name and a location. */
+/** The columns for both ends of a trip, in formats that give each station's id, name and location. */
 const stationColumns = (lat: string, lon: string) => ({
   startStationId: "startstationid",
   startStationName: "startstationname",
@@ -101,7 +101,7 @@ const divvyBefore2017: TripFormat = {
   dropped: divvyDropped,
 };
 
-/** The second quarter of 2019 came with the headings of a report. */
+/** Divvy's file for the second quarter of 2019, whose column names are headings such as "01 - Rental Details Rental ID". */
 const divvyReport: TripFormat = {
   name: "Divvy 2019 Q2",
   columns: {
@@ -145,8 +145,8 @@ export interface Layout {
 }
 
 /**
- * Returns a hint about the separator of a header that is one column: spreadsheets in many languages use other separators
- * than commas.
+ * Returns a hint for a header that is only one column: the file may use semicolons or tabs, as spreadsheet programs do in
+ * many languages.
  */
 function separatorHint(header: readonly string[]): string {
   const [only = ""] = header;

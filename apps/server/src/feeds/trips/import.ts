@@ -35,14 +35,14 @@ import { openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
 import { createShiftCounter } from "./trip-times.rules.ts";
 
-/** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */
+/** Most warnings of one file that are remembered, to report each once. Beyond it, in broken files, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
 const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
 type Origin = RideOrigin & { readonly importId: string };
 
-/** Shared by the steps of one import. */
+/** The state that the steps of one import share. */
 interface Run {
   readonly options: TripImportOptions;
   /** Milliseconds since 1970. */
@@ -55,9 +55,9 @@ interface Run {
 }
 
 /**
- * Imports trip files. A rejected file changes nothing, and the others are imported all the same. A file is read to its end
- * before its first ride is written; the next is read meanwhile. Stored rides stay as they are, so running an interrupted
- * import again completes it.
+ * Imports trip files. A rejected file changes nothing, and the other files are imported all the same. Each file is read to
+ * its end before its first ride is written. While one file is written, the next is read. Rides that are stored already stay
+ * as they are, so running an interrupted import again completes it.
  */
 export async function importTrips(options: TripImportOptions): Promise<TripImportResult> {
   const found = await findInputs({
@@ -106,7 +106,7 @@ async function run(
   let written: ImportReport;
   try {
     const importAll = () => importInputs(all, inputs);
-    // A trial's transaction shows nothing to anybody.
+    // A trial does not write its progress, because it runs in a transaction that is never committed.
     await (options.isTrial
       ? importAll()
       : whileReporting({ ...options, kind: "trips" }, () => progressOf(all), importAll));
@@ -142,7 +142,7 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
   }
 }
 
-/** Logs a warning for bikes that are on two rides at once. Their rows are imported nevertheless. */
+/** Reports a warning for rides of one bike that overlap in time. These rides are imported nevertheless. */
 async function reportOverlaps({ options, tally, report }: Run, inputs: readonly TripInput[]): Promise<void> {
   const starts = tally.starts();
   if (options.isTrial || starts === undefined || tally.counts().created === 0) return;
@@ -190,7 +190,7 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
   }
 }
 
-/** The reasons for which a text is no trip file. */
+/** Errors that show that a text is not a trip file. A text that may be something else is then skipped, not rejected. */
 const NO_TRIP_FILE: ReadonlySet<ImportFileError["reason"]> = new Set([
   "unknown_header",
   "not_text",
@@ -268,12 +268,12 @@ function warner({ report, tally }: Run, name: string) {
 
 /** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */
 interface TripWriter {
-  /** Several batches may be written at the same time, or only one. */
+  /** Whether several batches may be written at the same time, or only one. */
   readonly lanes: "several" | "one";
   /** Inserts placeholders for unknown stations. @param rejected rows of the file that were rejected while it was read */
   stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
   rides(batch: PastRideBatch): Promise<PastRidesWritten>;
-  /** Inserts again the placeholders that undoing another import removed while the rides were written. */
+  /** Inserts again those placeholder stations that the undo of another import deleted while the rides were written. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
   /** Marks the import as done. @returns the id of its record; null when nothing was written */
   finish(report: ImportReport): Promise<string | null>;
@@ -282,10 +282,11 @@ interface TripWriter {
 /** Writes to the database, and records the import with the first file that has something to write. */
 function createTripWriter(options: TripImportOptions, origin: RideOrigin & { importId: string }): TripWriter {
   const { db, systemId, source, importId, ids, files, zone } = options;
-  // Drawn anew for each transaction, so that writers rarely share a slot.
+  // Picks a random slot of the stored counts for each transaction, so that concurrent transactions rarely lock the same row.
   const slot = () => pickSlot(() => ids.random());
   let isBegun = false;
-  // A file repeats another one, or an import that was cut off, mostly over many rows on end.
+  // Whether all rides of the last batch were new, as a guess for the next batch. Rides that another file or an interrupted
+  // import has stored already mostly follow each other.
   let areNew = true;
   return {
     lanes: "several",
@@ -330,7 +331,7 @@ function createTripWriter(options: TripImportOptions, origin: RideOrigin & { imp
   };
 }
 
-/** Counts the rows that an import would write. */
+/** Returns the writer of a trial, which counts the rows that an import would write. */
 function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPastRides): TripWriter {
   const made = new Set<string>();
   return {
@@ -349,26 +350,29 @@ function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPas
 
 /** One line of a report. */
 export interface ReportEntry {
-  /** `rejected`: the row was not imported; `warning`: it was; `refused`: nothing of the file was. */
+  /** `rejected`: the row was not imported. `warning`: the row was imported. `refused`: nothing of the file was imported. */
   readonly kind: "rejected" | "warning" | "refused";
   readonly file: string;
-  /** The line in the file, as an editor counts; null: the file as a whole. */
+  /** The number of the line in the file, as an editor counts lines; null: the entry is about the whole file. */
   readonly row: number | null;
   readonly column: string | null;
   readonly value: string | null;
   readonly reason: RejectReason | WarningReason | ImportFileErrorReason;
 }
 
-/** Characters kept before they are written. */
+/** Characters of a report that are buffered before they are written to its file. */
 const BUFFER_LENGTH = 64 * 1024;
 
 type Report = ReturnType<typeof createReport>;
 
-/** Returns a file of problems, one JSON object a line, created with the first problem. @param path null: no file is written */
+/**
+ * Returns a report of problems: a file with one JSON object for each line. The file is created at the first problem.
+ * @param path null: no file is written
+ */
 function createReport(path: string | null) {
   let file: number | undefined;
   let waiting = "";
-  // Entries come from within a parser, which cannot wait; they are few, so synchronous writes do no harm.
+  // Writes synchronously, because the parser that adds entries cannot wait. Entries are few, so this costs little.
   const summary = createReportSummary();
   const flush = () => {
     if (waiting === "" || path === null) return;
@@ -376,7 +380,7 @@ function createReport(path: string | null) {
       makeDirectory(dirname(path));
       file = openSync(path, "w", 0o600);
     }
-    // `writeSync` may write a part, when the disk fills up.
+    // Not `writeSync`, which writes only a part of the text when the disk fills up.
     writeFileSync(file, waiting);
     waiting = "";
   };
@@ -391,7 +395,7 @@ function createReport(path: string | null) {
     },
     /**
      * Writes the rest of the report.
-     * @returns the file's path, null when there was nothing to report, and the part that is stored with the import
+     * @returns the summary, which the database stores, and the file's path; null when there was nothing to report
      */
     close(): ImportReport {
       flush();
@@ -416,13 +420,13 @@ function createTally() {
   let stations = 0;
   let first: number | undefined;
   let last: number | undefined;
-  /** Rows so far. */
+  /** Returns how many rows have been created, unchanged and rejected so far. */
   const counts = () => ({ created, unchanged, rejected: [...reasons.values()].reduce((sum, n) => sum + n, 0) });
   return {
     skipFile: (name: string) => void skipped.push(name),
     rejectFile: (file: RefusedFile) => void refused.push(file),
     warn: (reason: WarningReason, n = 1) => addUp(warnings, reason, n),
-    /** A file that was read and whose rides will be written. */
+    /** Adds a file that was read to its end and whose rides will be written. */
     addFile(file: StagedFile): void {
       rows += file.rows;
       for (const [reason, n] of file.rejected) addUp(reasons, reason, n);
@@ -441,7 +445,7 @@ function createTally() {
     /** When the first and the last ride of the files started; undefined: no row could be read. */
     starts: () =>
       first === undefined || last === undefined ? undefined : { first: new Date(first), last: new Date(last) },
-    /** @param id of the import's record */
+    /** @param id the id of the import's record; null: none was written */
     result: (id: string | null, report: string | null): TripImportResult => ({
       id,
       rows,

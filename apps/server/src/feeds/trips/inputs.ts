@@ -12,27 +12,27 @@ import { readRange } from "./spool.ts";
 /** Bytes of one read. Too low: costs processor time for more promises. Too high: takes memory. */
 export const CHUNK_BYTES = 256 * 1024;
 
-/** One trip file, wherever it lies: in a folder, in an archive, or brought here from elsewhere. */
+/** One trip file: in a folder, in an archive, or copied here from an address or standard input. */
 export interface TripInput {
   /** The input's name in messages and reports. */
   readonly name: string;
-  /** Bytes that `open` gives. */
+  /** The number of bytes of the stream that `open` returns. */
   readonly size: number;
-  /** The file is a text among others, so that it may be no trip file at all. */
+  /** True: a text file that was found in a folder or archive, and may be something else, such as a README. */
   readonly mayBeOther?: boolean;
-  /** The text that it and others may still have. */
+  /** How much text may still be read, from all inputs together. */
   readonly textBudget?: TextBudget | undefined;
-  /** Opens its bytes from the beginning. They may be compressed with gzip. */
+  /** Opens a stream of the file's bytes, which may be compressed with gzip. */
   open(): Promise<Readable>;
 }
 
-/** Bytes of text that several inputs may have together, less what was read. */
+/** A limit on the bytes of text of several inputs together. `left` decreases as text is read. */
 export interface TextBudget {
   readonly limit: number;
   left: number;
 }
 
-/** Bytes as an operator reads them: 64 MiB. */
+/** Formats a number of bytes for people: `64 MiB`. */
 export function inBinaryUnits(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let value = bytes;
@@ -47,22 +47,23 @@ export function inBinaryUnits(bytes: number): string {
 /** A file in a zip archive. */
 interface ArchiveEntry {
   readonly path: string;
-  /** Bytes, unpacked. */
+  /** Bytes of the file when it is unpacked. */
   readonly size: number;
   open(): Promise<Readable>;
 }
 
 /** The limits on the content of an archive. */
 interface ArchiveBounds {
-  /** Bytes of all its files, unpacked. */
+  /** Bytes of all its files together when they are unpacked. */
   readonly bytes: number;
   readonly files: number;
 }
 
 /**
- * Lists the files of a zip archive in the order of their paths, without leftovers of the Finder and other programs. The
- * caller closes the file after the last entry is read.
- * @throws ImportFileError when it is broken, encrypted, packed with an unknown method, or too large
+ * Lists the files of a zip archive in the order of their paths, without hidden files and those that macOS adds. The caller
+ * closes `fd` after it has read the last file.
+ * @throws ImportFileError when the archive is broken or too large. Opening a file throws when it is encrypted or packed with
+ *   an unknown method.
  */
 async function readArchive(fd: number, most: ArchiveBounds): Promise<readonly ArchiveEntry[]> {
   const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
@@ -99,13 +100,13 @@ async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readab
   }
   const packed = await rejecting(() => zip.openReadStreamPromise(entry));
   const checked = verifyChecksum(entry.crc32);
-  // The reader reports the failure; the packed stream has no other listener.
+  // Passes an error of the packed stream on to its reader. Without this listener the error would end the process.
   packed.on("error", (error) => checked.destroy(asArchiveError(error)));
   checked.on("close", () => packed.destroy());
   return packed.pipe(checked);
 }
 
-/** Passes bytes on; fails at their end when they are not those that were packed. */
+/** Returns a stream that passes bytes through, and fails at the end if their checksum is not the expected one. */
 function verifyChecksum(expected: number): Transform {
   let sum = 0;
   return new Transform({
@@ -123,7 +124,7 @@ function isFolder({ fileName }: yauzl.Entry): boolean {
   return fileName.endsWith("/");
 }
 
-/** Tells whether a file is a leftover of a program: a resource fork of the Finder, or a hidden file. */
+/** Tells whether a file in an archive is not the operator's data: a resource fork of macOS, or a hidden file. */
 function isLeftover(path: string): boolean {
   return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
 }
@@ -145,7 +146,7 @@ function broken(why: string, options?: ErrorOptions): ImportFileError {
   return new ImportFileError("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
 }
 
-/** Trip files lie in object stores, one or two redirects behind the operator's page. */
+/** Most redirects of a download. Operators' links lead to object stores by one or two redirects. */
 const MAX_REDIRECTS = 5;
 
 /** Limits of a download. */
@@ -154,13 +155,14 @@ interface DownloadLimits {
   readonly timeoutMs: number;
   /** Milliseconds for which the server may send nothing. */
   readonly silenceMs: number;
-  /** Ends the download. */
+  /** Aborts the download. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the bytes at an address. A user and password in it go to its own origin alone.
- * @throws ImportFileError when they cannot be downloaded
+ * Downloads an address. A user and password in the address are sent to its own origin only, not to the targets of redirects
+ * elsewhere.
+ * @throws ImportFileError when the download fails
  */
 async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {
   const { signal } = limits;
@@ -193,13 +195,13 @@ async function request(address: string, signal: AbortSignal): Promise<OutgoingRe
   return createOutgoingClient(url).get(url, {
     headers: ({ origin }) => ({ accept: "*/*", ...(origin === url.origin ? credentials : {}) }),
     maxRedirects: MAX_REDIRECTS,
-    // The reader counts the bytes; compressed data that never yield any end as silence.
+    // No limit here, because the reader counts the bytes. A response that never yields any byte ends by `silenceMs`.
     maxBytes: Number.POSITIVE_INFINITY,
     signal,
   });
 }
 
-/** `fetch` accepts no user and password in a URL. */
+/** Moves a URL's user and password to an `Authorization` header, because `fetch` does not accept them in a URL. */
 function takeCredentials(url: URL): { readonly authorization?: string } {
   if (url.username === "" && url.password === "") return {};
   const text = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -231,10 +233,10 @@ export interface InputSearch {
   readonly maxTextBytes?: number | undefined;
   /** The directory for copies of inputs until the import ends. */
   readonly temporaryDirectory: string;
-  /** Begins the names of files in it. */
+  /** The prefix of the names of these copies. */
   readonly name: string;
   readonly downloads: DownloadLimits;
-  /** Told how many bytes of something that is brought here have come. */
+  /** Called while an input is copied, with its name and the number of bytes copied so far. */
   onBytes(name: string, bytes: number): void;
 }
 
@@ -246,25 +248,25 @@ export interface FoundInputs {
   close(): Promise<void>;
 }
 
-/** Bytes that are brought here at most: ten times the largest month that any operator publishes. */
+/** Most bytes of a copied input: ten times the largest month that any operator publishes. */
 const MAX_COPY_BYTES = 16 * 1024 ** 3;
 /**
  * Limits the ratio to which an archive may unpack. Trip files shrink to about an eighth; a much higher ratio indicates a
  * zip bomb.
  */
 export const MAX_UNPACK_RATIO = 100;
-/** Bytes that any archive may unpack to: a small file of many equal rows shrinks to less. */
+/** Bytes that any archive may unpack to, whatever the ratio: a small file of many equal rows has a very high ratio. */
 export const ALWAYS_ALLOWED_BYTES = 64 * 1024 ** 2;
 /**
- * Files that an archive may hold, those of archives in it included. Trips have twelve, or a few hundred; a list of millions,
- * which shrinks to nothing in an archive of archives, would fill the memory and the report.
+ * Most files in an archive, including those of archives in it. Archives of trips have twelve files, or a few hundred. The
+ * names of millions of files, which an archive of archives can contain in few bytes, would fill the memory and the report.
  */
 const MAX_ARCHIVE_FILES = 10_000;
-/** Archives in archives: a year's archive has one for each month. */
+/** How deep archives may be nested. Two levels: an archive of a year may contain an archive for each month. */
 const MAX_ARCHIVE_DEPTH = 2;
 
 const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
-/** A README beside the trips is called so, and so are the trips of some operators. */
+/** Names of files that may be trips, as some operators name them, or something else, such as a README. */
 const TEXT = /\.txt$/i;
 const ARCHIVE = /\.zip$/i;
 
@@ -277,10 +279,10 @@ interface Finding {
   readonly closing: (() => Promise<void>)[];
 }
 
-/** The remaining allowance of an archive and the archives in it. */
+/** How many bytes and files an archive and the archives in it may still have. Decreases as they are found. */
 type Budget = { -readonly [Bound in keyof ArchiveBounds]: ArchiveBounds[Bound] };
 
-/** Finds the trip files that a command names. Rejects unreadable ones by name; the others are found all the same. */
+/** Finds the trip files that a command names. Returns unreadable files as `rejected`, and goes on with the others. */
 export async function findInputs(search: InputSearch): Promise<FoundInputs> {
   const { maxTextBytes: limit } = search;
   const textBudget = limit === undefined ? undefined : { limit, left: limit };
@@ -313,7 +315,7 @@ function addInput({ inputs, textBudget }: Finding, input: TripInput): void {
   inputs.push({ ...input, textBudget });
 }
 
-/** Whatever is refused is noted under its name. */
+/** Runs `find`. Adds an error of it to the rejected inputs, so that the search goes on. */
 async function findOrReject({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
   try {
     await find();
@@ -325,7 +327,7 @@ async function findOrReject({ refused }: Finding, name: string, find: () => Prom
 async function findPath(finding: Finding, path: string, isOneOfMany = false): Promise<void> {
   const about = await stat(path);
   if (about.isDirectory()) return findFolder(finding, path);
-  // A pipe can be read but once.
+  // A pipe is copied, because it can be read only once.
   if (!about.isFile()) return findInCopy(finding, path, createReadStream(path));
   const file = await open(path);
   if (!isArchive(file.fd)) {
@@ -383,7 +385,7 @@ async function findInCopy(finding: Finding, name: string, source: AsyncIterable<
   return undefined;
 }
 
-/** Copies bytes into a file that is there until the search is closed. */
+/** Copies bytes into a temporary file, which exists until the caller closes the `FoundInputs`. */
 async function copyHere(
   { search, closing }: Finding,
   name: string,
@@ -411,25 +413,25 @@ function budgetOf({ textBudget }: Finding, packedSize: number): Budget {
 
 function asImportFileError(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
-  // Errors of the operating system about a path; anything else is a bug.
+  // An error with a code comes from the operating system. Any other error is a bug, and is thrown.
   if (!(error instanceof Error) || !("code" in error)) throw error;
   const text = error.code === "ENOENT" ? "there is no such file" : error.message;
   return new ImportFileError("unreadable", null, `it cannot be read: ${text}`, { cause: error });
 }
 
-/** A file of ours without a name: a crash leaves nothing. */
+/** A temporary file. It has no name in its directory, so that the system deletes it when the process ends. */
 interface TemporaryFile {
   readonly fd: number;
   readonly size: number;
-  /** Returns its bytes; may be called several times. */
+  /** Returns a stream of all its bytes. May be called several times. */
   read(): Readable;
   close(): Promise<void>;
 }
 
 /**
  * Copies bytes into a temporary file.
- * @param greatestSize bytes at most
- * @param onBytes told how many bytes have come so far
+ * @param greatestSize most bytes
+ * @param onBytes called with the number of bytes copied so far
  * @throws ImportFileError when there are more bytes, or `source` fails
  */
 async function copyToTemporaryFile(

@@ -16,37 +16,37 @@ export interface TripImportOptions {
   readonly standardInput: Readable;
   /** What messages and the import's record call standard input; "standard input" by default. */
   readonly standardInputName?: string;
-  /** Bytes of text that all files may have together. Default: as many as there are. */
+  /** Bytes of text that all files may have together. Default: no limit. */
   readonly maxTextBytes?: number;
   readonly zone: TimeZone;
-  /** Names where the rides come from; part of the ids that files do not give. */
+  /** The name of the rides' source. It is part of the ids that the import makes when a file has none. */
   readonly source: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
   /** The person who runs it, for the audit log. */
   readonly actor: string;
-  /** Unique among imports. */
+  /** The id of the import. No other import has it. */
   readonly importId: string;
-  /** Report the effect of the import, and write nothing. */
+  /** True: reports the effect that the import would have, and writes nothing. */
   readonly isTrial: boolean;
-  /** The path of the report if there is something to report; null: none is written. */
+  /** The path of the report, which is written if there is something to report; null: no report is written. */
   readonly reportPath: string | null;
-  /** A directory with room for the largest file, unpacked, and for all that comes from elsewhere. */
+  /** A directory with free space for the largest file, unpacked, and for all copies of downloads and standard input. */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;
-  /** Told the kind and the columns of each file that is read. */
+  /** Called with the kind and the columns of each file that is imported. */
   readonly onLayout?: (layout: Layout) => void;
-  /** Given the first entries of the report, of a trial too. */
+  /** Called with the summary of the report at the end of an import or a trial. */
   readonly onReport?: (report: ReportSummary) => void;
-  /** Aborted, the import ends with the signal's reason after the transactions that are under way. */
+  /** When it is aborted, the import finishes its current transactions and then rejects with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 export interface TripProgress {
   readonly file: string;
   readonly doing: "fetching" | "reading" | "writing";
-  /** Rows done of this file; bytes while it is fetched. */
+  /** The number of rows of this file that are done. While `doing` is `fetching`: the number of bytes. */
   readonly rows: number;
   /** The completed share of the whole import, 0 to 1. */
   readonly share: number;
@@ -60,8 +60,8 @@ export interface RefusedFile {
 }
 
 /**
- * The effect of an import, or of a trial. The rows of rejected files are not among its rows; `rows` = created + unchanged +
- * rejected.
+ * The effect of an import, or of a trial. `rows` = `created` + `unchanged` + `rejected`. The rows of refused files are not
+ * counted.
  */
 export interface TripImportResult {
   /** The id of the import's record; null: nothing was recorded. */
@@ -74,22 +74,22 @@ export interface TripImportResult {
   readonly warnings: Readonly<Record<string, number>>;
   readonly stations_created: number;
   readonly refused: readonly RefusedFile[];
-  /** Texts in an archive that are no trip files, such as a README. */
+  /** Names of text files in folders and archives that are not trip files, such as a README. */
   readonly skipped: readonly string[];
   readonly report: string | null;
   /** When the first and the last ride of the files started, RFC 3339 in UTC; null: no row could be read. */
   readonly first: string | null;
   readonly last: string | null;
-  /** The rows that have ids of stored rides with other times, all moved alike; null: there are no such. */
+  /** Set when many rows have the ids of stored rides whose times differ by the same amount; null otherwise. */
   readonly time_shift: TimeShift | null;
 }
 
-/** The share of reading in the work on a file: measured at 2.5 million rows. */
+/** The share of a file's import time that reading takes. Measured with 2.5 million rows. */
 const READING_SHARE = 0.2;
 
 export type ProgressMeter = ReturnType<typeof createProgressMeter>;
 
-/** Measures how far an import is, over the reading and the writing of all its files. */
+/** Computes the completed share of an import from the reading and the writing of all its files. */
 export function createProgressMeter(inputs: readonly TripInput[], onProgress: (progress: TripProgress) => void) {
   const all = inputs.reduce((sum, { size }) => sum + size, 0);
   const done = new Map<TripInput, number>();
@@ -112,9 +112,9 @@ export function createProgressMeter(inputs: readonly TripInput[], onProgress: (p
       onProgress({ file: input.name, doing: "writing", rows, share });
     },
     share: () => share,
-    /** Returns the rows of all files so far. */
+    /** Returns how many rows of all files have been read so far. */
     rowsRead: () => [...rowsRead.values()].reduce((sum, rows) => sum + rows, 0),
-    /** A file that will not be written. */
+    /** Counts a file as done that will not be written. */
     skip: (input: TripInput) => advance(input, 1),
   };
 }

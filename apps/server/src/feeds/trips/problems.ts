@@ -39,7 +39,7 @@ export type ImportFileErrorReason =
   | "day_first"
   | "wrong_column_count";
 
-/** An issue of one row: where, which value, why. */
+/** Why a row is not imported: the reason, the column and the value. */
 export interface RowProblem {
   readonly reason: RejectReason;
   /** The column as the file names it; null: the row as a whole. */
@@ -47,11 +47,11 @@ export interface RowProblem {
   readonly value: string | null;
 }
 
-/** Nothing of a file can be imported. */
+/** A whole file is rejected, and nothing of it is imported. */
 export class ImportFileError extends Error {
   override readonly name = "ImportFileError";
   readonly reason: ImportFileErrorReason;
-  /** The line, as an editor counts, that shows the issue; null: the file as a whole. */
+  /** The number of the line that shows the issue, as an editor counts lines; null: the whole file has the issue. */
   readonly row: number | null;
 
   constructor(reason: ImportFileErrorReason, row: number | null, message: string, options?: ErrorOptions) {
@@ -61,15 +61,18 @@ export class ImportFileError extends Error {
   }
 }
 
-/** Rows after which a file may be rejected. Too low: some bad first rows cost the whole file. Too high: reads in vain. */
+/**
+ * The number of rows after which a file may be rejected as damaged. Too low: a few bad rows at the start reject a good file.
+ * Too high: much of a damaged file is read in vain.
+ */
 const ROWS_TO_JUDGE = 1000;
-/** Issues that, in more than half of the rows, show that the whole file is damaged. */
+/** Issues that show that the whole file is damaged if more than half of its rows have them, with the error to report then. */
 const FILE_ERRORS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {
   bad_time: "ruined_times",
   wrong_column_count: "wrong_column_count",
 };
 
-/** The message about a file with spreadsheet times, and its remedy. */
+/** The part of an error message that explains damaged times and says what to do. */
 export const SPREADSHEET =
   "a spreadsheet program removed the date and hour when it saved the file: download the file again and import it without opening it in a spreadsheet program";
 

@@ -24,11 +24,11 @@ interface Location {
 export interface TripEnd {
   readonly stationId: string | null;
   readonly stationName: string | null;
-  /** Null: not given, or 0, 0, which these files write for "unknown". */
+  /** Null: the file gives no location, or gives latitude 0 and longitude 0, which stand for "unknown" in these files. */
   readonly location: Location | null;
 }
 
-/** The content of a row. */
+/** A trip as read from one row. */
 export interface Trip {
   readonly ride: PastRide;
   readonly start: TripEnd;
@@ -41,7 +41,7 @@ export interface TripReading {
   readonly zone: TimeZone;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Told of a value that is odd and does not keep the row from being imported. */
+  /** Called for a value that is unusual but does not prevent the row's import. */
   warn(reason: WarningReason, row: number, column: string, value: string): void;
 }
 
@@ -60,13 +60,13 @@ const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
   customer: "casual",
   casual: "casual",
 };
-/** Seconds in 68 years: the maximum of the database's column. */
+/** The maximum of the database's column, an `integer`. */
 const MAX_DURATION_SECONDS = 2_147_483_647;
 const MAX_ID_LENGTH = 255;
 
 /**
- * Returns a function that turns a row into a trip, or into the reason why it is none. The function throws an
- * ImportFileError at a row that shows that the times of the whole file are written in another order.
+ * Returns a function that turns a row into a trip, or into the reason why the row cannot be imported. The function throws
+ * an ImportFileError if a row shows that the whole file writes the day before the month.
  */
 export function createTripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
   return (fields, row) => {
@@ -104,7 +104,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
     ["endedAt", endTime],
   ] as const) {
     const change = clockChangeAt(time, zone);
-    // The duration decides between the two readings, so that the second is no guess.
+    // No warning for a time that clocks showed twice if the row has a duration, which tells which of the two times it was.
     if (change === undefined || (change === "time_shown_twice" && givenDuration !== null)) continue;
     reading.warn(change, row, columnName(values, field), value(values, field) ?? "");
   }
@@ -130,7 +130,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   };
 }
 
-/** Returns why a ride ended; without a station and a position it is unknown where the bike was left. */
+/** Returns why a ride ended; null when the row has neither an end station nor an end position. */
 function endReason(end: TripEnd): PastRide["endReason"] {
   if (end.stationId !== null) return "returned";
   return end.location === null ? null : "free_floating";
@@ -141,7 +141,7 @@ interface RowValues {
   readonly layout: Layout;
 }
 
-/** Returns a field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
+/** Returns a field's text; undefined when the file has no such column, or the value is empty or a database's null. */
 function value({ fields, layout }: RowValues, field: TripField): string | undefined {
   const columnIndex = layout.columnIndexes[field];
   if (columnIndex === undefined) return undefined;
@@ -161,7 +161,7 @@ function requiredTime(values: RowValues, field: TripField, row: number): WallTim
   const text = value(values, field);
   if (text === undefined) throw issue(values, "missing_value", field);
   const time = readWallTime(text);
-  // The other rows of such a file can be read, as times of other months.
+  // Rejects the whole file, because its other rows could be read with day and month swapped: 2/1/2026 as February 1.
   if (time === undefined && isDayFirst(text)) {
     throw new ImportFileError(
       "day_first",
@@ -173,7 +173,7 @@ function requiredTime(values: RowValues, field: TripField, row: number): WallTim
   return time;
 }
 
-/** Whole seconds. Divvy wrote "1,783.0". */
+/** Reads the duration in whole seconds. Divvy's files write it as "1,783.0". */
 function durationSeconds(values: RowValues): number | null {
   const text = value(values, "duration");
   if (text === undefined) return null;
@@ -217,9 +217,10 @@ function degrees(values: RowValues, field: TripField, bound: number): number | n
 }
 
 /**
- * Returns the ids of a ride and its bike. When a file has no ride id, the ride is named after its source, its bike and the
- * local time of its start (`~2` when the clock showed that time for the second time); without a bike id too, after its two
- * stations and both times. When it has no bike id, each ride gets a new bike.
+ * Returns the ids of a ride and its bike. In a file without ride ids, a ride's id is made of its source, its bike and the
+ * local time of its start (with `~2` if clocks showed that time twice and this is the second time). In a file without ride
+ * ids and bike ids, it is made of its source, its two stations, its start and its length. In a file without bike ids, each
+ * ride gets its own bike.
  */
 function identity(
   values: RowValues,

@@ -11,34 +11,37 @@ import {
 } from "../../city/fleet/ride-import.ts";
 
 /**
- * A file's rides on disk, between the reading of the whole file and the writing of its first ride: memory stays
- * the same however long the file is, and nothing is in the database before the file is known to be sound.
+ * Keeps the rides of a trip file on disk until the whole file has been read. So an import needs the same memory for a file
+ * of any length, and writes nothing to the database before the file is known to be valid.
  */
 export interface Spool {
   add(ride: PastRide): void;
-  /** Writes full batches away; to be called now and then. */
+  /** Writes full batches to disk. To be called now and then. */
   writeFull(): Promise<void>;
-  /** Writes the rest away. */
+  /** Writes the remaining rides to disk. */
   finish(): Promise<void>;
   /** Each lane's batches. All rows with one ride id are in one lane, so lanes may be written at the same time. */
   readonly lanes: readonly (readonly PastRideBatch[])[];
   close(): Promise<void>;
 }
 
-/** Connections that write at once. One more per core of the database's machine helps, until the disk is full. */
+/** Batches of a file that are written to the database at the same time, each on its own connection. */
 const LANES = 2;
 /**
- * Rides in one transaction. With fewer, commits and counts cost more than the rows; with more, memory grows (about
- * 4 MB each) and a second run has more to look up again after a crash.
+ * Rides in one transaction. Too low: commits and counters cost more than the rows. Too high: needs more memory (now about
+ * 4 MB for each batch), and a second run after a crash has more rides to look up again.
  */
 const BATCH_ROWS = 20_000;
 
 /** The initial buffer of a lane, in bytes: the size of BATCH_ROWS rides in most files. */
 const LANE_BYTES = 4 * 1024 * 1024;
-/** UTF-8 takes at most three bytes for each unit of a JavaScript string. */
+/** UTF-8 takes at most three bytes for each UTF-16 code unit of a JavaScript string. */
 const MOST_BYTES_PER_UNIT = 3;
 
-/** Opens a spool in a directory, which is made when it is missing. The file has no name: a crash leaves nothing. */
+/**
+ * Opens a spool in a directory, which is created if it is missing. The spool's file has no name in the directory, so the
+ * system deletes it when the process ends.
+ */
 export async function openSpool(directory: string, name: string, origin: RideOrigin): Promise<Spool> {
   makeDirectory(directory);
   const path = join(directory, `${name}.spool`);
@@ -84,9 +87,9 @@ export async function openSpool(directory: string, name: string, origin: RideOri
   };
 }
 
-/** The rides that are not on disk yet, and the batches that are. */
+/** Rides that are written in order, on one connection: those that are not on disk yet, and the batches on disk. */
 interface Lane {
-  /** The rides' lines, `used` bytes of it. */
+  /** The lines of the rides that are not on disk yet. Only the first `used` bytes are filled. */
   bytes: Buffer;
   used: number;
   rows: number[];
@@ -98,7 +101,10 @@ function emptyLane(): Pick<Lane, "used" | "rows" | "starts"> {
   return { used: 0, rows: [], starts: [] };
 }
 
-/** Lines go into bytes at once: kept as strings they would outlive the young generation, at four times the memory. */
+/**
+ * Adds a ride to a lane. Writes its line into a buffer at once: as strings, the lines of a batch would live long enough to
+ * be moved to the old generation of V8's memory, and would take four times as much of it.
+ */
 function append(lane: Lane, { row, startedAt }: PastRide, line: string): void {
   const needed = lane.used + line.length * MOST_BYTES_PER_UNIT;
   if (needed > lane.bytes.length) {
@@ -114,11 +120,11 @@ function append(lane: Lane, { row, startedAt }: PastRide, line: string): void {
 function laneOf(id: string): number {
   let hash = 0;
   for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;
-  // The low bits of this hash are those of the last character alone.
+  // Mixes high bits into the low bits, because the lowest bits of this hash hardly depend on the earlier characters.
   return ((hash ^ (hash >>> 15)) & 0x7fffffff) % LANES;
 }
 
-/** Writes all bytes. A disk that fills up takes a part of a write first, and only the next write fails as full. */
+/** Writes all bytes. Repeats a partial write: a disk that fills up first takes a part, and only the next write fails. */
 export async function writeAt(file: Pick<FileHandle, "write">, position: number, bytes: Uint8Array): Promise<void> {
   for (let written = 0; written < bytes.length;) {
     written += (await file.write(bytes, written, bytes.length - written, position + written)).bytesWritten;
@@ -132,12 +138,12 @@ async function readMarks(file: FileHandle, position: number, rows: number): Prom
   return { rows: marks.subarray(0, rows), starts: marks.subarray(rows) };
 }
 
-/** Bytes of one read. Too low: costs more calls. Too high: buffers fill the memory until they are collected. */
+/** Bytes of one read. Too low: costs more calls. Too high: buffers fill the memory until the garbage collector runs. */
 const CHUNK_BYTES = 128 * 1024;
 
 /**
- * Returns a part of a file as a stream that leaves the file open, also when the stream is destroyed: a stream of Node's own
- * closes it then.
+ * Returns a part of a file as a stream. The file stays open even when the stream is destroyed. A stream made by Node's
+ * `createReadStream` would close the file then.
  * @param start the first byte
  * @param end the byte after the last
  */

@@ -21,10 +21,10 @@ export interface StagedFile {
   readonly rows: number;
   readonly rejected: ReadonlyMap<RejectReason, number>;
   readonly sightings: Sightings;
-  /** The name of the column that holds rides' ids; null where ids are made up. */
+  /** The name of the column with the rides' ids; null: the file has none, and the import makes the ids. */
   readonly idColumn: string | null;
   readonly layout: Layout;
-  /** When the first and the last of its rides started, milliseconds since 1970; null: no row is good. */
+  /** When the first and the last of its rides started, milliseconds since 1970; null: all rows were rejected. */
   readonly starts: { readonly first: number; readonly last: number } | null;
 }
 
@@ -36,7 +36,7 @@ export interface Staging {
   readonly now: number;
   reject(row: number, problem: RowProblem): void;
   warn(reason: WarningReason, row: number, column: string, value: string): void;
-  /** Told now and then how many bytes and rows were read. */
+  /** Called now and then with the number of bytes and rows read so far. */
   progress(bytes: number, rows: number): void;
 }
 
@@ -44,7 +44,7 @@ export interface Staging {
 const ROWS_TO_CHECK = 20;
 
 /**
- * Reads a trip file to its end, its good rows into the spool.
+ * Reads a trip file to its end, and adds the rides of its valid rows to the spool.
  * @throws ImportFileError when nothing of the file may be imported
  */
 export async function stageTripFile(staging: Staging, spool: Spool): Promise<StagedFile> {
@@ -99,14 +99,14 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
 }
 
 /**
- * Searches a file with an unknown header for damage by a spreadsheet program, which adds columns and cuts times. The rows
- * after the header show the damage, which is then the reason to report.
+ * Searches a file with an unknown header for damage by a spreadsheet program, which adds columns and shortens times. If the
+ * rows after the header show such damage, the file is rejected for it, rather than for its unknown header.
  */
 function createDamageSearch() {
   let rejection: ImportFileError | undefined;
   let checked = 0;
   return {
-    /** Runs the recognition of the header; undefined when it refused. */
+    /** Runs `recognise` on the header. Returns undefined when the header is unknown. */
     begin(recognise: () => Layout): Layout | undefined {
       try {
         return recognise();
@@ -116,7 +116,11 @@ function createDamageSearch() {
         return undefined;
       }
     },
-    /** Looks at a row after a refused header. @returns false when no header was refused */
+    /**
+     * Checks a row after an unknown header.
+     * @returns false when no header was rejected before, so that the row is not yet handled
+     * @throws ImportFileError when the row shows damage, or enough rows show none
+     */
     check(fields: readonly string[], line: number): boolean {
       if (rejection === undefined) return false;
       const ruined = fields.find((field) => isSpreadsheetTime(field.trim()));
@@ -139,12 +143,12 @@ function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStati
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
-/** A field may be a part of a long string. A copy of it does not keep that string in memory. */
+/** Copies a field. V8 may store a field as a part of a longer string, which the field would keep in memory. */
 function copyOf(field: string): string {
   return Buffer.from(field).toString();
 }
 
-/** Returns a name as the operator may write one: on one line, and no longer. */
+/** Returns a name within the rules for names that the operator writes: on one line, and of limited length. */
 function nameOf(text: string): string {
   return text
     .replaceAll(/\p{Cc}+/gu, " ")
@@ -167,7 +171,7 @@ function collectSightings() {
       stations.set(id, { id, name, location, row: before?.row ?? row, column: before?.column ?? column });
     },
     all: (): readonly StationSighting[] => [...stations.values()],
-    /** The row and column that name a station first. */
+    /** Returns the first row and column that name a station. */
     firstMention: (stationId: string) => stations.get(stationId),
   };
 }

@@ -16,17 +16,18 @@ import { ImportFileError } from "./problems.ts";
 const LINE_FEED = 0x0a;
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
-/** Returns the text of a file at a path; as `readTripText`. */
+/** Reads the trip file at a path, like `readTripText`. */
 export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefined> {
   const open = () => Promise.resolve(createReadStream(path, { highWaterMark: CHUNK_BYTES }));
   return readTripText({ name: path, size: 0, open }, () => undefined);
 }
 
 /**
- * A trip file's text as UTF-8 bytes, unpacked where its first bytes say that it is gzip, whatever it is called.
- * @param onRead told how many of the input's bytes were read so far
- * @throws ImportFileError when it cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more than
- *   trips do, or is no text
+ * Reads a trip file's text as UTF-8 bytes. Unpacks it if its first bytes show that it is compressed with gzip, whatever its
+ * name is.
+ * @param onRead called with the number of the input's bytes that were read so far
+ * @throws ImportFileError when the file cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more
+ *   than trips do, or is not text
  */
 export async function* readTripText(
   input: TripInput,
@@ -53,12 +54,13 @@ export async function* readTripText(
 }
 
 /**
- * Returns a check that throws unless a file, piece by piece, is text in UTF-8. Without it, letters of another encoding would all
- * be decoded to the same character, U+FFFD: names would be lost, and station ids that differ in such a letter would be equal.
+ * Returns a function that checks a file piece by piece, and throws when the file is not text in UTF-8. Without the check,
+ * all letters of another encoding would be decoded to the same character, U+FFFD. Names would be lost, and station ids that
+ * differ in such a letter would be equal.
  */
 function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
   let line = 1;
-  /** The bytes of a character that the next piece ends. */
+  /** The first bytes of a character whose other bytes are in the next piece. */
   let begun: Buffer = Buffer.alloc(0);
   return (chunk, isLast = false) => {
     const bytes = begun.length === 0 ? chunk : Buffer.concat([begun, chunk]);
@@ -75,19 +77,19 @@ function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
   };
 }
 
-/** Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them. */
+/** Tells whether bytes are UTF-8 without zero bytes. UTF-16, which some spreadsheet programs write, has many zero bytes. */
 function isText(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-/** Returns where a character begins that is cut at the end; the length where none is. */
+/** Returns the index at which an incomplete character at the end begins; the length when the last character is complete. */
 function endOfCharacters(bytes: Buffer): number {
   // A character has up to four bytes: the first is 0xc0 or more, the others are 0x80 to 0xbf.
   for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 3; at--) {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) break;
     if (byte < 0xc0) continue;
-    // Its first bits say how many bytes there are.
+    // The first bits of this byte say how many bytes the character has.
     const length = 2 + Number(byte >= 0xe0) + Number(byte >= 0xf0);
     return at + length > bytes.length ? at : bytes.length;
   }
@@ -138,7 +140,7 @@ async function* unpack(
   packedBytes: () => number,
 ): AsyncGenerator<Buffer, void, undefined> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  // Its failure also ends the loop below, which reports it.
+  // A failure of this pipeline also ends the loop below, which reports it.
   const fed = pipeline(Readable.from(packed), gunzip).catch(() => undefined);
   const unpacked: AsyncIterable<Buffer> = gunzip;
   let size = 0;

@@ -1,23 +1,24 @@
 import type { DifferingRide } from "../../city/fleet/ride-import.ts";
 import { isoInstant } from "../../iso-instant.ts";
 
-/** A zone's local times. All local times are milliseconds since 1970-01-01 00:00 on a wall clock of the zone. */
+/** A time zone. Its local times are milliseconds since 1970-01-01 00:00 on a wall clock in the zone. */
 export interface TimeZone {
   readonly name: string;
   /**
-   * The instants (milliseconds since 1970, UTC) at which a wall clock of the zone may have shown `local`.
-   * One, as a rule. Two in the hour that is shown twice: first the earlier. Two as well for a time that was skipped
-   * when clocks went forward: first as a clock shows it that was not yet moved, then as one that was moved too soon.
+   * Returns the instants (milliseconds since 1970, UTC) at which a wall clock of the zone may have shown `local`. Usually
+   * one. Two when clocks showed that time twice: the earlier first. Also two for a time that clocks skipped when they went
+   * forward: first the instant at which a clock that is moved too late shows it, then that of a clock that is moved too
+   * early.
    */
   instants(local: number): readonly number[];
 }
 
-/** The text names no zone whose clocks are known: it is an offset, an abbreviation, or unknown. */
+/** A text is not the name of a time zone: it is an offset, an abbreviation, an old name, or unknown. */
 export class UnknownTimeZone extends Error {
   override readonly name = "UnknownTimeZone";
 }
 
-/** A stretch of time, in UTC, in which the zone's offset from UTC stays the same. */
+/** A period, in UTC, in which the zone's offset from UTC stays the same. */
 interface OffsetPeriod {
   readonly from: number;
   readonly to: number;
@@ -28,15 +29,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Opens an IANA zone such as `America/New_York`. Asks `Intl` some 400 times for each year it meets and remembers
- * the changes of offset; a look-up costs two comparisons while the times stay between two changes.
+ * Opens an IANA zone such as `America/New_York`. Calls `Intl` some 400 times for each new year, and caches the changes of
+ * offset. While the times that are looked up stay between two changes, a look-up costs two comparisons.
  * @throws UnknownTimeZone
  */
 export function openTimeZone(name: string): TimeZone {
   refuseUnlessZone(name);
   const offsetAt = zoneOffsets(name);
   const years = new Map<number, readonly OffsetPeriod[]>();
-  // Local times from `sureFrom` until before `sureTo` have the one offset `sureOffset`.
+  // Local times from `sureFrom` to before `sureTo` have only the offset `sureOffset`.
   let sureFrom = 0;
   let sureTo = 0;
   let sureOffset = 0;
@@ -72,13 +73,13 @@ function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonl
   return [local - unmoved.offset, local - moved.offset];
 }
 
-/** Returns the stretches that cover a year and two days on each side, so that every local time of the year lies within. */
+/** Returns the periods that cover a year and two days on each side, so that they include every local time of the year. */
 function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number): readonly OffsetPeriod[] {
   const end = Date.UTC(year + 1, 0, 3);
   const stretches: OffsetPeriod[] = [];
   let from = Date.UTC(year, 0, 1) - 2 * DAY_MS;
   let offset = offsetAt(from);
-  // A day at a time: a zone that changed its offset and changed it back within one day would be missed; none did.
+  // Compares the offsets of one day and the next. Misses a change that was taken back within a day; no zone ever had one.
   for (let day = from; day < end; day += DAY_MS) {
     const later = offsetAt(day + DAY_MS);
     if (later === offset) continue;
@@ -91,7 +92,7 @@ function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number
   return stretches;
 }
 
-/** When, between two instants, the offset stopped being `offset`; to the millisecond. */
+/** Returns the first millisecond between two instants at which the offset is no longer `offset`. */
 function changeBetween(low: number, high: number, offset: number, offsetAt: (instant: number) => number): number {
   let same = low;
   let changed = high;
@@ -103,7 +104,7 @@ function changeBetween(low: number, high: number, offset: number, offsetAt: (ins
   return changed;
 }
 
-/** Returns the zone's offset from UTC at an instant, both in milliseconds, by `Intl`. */
+/** Returns a function that reads a zone's offset from UTC at an instant from `Intl`. Both are in milliseconds. */
 export function zoneOffsets(timeZone: string): (instant: number) => number {
   const format = offsetFormat(timeZone);
   return (instant) => {
@@ -144,8 +145,8 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * `Intl` takes offsets and some abbreviations for zones. Their clocks are never moved, so half a year of trips would be
- * an hour off without a word.
+ * Rejects offsets, abbreviations and old names. `Intl` accepts offsets and some abbreviations as zones, but as zones without
+ * summer time: half a year of trips would be wrong by an hour without an error.
  */
 function refuseUnlessZone(name: string): void {
   if (name.includes("/") || name === "UTC") return;
@@ -167,7 +168,7 @@ function refuseUnlessZone(name: string): void {
   throw unknown();
 }
 
-/** Returns the IANA name behind an old one, such as Asia/Tokyo behind Japan. */
+/** Returns the IANA name for an old name of a zone: `Asia/Tokyo` for `Japan`. Undefined: it is not an old name. */
 function canonicalName(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions();
@@ -198,17 +199,19 @@ export interface TripTimes {
 }
 
 /**
- * Milliseconds by which a given duration may differ from the times that it still confirms. Files of 2013 to 2017
- * have times to the minute and durations to the second; with an hour, a change of clocks would go unnoticed.
+ * Milliseconds by which a row's duration may differ from the difference of its times. Too low: warns about files of 2013 to
+ * 2017, which have times to the minute and durations to the second. Too high, such as an hour: a change of clocks is not
+ * noticed.
  */
 export const DURATION_TOLERANCE_MS = 60_000;
 
 /**
- * Turns a trip's local times into instants. Where clocks were moved there are several readings: a given duration
- * decides, else the shortest trip that does not end before it starts; where these tie, the first occurrence.
- * When no reading fits a given duration, but the difference of the two local times does (the clock that wrote them
- * was not moved during the trip), the end follows from the start.
- * @param duration milliseconds, where the file has it
+ * Turns a trip's local times into instants. A local time near a change of clocks can mean two instants. Then the function
+ * chooses the pair of instants that fits the duration best; without a duration, the shortest trip that does not end before
+ * it starts. If two pairs fit equally, it chooses the first occurrence of the start. If no pair fits the duration, but the
+ * difference of the two local times does, the clock that wrote them was not moved during the trip: the end is then the start
+ * plus that difference.
+ * @param duration milliseconds; undefined when the file has no duration
  */
 export function resolveTripTimes(
   start: WallTime,
@@ -236,7 +239,7 @@ export function resolveTripTimes(
 /** The ambiguity of a local time near a clock change. */
 type ClockChange = "time_never_shown" | "time_shown_twice";
 
-/** Returns why a time has more than one reading; undefined: it has one. */
+/** Returns why a local time can mean two instants; undefined: it means one. */
 export function clockChangeAt(time: WallTime, zone: TimeZone): ClockChange | undefined {
   const [first = 0, second = first] = possibleInstants(time, zone);
   if (first === second) return undefined;
@@ -247,7 +250,7 @@ function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }
 
-/** Returns how badly a reading fits; the smallest wins. An end before the start is worse than any length. */
+/** Returns how badly a trip's length fits its duration; 0 fits best. An end before the start is worse than any length. */
 function durationError(length: number, duration: number | undefined): number {
   if (duration !== undefined) return Math.abs(length - duration);
   return length >= 0 ? length : Number.MAX_SAFE_INTEGER / 2 - length;
@@ -266,7 +269,7 @@ function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: 
 export interface WallTime {
   /** The local clock's time, as milliseconds since 1970-01-01 00:00 on that clock. */
   readonly local: number;
-  /** The clock's offset from UTC in milliseconds, if the file contains it; else the time zone decides. */
+  /** The clock's offset from UTC in milliseconds, if the file contains it; undefined: the time zone determines it. */
   readonly offset: number | undefined;
 }
 
@@ -298,12 +301,12 @@ export function isDayFirst(text: string): boolean {
   return MONTH_FIRST.test(text) && readWallTime(text) === undefined && readWallTime(swapped) !== undefined;
 }
 
-/** Tells whether a text is a time that a spreadsheet has cut: minutes, seconds and tenths ("06:17.5"), or "####". */
+/** Tells whether a text is a time that a spreadsheet program shortened to minutes and seconds ("06:17.5") or to "####". */
 export function isSpreadsheetTime(text: string): boolean {
   return /^(?:\d{1,2}:\d{2}\.\d|#{3,})$/.test(text);
 }
 
-/** `20190101T030909.711`: a local time as ids hold it. */
+/** Writes a local time as ids contain it: `20190101T030909.711`. */
 export function compactLocal(local: number): string {
   const iso = isoInstant(local);
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 23)}`;
@@ -337,10 +340,10 @@ function fromParts(
   return midnight === undefined ? undefined : midnight + ((h * 60 + mi) * 60 + s) * 1000 + ms;
 }
 
-// Times that are read one after the other mostly lie on one day.
+// Caches the date of the last time, because successive times are mostly on the same day.
 let lastDate = { year: NaN, month: NaN, day: NaN, midnight: NaN };
 
-/** Undefined: no calendar has the day. */
+/** Returns the local midnight at which a day begins; undefined when the calendar does not have the day. */
 function midnightOf(year: number, month: number, day: number): number | undefined {
   if (day === lastDate.day && month === lastDate.month && year === lastDate.year) return lastDate.midnight;
   const midnight = Date.UTC(year, month - 1, day);
@@ -352,7 +355,7 @@ function midnightOf(year: number, month: number, day: number): number | undefine
   return midnight;
 }
 
-/** Many rows have the ids of rides that are stored with other times, all moved alike. */
+/** The finding that many rows have the ids of stored rides whose times differ by the same amount. */
 export interface TimeShift {
   /** Rows of which this is so. */
   readonly rows: number;
@@ -365,14 +368,15 @@ export interface TimeShift {
 const QUARTER_HOUR_SECONDS = 15 * 60;
 /** Seconds between the clocks of the two zones that are furthest apart. */
 const MAX_SHIFT_SECONDS = 26 * 3600;
-/** Rows that must be moved alike. One or two rides may differ by whole hours for other reasons. */
+/** Least number of rows whose times differ by quarters of an hour. One or two rides may do so for other reasons. */
 const MIN_ROWS = 3;
-/** Of ten rows that differ, at least this many must agree. A ride over a change of clocks may be shifted differently. */
+/** Of ten rows that differ, at least this many must differ by quarters of an hour. Others may cross a change of clocks. */
 const MIN_OF_TEN_ROWS = 9;
 
 /**
- * Recognises rows that were imported before with another time zone: stored rides with their ids, moved by whole quarters of
- * an hour. Two zones differ by one amount or two, because they change their clocks in different weeks.
+ * Recognises rows that were imported before with another time zone: stored rides have the same ids, and times that differ by
+ * a multiple of a quarter of an hour. Two zones differ by one or two amounts, because they may change their clocks in
+ * different weeks.
  */
 export function createShiftCounter() {
   const shifts = new Map<number, number>();
@@ -388,7 +392,7 @@ export function createShiftCounter() {
       shifts.set(shiftSeconds, (shifts.get(shiftSeconds) ?? 0) + 1);
       if (importId !== null) imports.set(importId, (imports.get(importId) ?? 0) + 1);
     },
-    /** Undefined: another time zone does not explain the differences. */
+    /** Returns the shift; undefined when another time zone does not explain the differences. */
     result(): TimeShift | undefined {
       const seconds = mostFrequent(shifts);
       if (seconds === undefined || moved < MIN_ROWS || moved * 10 < rows * MIN_OF_TEN_ROWS) return undefined;

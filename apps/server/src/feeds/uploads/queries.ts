@@ -2,7 +2,7 @@ import type { ShownUpload, UploadResult } from "@bikeshare/contract/console";
 import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** A file on its way into an import. */
+/** A trip file that a person uploads to import it. `feeds/uploads/service.ts` explains its states. */
 export interface StoredUpload extends Pick<
   ShownUpload,
   "id" | "file_name" | "time_zone" | "state" | "step" | "bytes" | "asked_by" | "share" | "rows_done" | "problem"
@@ -15,7 +15,7 @@ export interface StoredUpload extends Pick<
 
 const listed = `id, file_name, time_zone, state, step, bytes::float8 as bytes, asked_at, asked_by, attempts, share,
   rows_done::float8 as rows_done, import_id, result, problem`;
-/** The states in which an upload is in the way of another. */
+/** The condition for an upload that has not ended. While a system has one, no other upload can begin. */
 const isOpen = "state in ('receiving', 'waiting', 'running', 'tried')";
 
 const insert = statement(
@@ -23,7 +23,7 @@ const insert = statement(
   `insert into trip_uploads (system_id, id, file_name, time_zone, state, step, asked_at, asked_by)
    select $1, $2, $3, $4, 'receiving', 'trial', $5::timestamptz, $6 on conflict do nothing returning id`,
 );
-// Only the newest is shown: an earlier one that has ended says nothing any more.
+// Deletes the uploads that have ended when a new one begins, because only the newest upload is shown.
 const deleteEnded = statement(
   "uploads.deleteEnded",
   `delete from trip_uploads where system_id = $1 and not (${isOpen})`,
@@ -64,7 +64,8 @@ const nextPart = statement(
   `select content from trip_upload_parts where system_id = $1 and upload_id = $2 and start = $3::bigint`,
 );
 
-// A process that has said nothing for a while has ended; PostgreSQL's clock decides, as processes' own may differ.
+// Claims a waiting upload, or a running one whose process has not updated `seen_at` for $2 ms and so has probably ended.
+// Uses PostgreSQL's clock, because the clocks of processes may differ.
 const claim = statement(
   "uploads.claim",
   `with next as (
@@ -87,7 +88,7 @@ const setTried = statement(
   "uploads.setTried",
   `update trip_uploads set state = 'tried', result = $4::jsonb, changed_at = now() where ${hasMine} returning id`,
 );
-// What has ended needs its bytes no more.
+// Deletes the bytes of an upload that ends, because nothing reads them any more.
 const end = statement(
   "uploads.end",
   `with ended as (
@@ -110,7 +111,7 @@ const deletePast = statement(
    delete from trip_upload_parts where system_id = $1 and upload_id in (select id from past)`,
 );
 
-/** Records an upload. @returns false: another one is in the way */
+/** Records an upload. @returns false when the system has another upload that has not ended */
 export async function insertUpload(
   tx: Transaction,
   systemId: string,
@@ -121,7 +122,7 @@ export async function insertUpload(
   return (await tx.query(insert, [systemId, id, name, zone, at, by])).length > 0;
 }
 
-/** Returns the newest upload, with the name of the person who asked for its step. */
+/** Returns the newest upload, with the name of the person who requested its current step. */
 export async function findNewestUpload(
   db: QueryRunner,
   systemId: string,
@@ -138,7 +139,7 @@ export async function lockUpload(tx: Transaction, systemId: string, id: string):
   return (await tx.query<StoredUpload>(lock, [systemId, id]))[0];
 }
 
-/** Adds the next bytes. @param now when they came; the last ones ask for the trial */
+/** Adds the next bytes of an upload. The last bytes set it to `waiting` for its trial. @param now when the bytes arrived */
 export async function insertUploadPart(
   tx: Transaction,
   systemId: string,
@@ -150,7 +151,7 @@ export async function insertUploadPart(
   await tx.query(addBytes, [systemId, id, content.length, isLast ? "waiting" : "receiving", now]);
 }
 
-/** Has a step done. */
+/** Requests a step of an upload: a worker will claim and run it. */
 export async function updateStep(
   tx: Transaction,
   systemId: string,
@@ -164,7 +165,7 @@ export async function deleteUpload(tx: Transaction, systemId: string, id: string
   await tx.query(remove, [systemId, id]);
 }
 
-/** Returns the bytes of an upload from a place on, as they came together; undefined: there are none. */
+/** Returns the part of an upload that begins at byte `start`; undefined: there is none. */
 export async function findUploadPart(
   db: QueryRunner,
   systemId: string,
@@ -174,12 +175,12 @@ export async function findUploadPart(
   return (await db.query<{ content: Buffer }>(nextPart, [systemId, id, start]))[0]?.content;
 }
 
-/** Claims the upload that waits, or whose process has said nothing for `silenceMs`. */
+/** Claims an upload that waits, or that runs but whose process has sent no sign of life for `silenceMs`. Returns its id. */
 export async function claimUpload(db: QueryRunner, systemId: string, silenceMs: number): Promise<string | undefined> {
   return (await db.query<{ id: string }>(claim, [systemId, silenceMs]))[0]?.id;
 }
 
-/** An attempt at a step. Another process may have taken it over: then its statements change nothing. */
+/** One process's attempt at a step. Statements with it do nothing once another process has claimed the upload. */
 export interface UploadAttempt {
   readonly systemId: string;
   readonly id: string;
@@ -188,7 +189,7 @@ export interface UploadAttempt {
 
 const attemptValues = ({ systemId, id, attempts }: UploadAttempt) => [systemId, id, attempts];
 
-/** Says that the attempt goes on. @returns false: it is another process's, or was discarded */
+/** Writes progress and a sign of life. @returns false: another process has claimed the upload, or somebody discarded it */
 export async function updateUploadProgress(
   db: QueryRunner,
   attempt: UploadAttempt,
@@ -197,7 +198,7 @@ export async function updateUploadProgress(
   return (await db.query(progress, [...attemptValues(attempt), share, rows])).length > 0;
 }
 
-/** Notes the id of the import before it begins. @returns false: the attempt is another process's */
+/** Stores the id of the import before the import begins. @returns false: another process has claimed the upload */
 export async function updateUploadImport(
   db: QueryRunner,
   attempt: UploadAttempt,
@@ -223,12 +224,12 @@ export async function updateEnded(
   await db.query(end, [...attemptValues(attempt), state, ended.importId, result, problem]);
 }
 
-/** Lets another process do the step, as if this one had never begun. */
+/** Sets an upload back to `waiting`, so that another process does the step. The attempt is not counted. */
 export async function updateUploadReleased(db: QueryRunner, attempt: UploadAttempt): Promise<void> {
   await db.query(release, attemptValues(attempt));
 }
 
-/** Deletes uploads that were left, and results that are old. */
+/** Deletes uploads that were abandoned while sending or after the trial, and ended ones after a day. */
 export async function deletePastUploads(
   db: QueryRunner,
   systemId: string,

@@ -20,24 +20,25 @@ import {
 export { findNewestUpload as newestUpload, type StoredUpload } from "./queries.ts";
 
 /*
- * An upload is a trip file that a person sends from the console in parts (`receiving`). A worker does each step that is asked
- * for (`waiting`, `running`): first the trial, which stores no ride (`tried`), again if another time zone is chosen, then the
- * import (`done` or `failed`). A system has at most one upload that has not ended.
+ * An upload is a trip file that a person sends from the console in parts (`receiving`). A worker does each requested step
+ * (`waiting`, then `running`). The first step is the trial, which stores no ride (`tried`). It is repeated if the person
+ * chooses another time zone. The last step is the import (`done` or `failed`). A system has at most one upload that has not
+ * ended.
  */
 
 /** A file that somebody wants to import. */
 export interface UploadStart {
   readonly file_name: string;
-  /** Bytes of the file, as it lies on the person's disk. */
+  /** Bytes of the file on the person's disk. */
   readonly size: number;
-  /** Whether it is compressed already, and sent as it is. Otherwise the browser compresses it. */
+  /** True: the file is compressed already, and is sent as it is. False: the browser compresses it. */
   readonly is_packed: boolean;
   readonly time_zone: string;
 }
 
 /**
  * Records a file that will be sent.
- * @throws ServiceError when it is too large, or another one is in the way
+ * @throws ServiceError when the file is too large, or the system has another upload that has not ended
  */
 export async function beginUpload(context: ActorContext, systemId: string, start: UploadStart): Promise<StoredUpload> {
   const { file_name: name, time_zone: zone, size, is_packed: isPacked } = start;
@@ -77,8 +78,8 @@ function found(upload: StoredUpload | undefined, id: string): StoredUpload {
 }
 
 /**
- * Does something to an upload, which is locked meanwhile.
- * @throws ServiceError when it is gone, or in a state in which that cannot be done
+ * Locks an upload and runs `work` on it.
+ * @throws ServiceError when the upload does not exist, or its state is not one of `states`
  */
 async function change(
   { db }: ActorContext,
@@ -96,8 +97,8 @@ async function change(
 }
 
 /**
- * Stores the next bytes of a file; the last ones ask for its trial. Bytes that came before change nothing, so that a request
- * whose answer was lost can be repeated, even when the upload has gone on meanwhile.
+ * Stores the next bytes of a file. The last bytes request its trial. Bytes that have been stored before change nothing, so
+ * that a client can repeat a request whose response was lost, even when the upload is in a later state by then.
  * @throws ServiceError
  */
 export function addUploadPart(
@@ -110,7 +111,7 @@ export function addUploadPart(
   return change(context, systemId, id, ["receiving", "waiting", "running", "tried"], async (tx, upload) => {
     const end = start + content.length;
     const isReceiving = upload.state === "receiving";
-    // An empty part that is new says that all bytes have come.
+    // In the state `receiving`, an empty part is not a repetition: it says that all bytes have been sent.
     const isRepeated = end <= upload.bytes && (content.length > 0 || !isReceiving);
     if (isRepeated) return;
     if (!isReceiving || start !== upload.bytes)
@@ -144,7 +145,8 @@ const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()
 export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
   const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
   await change(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
-    // An import that waits although it has begun: its process ended. The next one needs the upload to undo what was written.
+    // An upload that waits and has an `importId` lost its process during the import. It cannot be discarded, because the
+    // next process needs it to undo what that import wrote.
     const isBegun = state === "running" || (state === "waiting" && importId !== null);
     if (step === "import" && isBegun) throw commandError("conflict", "uploadImporting", { file });
     await deleteUpload(tx, systemId, id);

@@ -12,12 +12,12 @@ import type { TripImportResult } from "../trips/options.ts";
 import { openTimeZone } from "../trips/trip-times.rules.ts";
 import { findUploadPart, type StoredUpload } from "./queries.ts";
 
-/** What a thread is started with. */
+/** The options of the worker thread that runs one step of an upload. */
 export interface UploadThreadOptions {
   readonly connectionString: string;
   readonly systemId: string;
   readonly upload: Pick<StoredUpload, "id" | "file_name" | "time_zone" | "asked_by" | "bytes">;
-  /** Null: the file is only tried. */
+  /** Null: the step is the trial, which stores no ride. */
   readonly importId: string | null;
   readonly reportPath: string | null;
   readonly spoolDirectory: string;
@@ -25,24 +25,25 @@ export interface UploadThreadOptions {
   readonly now: number;
 }
 
-/** What it reports. The classes of errors do not pass between threads. */
+/** A message of the thread: progress, result or error. Errors are sent as plain data, because threads lose their classes. */
 export type UploadThreadReport =
   | { readonly share: number; readonly rows: number }
-  /** `isRecorded`: the import wrote something. */
+  /** `isRecorded` is true when the import wrote something. */
   | { readonly result: UploadResult; readonly isRecorded: boolean }
+  /** `isAway` is true when the database is unavailable. */
   | { readonly problem: string; readonly isAway: boolean };
 
-/** Connections: two lanes write, one reads the file's parts, one notes the progress. */
+/** Database connections: two write rides, one reads the file's parts, one writes the progress. */
 const CONNECTIONS = 4;
-/** Rides of all imports have one source, as with the command. */
+/** The source of the imported rides, the same as that of the command `import trips`. */
 const SOURCE = "trips";
 /** Milliseconds between two reports of the progress. */
 const REPORT_INTERVAL_MS = 500;
-/** What people are shown of a file's problems; all of it is in the import's report. */
+/** Most problems that people are shown. The import's report has all of them. */
 const SHOWN_ENTRIES = 50;
 const SHOWN_FILES = 20;
 
-/** What `performance.now` gives as the thread starts: it counts from the start of the process. */
+/** `performance.now()` at the start of the thread. It counts from the start of the process. */
 const STARTED = performance.now();
 
 const options = workerData as UploadThreadOptions;
@@ -58,7 +59,7 @@ async function* readParts(db: Database): AsyncGenerator<Buffer, void, undefined>
   }
 }
 
-/** Somebody discarded the file, or a backup was restored, which has no files. */
+/** The bytes of the upload are gone: somebody discarded it, or a backup was restored, which does not contain uploads. */
 class UploadGone extends Error {}
 
 async function run(db: Database): Promise<UploadThreadReport> {
@@ -86,7 +87,7 @@ async function run(db: Database): Promise<UploadThreadReport> {
     },
     onLayout: (layout) => formats.set(layout.format.name, layout),
     onReport: (summary) => (kept = summary),
-    // The parent ends the thread.
+    // Never aborted: the parent ends the whole thread instead.
     signal: new AbortController().signal,
   });
   return { result: shown(result, [...formats.values()], kept), isRecorded: result.id !== null };
@@ -112,7 +113,7 @@ function shown(result: TripImportResult, layouts: readonly Layout[], { first }: 
     })),
     refused_count: refused.length,
     skipped: result.skipped.length,
-    // What was left out says most; warnings are counted.
+    // Shows entries of rejected records first, because these matter most. The number of warnings is shown in any case.
     entries: first
       .filter(({ outcome }) => outcome !== "refused")
       .toSorted((a, b) => rank(a) - rank(b))
@@ -129,7 +130,7 @@ const rank = ({ outcome }: ReportEntry) => (outcome === "rejected" ? 0 : 1);
 const db = openDatabase({
   connectionString: options.connectionString,
   maxConnections: CONNECTIONS,
-  // A trial is one transaction.
+  // No timeout, because a trial is one long transaction.
   statementTimeoutMs: 0,
 });
 try {

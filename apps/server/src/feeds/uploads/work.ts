@@ -31,13 +31,13 @@ export interface UploadWorkOptions {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly systems: () => Promise<readonly string[]>;
-  /** Where unpacked files and rides wait. */
+  /** The directory for unpacked files and rides during an import. */
   readonly spoolDirectory: string;
   readonly reportsDirectory: string;
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
   readonly watch?: WorkWatch | undefined;
-  /** Milliseconds after which the process of an upload that says nothing has ended. */
+  /** Milliseconds without a sign of life after which the process of a running upload counts as ended. */
   readonly silenceMs?: number;
   /** Milliseconds between two signs of life. */
   readonly signMs?: number;
@@ -45,27 +45,31 @@ export interface UploadWorkOptions {
   readonly minFreeBytes?: number;
 }
 
-/** Milliseconds between two looks for uploads. Too high: people wait for a trial that takes a second. */
+/** Milliseconds between two polls for waiting uploads. Too high: people wait longer than the trial takes, often a second. */
 const INTERVAL_MS = 2_000;
-/** Milliseconds between two looks for uploads that were left. */
+/** Milliseconds between two deletions of abandoned uploads. */
 const CARE_INTERVAL_MS = 60_000;
-/** Too low: a process that stood still loses its upload. Too high: the upload of a killed process waits. */
+/**
+ * Default of `silenceMs`. Too low: a process that hangs for a moment loses its upload. Too high: the upload of a killed
+ * process waits for long.
+ */
 const SILENCE_MS = 60_000;
 const SIGN_MS = 2_000;
-/** A file that has ended so many processes is not begun again by itself. */
+/** Attempts at a step. If each of them ended its process, the upload fails. */
 const MAX_ATTEMPTS = 3;
 /** Milliseconds without data after which a partly sent file is deleted. */
 const UNSENT_MS = 15 * 60_000;
 /** Milliseconds after which a file that was tried, and that nobody has imported, is deleted. */
 const UNDECIDED_MS = 12 * 3_600_000;
-/** The database may be on the same disk, and must not be the one that finds it full. */
+/** Default of `minFreeBytes`. PostgreSQL may use the same disk, and would fail if imports filled it. */
 const MIN_FREE_BYTES = 1024 ** 3;
-/** Memory of one import. The importer reads and writes in pieces. */
+/** Most memory of one import, in MB. It is enough for files of any size, because the importer reads and writes in pieces. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
 /**
- * Tries and imports the files that people send, one at a time, and deletes what was left. Any number of processes may do it:
- * each step is done by one. Closing it cuts the step under way off; another process undoes what it wrote and begins it anew.
+ * Runs the steps of uploads, one at a time, and deletes abandoned uploads. Any number of processes may do this work: each
+ * step is done by one of them. Closing the work interrupts the current step. Another process then undoes what the
+ * interrupted step wrote, and repeats the step.
  */
 export function startUploadWork(options: UploadWorkOptions): PeriodicWork {
   const ages = { silentMs: UNSENT_MS, untouchedMs: UNDECIDED_MS };
@@ -78,13 +82,13 @@ export function startUploadWork(options: UploadWorkOptions): PeriodicWork {
   });
 }
 
-/** The attempt ended for a reason that people can do something about. */
+/** The attempt failed for a reason that people can do something about. */
 class UploadProblem extends Error {}
 
-/** The attempt is another process's, or the file was discarded. */
+/** Another process has claimed the upload, or somebody discarded it. */
 class AttemptLost extends Error {}
 
-/** Does the step that a system waits for. @returns whether there was one */
+/** Runs the next waiting step of a system. @returns whether there was one */
 async function doNext(options: UploadWorkOptions, systemId: string, closed: AbortSignal): Promise<boolean> {
   const { db, silenceMs = SILENCE_MS } = options;
   const id = await claimUpload(db, systemId, silenceMs);
@@ -112,7 +116,7 @@ async function doNext(options: UploadWorkOptions, systemId: string, closed: Abor
   return true;
 }
 
-/** Returns the import that an attempt began; null: nothing was written. */
+/** Returns the id of the import that an attempt began; null: the attempt wrote nothing. */
 async function begunImport(db: Database, { systemId, id }: UploadAttempt): Promise<string | null> {
   const importId = (await findUpload(db, systemId, id))?.import_id ?? null;
   return importId !== null && (await findImport(db, systemId, importId)) !== undefined ? importId : null;
@@ -128,7 +132,7 @@ async function doStep(
   const ended = new AbortController();
   const progress = { share: 0, rows: 0 };
   const sign = async () => {
-    // A database that is away is the step's own problem.
+    // The step itself reports an unavailable database.
     const isMine = await updateUploadProgress(db, attempt, progress).catch(() => true);
     if (!isMine) ended.abort(new AttemptLost());
     const problem = await diskProblem(options);
@@ -162,8 +166,8 @@ async function diskProblem({
 }
 
 /**
- * Undoes what an attempt wrote that was cut off, so that the next one begins anew. An attempt that came to its end and could
- * not say so counts.
+ * Undoes what an interrupted attempt wrote, so that the import can begin again from nothing. If the earlier attempt did
+ * finish the import but could not write that, marks the upload as done.
  * @returns whether the file is imported
  */
 async function isImported(
@@ -179,7 +183,7 @@ async function isImported(
     return true;
   }
   if (cutOff.status !== "running") throw new UploadProblem(`The import of ${file} was undone while it ran.`);
-  // Counting what it wrote may take longer than a statement of a request may.
+  // Uses a connection without a statement timeout, because counting the written rides may take long.
   const own = openDatabase({ connectionString: db.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
     const context = { db: own, clock, ids, actor: "server", onProgress: () => signal.throwIfAborted() };
@@ -191,8 +195,8 @@ async function isImported(
 }
 
 /**
- * Runs a step on a thread of its own, so that the process answers requests meanwhile. Aborting ends the thread: PostgreSQL
- * rolls its transactions back, and its files have no names.
+ * Runs a step on its own thread, so that the process can answer requests meanwhile. Aborting ends the thread: PostgreSQL
+ * rolls back its transactions, and its temporary files vanish, because they have no name in a directory.
  * @throws UploadProblem, DatabaseUnavailable
  */
 async function runApart(
@@ -213,7 +217,7 @@ async function runApart(
   const thread = new Worker(new URL(`./upload-thread${extension}`, import.meta.url), {
     workerData,
     resourceLimits: LIMITS,
-    // A process that runs from source resolves our packages to their source too.
+    // If this process runs from TypeScript source, the thread must resolve our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   const { promise, resolve, reject } = Promise.withResolvers<{ result: UploadResult; isRecorded: boolean }>();
