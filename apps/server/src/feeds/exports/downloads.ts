@@ -8,22 +8,22 @@ import { createPlaces } from "../../http/places.ts";
 import type { TokenCipher } from "../../storage/secrets/encryption.ts";
 import { type FinishedExport, storedPathOf } from "./service.ts";
 
-/** Whose link it is, and for which file. */
+/** The export that a download link leads to, and the partner for whom the link was made. */
 interface LinkedFile {
   readonly systemId: string;
   readonly partnerId: string;
   readonly id: string;
 }
 
-/** Signed links to files, which end. */
+/** Makes and reads download links for exported files. A link contains an encrypted token, and expires. */
 export interface DownloadLinks {
   make(file: LinkedFile, fileName: string): { readonly url: string; readonly expiresAt: Date };
-  /** @throws ServiceError `download_link_ended` for a token that is not ours or has ended */
+  /** @throws ServiceError `download_link_ended` when the token has expired or was not made by this service */
   read(token: string): LinkedFile;
 }
 
 const MINUTE_MS = 60_000;
-/** All links of some minutes end together, so that what is read with them stays the same meanwhile, and so does its tag. */
+/** Expiry times are multiples of this, so that responses with links, and their ETags, stay the same for some minutes. */
 const STEP_MS = 5 * MINUTE_MS;
 const CONTEXT = "download";
 
@@ -52,15 +52,15 @@ export function createDownloadLinks(
   };
 }
 
-/** Files that one reader downloads at once. Too high: one partner takes the places of all. */
+/** Most simultaneous downloads of one partner. Too high: one partner leaves no downloads for the others. */
 const MAX_OF_READER = 2;
-/** Files that are downloaded from this process at once. Each takes 128 kB of memory, and a share of the line. */
+/** Most simultaneous downloads from this process. Each takes 128 kB of memory, and a share of the network's bandwidth. */
 const MAX_DOWNLOADS = 16;
 const RETRY_SECONDS = 30;
 /** Bytes that are read at a time. */
 const PART_BYTES = 64 * 1024;
 
-/** The part of a request that is needed here. */
+/** The parts of a request that a download needs. */
 interface FileRequest {
   readonly method: string;
   readonly headers: {
@@ -70,7 +70,7 @@ interface FileRequest {
   };
 }
 
-/** The part of a reply that is needed here. */
+/** The part of Fastify's reply that a download needs. */
 interface FileReply {
   header(name: string, value: string | number): unknown;
 }
@@ -78,8 +78,8 @@ interface FileReply {
 /** Sends files, a few at a time. */
 export interface FileSender {
   /**
-   * Answers a request for a file: its headers, and what is to be sent.
-   * @param reader whoever downloads, who has a few downloads at once
+   * Answers a request for a file: sets the reply's headers, and returns the status and the body to send.
+   * @param reader identifies the partner, whose simultaneous downloads are limited
    * @throws ServiceError
    */
   send(
@@ -116,12 +116,12 @@ export function createFileSender(directory: string): FileSender {
       const { from, to } = range ?? { from: 0, to: bytes - 1 };
       reply.header("content-type", "application/octet-stream");
       reply.header("content-disposition", `attachment; filename="${name}"`);
-      // RFC 9530: of the whole file, whatever part of it is sent.
+      // RFC 9530: the digest of the whole file, even if only a part of it is sent.
       reply.header("repr-digest", `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`);
       reply.header("content-length", to - from + 1);
       if (range !== undefined) reply.header("content-range", `bytes ${from}-${to}/${bytes}`);
       const status = range === undefined ? 200 : 206;
-      // The headers alone: Fastify would read the file to its end.
+      // Sends no body for HEAD: with a stream of the file, Fastify would read the file to its end.
       if (request.method === "HEAD") return { status, body: Readable.from([]) };
       const giveBack = places.take(reader);
       const path = storedPathOf(directory, file);
@@ -131,7 +131,10 @@ export function createFileSender(directory: string): FileSender {
   };
 }
 
-/** Reads a range of bytes. Several ranges, other units and an outdated `If-Range` give the whole file. */
+/**
+ * Reads the requested range of bytes. Returns undefined, which means the whole file, without a range, for several ranges,
+ * for other units than bytes, and for an outdated `If-Range`.
+ */
 function rangeOf(
   { headers }: FileRequest,
   etag: string,

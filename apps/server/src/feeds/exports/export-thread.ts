@@ -4,14 +4,14 @@ import { isUnavailable } from "../../storage/db/errors.ts";
 import { ExportFileError } from "./file-writer.ts";
 import { type MakeOptions, makeExportFile } from "./make-file.ts";
 
-/** What a thread is started with. */
+/** The options of the worker thread that makes an exported file. */
 export type ThreadOptions = Omit<MakeOptions, "onProgress" | "signal">;
 
-/** What it reports. */
+/** A message of the thread: progress, result or error. */
 export type ThreadReport =
   | { readonly rows: number }
   | { readonly manifest: ExportManifest }
-  /** The classes of errors do not pass between threads. */
+  /** An error as plain data, because errors lose their classes between threads. `isAway`: the database is unavailable. */
   | { readonly problem: string; readonly isAway: boolean };
 
 const report = (message: ThreadReport) => parentPort?.postMessage(message);

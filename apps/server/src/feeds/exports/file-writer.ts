@@ -16,7 +16,7 @@ export type Value = string | number | boolean | null;
 export interface Column {
   readonly name: string;
   readonly type: "text" | "instant" | "number" | "integer" | "boolean";
-  /** What it holds, for the manifest. */
+  /** A description of the column, for the manifest. */
   readonly text: string;
 }
 
@@ -31,7 +31,7 @@ export class ExportFileError extends Error {
   override readonly name = "ExportFileError";
 }
 
-/** The bytes of a whole file. */
+/** The size and the checksum of a finished file. */
 interface WrittenFile {
   readonly bytes: number;
   readonly sha256: string;
@@ -40,15 +40,15 @@ interface WrittenFile {
 /** Writes the rows of a table into a file. */
 export interface TableWriter {
   write(rows: readonly (readonly Value[])[]): Promise<void>;
-  /** Writes what is left. The file is whole, and on the disk. */
+  /** Writes the remaining rows. Afterwards the file is complete and on the disk. */
   finish(): Promise<WrittenFile>;
-  /** Gives the file up. */
+  /** Deletes the unfinished file. */
   abandon(): Promise<void>;
 }
 
 /**
- * Opens a file for the rows of a table. A file that is there is overwritten: it is the draft of a process that was killed.
- * @throws ExportFileError when it cannot be made
+ * Opens a file for the rows of a table. Overwrites an existing file, which is the draft of a process that was killed.
+ * @throws ExportFileError when the file cannot be created
  */
 export async function openTableWriter(
   path: string,
@@ -72,7 +72,7 @@ export async function openTableWriter(
   };
 }
 
-/** Gives a finished draft its name, which survives a power failure. */
+/** Renames a finished draft to its final name, and syncs the directory so that the name survives a power failure. */
 export async function publishFile(draft: string, path: string): Promise<void> {
   await rename(draft, path);
   const directory = await open(dirname(path), "r");
@@ -83,7 +83,7 @@ export async function publishFile(draft: string, path: string): Promise<void> {
   }
 }
 
-/** Returns an error that says what to do about a file, where it is about one. */
+/** Turns an error about a file into an ExportFileError that says what to do. Returns any other error unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   const directory = dirname(path);
   if (isDiskFull(error))
@@ -101,7 +101,7 @@ export function explainFileError(error: unknown, path: string): unknown {
   }
 }
 
-/** A file that is being written, with the checksum of what it has. */
+/** A file that is being written, with the checksum of the bytes so far. */
 class Output {
   bytes = 0;
   readonly #handle: FileHandle;
@@ -138,7 +138,7 @@ async function openOutput(path: string): Promise<Output> {
   }
 }
 
-/** Characters of text that are compressed at a time. */
+/** Characters of text that are passed to the compression at a time. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 function csvWriter(file: Output, columns: readonly Column[], { clock, hasMilliseconds }: InstantFormat): TableWriter {
@@ -146,7 +146,7 @@ function csvWriter(file: Output, columns: readonly Column[], { clock, hasMillise
   const written = pipeline(gzip, async (chunks: AsyncIterable<Uint8Array>) => {
     for await (const chunk of chunks) await file.write(chunk);
   });
-  // Whoever writes next hears of it.
+  // A failure is reported by the next write or by `finish`. This handler only prevents an unhandled rejection.
   written.catch(() => undefined);
   const push = async (text: string) => {
     if (!gzip.write(text)) await Promise.race([once(gzip, "drain"), written]);
@@ -183,14 +183,14 @@ function csvWriter(file: Output, columns: readonly Column[], { clock, hasMillise
   };
 }
 
-/** A text as a field of CSV (RFC 4180). */
+/** Writes a text as a field of CSV (RFC 4180). */
 function csvText(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**
- * Rows of a row group: they wait in memory until the group is written. Too low: a large file, and slow to read. Too high:
- * memory, and the thread is occupied for longer.
+ * Rows of a Parquet row group, which are kept in memory until the group is written. Too low: makes files large and slow to
+ * read. Too high: needs more memory, and blocks the thread for longer.
  */
 const GROUP_ROWS = 20_000;
 

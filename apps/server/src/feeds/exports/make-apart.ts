@@ -8,14 +8,14 @@ import { ExportFileError } from "./file-writer.ts";
 import { draftOf, type MakeOptions } from "./make-file.ts";
 
 /**
- * Memory of one export. Rows are read and written a few thousand at a time. Too low: fails cities of thousands of stations.
- * Too high: takes memory from requests.
+ * Most memory of one export, in MB. Rows are read and written a few thousand at a time. Too low: exports of cities with
+ * thousands of stations fail. Too high: takes memory from requests.
  */
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 
 /**
- * Makes a file on its own thread, so that the process answers requests meanwhile. Aborting ends the thread and leaves
- * nothing.
+ * Makes an exported file on its own thread, so that the process can answer requests meanwhile. Aborting ends the thread and
+ * deletes the draft.
  * @throws ExportFileError, DatabaseUnavailable
  */
 export async function makeExportApart({ onProgress, signal, ...options }: MakeOptions): Promise<ExportManifest> {
@@ -24,7 +24,7 @@ export async function makeExportApart({ onProgress, signal, ...options }: MakeOp
   const thread = new Worker(new URL(`./export-thread${extension}`, import.meta.url), {
     workerData: options satisfies ThreadOptions,
     resourceLimits: LIMITS,
-    // A process that runs from source resolves our packages to their source too.
+    // If this process runs from TypeScript source, the thread must resolve our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   const { promise, resolve, reject } = Promise.withResolvers<ExportManifest>();

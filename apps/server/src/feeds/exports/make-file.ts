@@ -36,7 +36,7 @@ import {
   stationStatusRows,
 } from "./stations.ts";
 
-/** The columns of Citi Bike's trip files, in their order, which notebooks and importers of the field read. */
+/** The columns of Citi Bike's trip files, in the same order, because existing notebooks and importers read that format. */
 const rideColumns: readonly Column[] = [
   { name: "ride_id", type: "text", text: "Made up for this file, unless it is `full`" },
   { name: "rideable_type", type: "text", text: "The operator's id of the vehicle type" },
@@ -61,19 +61,19 @@ interface RideSelection {
   readonly clock: CityClock;
 }
 
-/** What became of the rides of a month. */
+/** How many rides of a month were left out, and why, and how many name regions instead of stations. */
 interface RideTally {
   readonly leftOut: LeftOut;
-  /** Rides that name regions; null: the privacy level merges none. */
+  /** The number of rides that name regions instead of stations; null: the privacy level is not `coarse`. */
   readonly merged: number | null;
 }
 
 type EndedRide = RideRecord & { readonly endedAt: number };
 
 /**
- * Reads a month's rides as rows of a file. All must be read in one transaction with one snapshot: `coarse` reads the rides
- * twice, first to count them by pair of stations.
- * @returns the rows, then what was left out
+ * Reads a month's rides as rows of a file. `coarse` reads the rides twice, first to count them by pair of stations, so `db`
+ * must be a transaction with one snapshot.
+ * @returns yields the rows, and returns how many rides were left out or merged
  */
 async function* rideRows(
   db: QueryRunner,
@@ -117,7 +117,7 @@ async function* rideRows(
   return { leftOut, merged };
 }
 
-/** Returns why a ride is in no file; undefined: it is in them. */
+/** Returns why a ride is left out of exported files; undefined: it is not left out. */
 function reasonToLeaveOut(ride: RideRecord): keyof LeftOut | undefined {
   if (ride.status !== "completed" || ride.endedAt === null) return "not_completed";
   if (ride.endReason === "operator" || ride.endReason === "timeout") return "ended_by_operator";
@@ -138,7 +138,7 @@ async function countPairs(
   return counter.namings((stationId) => places.regionOf(stationId));
 }
 
-/** Sorts a quarter's rows by their random ids: their order would tell which ride began first. */
+/** Sorts the rows of a quarter of an hour by their random ids, because their original order tells which ride began first. */
 function shuffled(rows: Value[][]): Value[][] {
   return rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
@@ -170,7 +170,7 @@ function showCoarsely(
   return rowOf(newRideId(), ride, { startedAt, endedAt }, start, end);
 }
 
-/** A row in the order of `rideColumns`. */
+/** Returns a ride's values in the order of `rideColumns`. */
 function rowOf(
   id: string,
   { vehicleTypeId, riderCategory }: RideRecord,
@@ -185,12 +185,12 @@ function rowOf(
   ];
 }
 
-/** Bytes of a made-up id: of ten million no two are equal. */
+/** Bytes of a random ride id: enough that no two of ten million ids are equal. */
 const ID_BYTES = 10;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** Returns a random id, from no generator that could be guessed on. */
+/** Returns a random ride id. Uses a cryptographic generator, so that nobody can compute other ids from known ones. */
 function newRideId(): string {
   if (used >= pool.length) {
     pool = randomBytes(ID_BYTES * 1000);
@@ -199,21 +199,21 @@ function newRideId(): string {
   return pool.toString("hex", used, (used += ID_BYTES)).toUpperCase();
 }
 
-/** What a file is to have. */
+/** The content and the format of an exported file. */
 export interface ExportContent {
   readonly systemId: string;
   readonly kind: ExportKind;
-  /** Null: the kind is of no month. */
+  /** A month such as `2026-10`; null: the kind of export does not depend on a month. */
   readonly month: string | null;
   readonly format: ExportFormat;
-  /** Null: the kind tells of no rides. */
+  /** Null: the export does not contain rides. */
   readonly privacy: ExportPrivacy | null;
 }
 
 export interface MakeOptions extends ExportContent {
   readonly connectionString: string;
   readonly directory: string;
-  /** The name without its ending, which follows from the format. Default: of what it has. */
+  /** The file's name without its ending, which the format determines. Default: made of system, kind, month and privacy. */
   readonly baseName?: string;
   /** This program's version. */
   readonly version: string;
@@ -221,10 +221,10 @@ export interface MakeOptions extends ExportContent {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds of one statement. Too low: a busy database fails exports. Too high: one that hangs is noticed late. */
+/** Time limit of one statement. Too low: exports fail on a busy database. Too high: a hanging statement is noticed late. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 
-/** Returns the name that a file has wherever it is downloaded. */
+/** Returns the name that an exported file has when it is downloaded. */
 function fileNameOf({ systemId, kind, month, format, privacy }: ExportContent): string {
   const parts = [systemId, kind.replace("_", "-"), month, privacy].filter((part) => part !== null);
   return `${parts.join("-").replaceAll(/[^\w.-]+/g, "_")}.${exportFormats[format].ending}`;
@@ -237,14 +237,14 @@ function pathOf({ directory, baseName, ...content }: Placed): string {
   return join(directory, name);
 }
 
-/** Under which name a file is written until it is whole. */
+/** Returns the path at which a file is written until it is complete. */
 export function draftOf(placed: Placed): string {
   return `${pathOf(placed)}.part`;
 }
 
 /**
- * Makes a file and its manifest from one snapshot of the database. Rows are read and written a few thousand at a time. The
- * file has its name only when it is whole and on the disk, and then a manifest; a killed process leaves a draft.
+ * Makes a file and its manifest from one snapshot of the database. Reads and writes a few thousand rows at a time. Writes a
+ * draft, which is renamed when it is complete and on the disk; then writes the manifest. A killed process leaves a draft.
  * @throws ExportFileError
  */
 export async function makeExportFile(options: MakeOptions): Promise<ExportManifest> {
@@ -310,7 +310,7 @@ function timesOf(month: string | null, timeZone: string) {
   }
 }
 
-/** The rows of what is exported, and what is known once they are read. */
+/** The columns and the rows of an export. For rides, the generator of the rows returns a tally at its end. */
 interface Table {
   readonly columns: readonly Column[];
   readonly rows: AsyncGenerator<Value[][], RideTally | undefined>;
@@ -352,7 +352,7 @@ async function copyRows(
   }
 }
 
-/** The manifest comes last: while there is one, it describes the file beside it. */
+/** Publishes a file, then its manifest. Deletes the old manifest first, so that a manifest never describes another file. */
 async function publish(draft: string, path: string, manifest: ExportManifest): Promise<void> {
   const manifestPath = manifestOf(path);
   await rm(manifestPath, { force: true });

@@ -2,13 +2,13 @@ import { COARSE_MINUTES } from "@bikeshare/contract";
 import { isoInstant } from "../../iso-instant.ts";
 import { openTimeZone, zoneOffsets } from "../trips/trip-times.rules.ts";
 
-/** A stretch of time; `to` is no part of it. Milliseconds since 1970. */
+/** A period from `from` to before `to`, in milliseconds since 1970. */
 export interface Period {
   readonly from: number;
   readonly to: number;
 }
 
-/** Returns a month on a city's clocks. @param month such as `2026-10` @throws UnknownTimeZone */
+/** Returns the period of a month in a city's local time. @param month such as `2026-10` @throws UnknownTimeZone */
 export function periodOfMonth(month: string, timeZone: string): Period {
   const zone = openTimeZone(timeZone);
   const [year = 0, number = 0] = month.split("-").map(Number);
@@ -16,7 +16,7 @@ export function periodOfMonth(month: string, timeZone: string): Period {
   return { from: beginning(0), to: beginning(1) };
 }
 
-/** Returns the month that an instant lies in, on a city's clocks. @param offset months after it; negative: before */
+/** Returns the month of an instant in a city's local time. @param offset months to add to it; negative: to subtract */
 export function monthOf(instant: number, timeZone: string, offset = 0): string {
   const local = new Date(instant + zoneOffsets(timeZone)(instant));
   const first = new Date(Date.UTC(local.getUTCFullYear(), local.getUTCMonth() + offset, 1));
@@ -26,17 +26,17 @@ export function monthOf(instant: number, timeZone: string, offset = 0): string {
 const MINUTE_MS = 60_000;
 const COARSE_MS = COARSE_MINUTES * MINUTE_MS;
 
-/** The clocks of a city. */
+/** The local time of a city. */
 export interface CityClock {
-  /** Rounds an instant down to what clocks show each quarter of an hour. */
+  /** Rounds an instant down to a quarter of an hour of local time. */
   coarse(instant: number): number;
-  /** `2026-10-25 02:30:00`. @param hasMilliseconds `2026-10-25 02:30:00.000` */
+  /** Writes an instant as local time: `2026-10-25 02:30:00`; with `hasMilliseconds`: `2026-10-25 02:30:00.000`. */
   text(instant: number, hasMilliseconds: boolean): string;
 }
 
 export function cityClock(timeZone: string): CityClock {
   const ask = zoneOffsets(timeZone);
-  // Clocks change at whole quarters of an hour in UTC.
+  // Caches the offset of each quarter of an hour, because zones change their offset only at whole quarters in UTC.
   const known = new Map<number, number>();
   const offsetAt = (instant: number): number => {
     const quarter = Math.floor(instant / COARSE_MS);

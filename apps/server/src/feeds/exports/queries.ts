@@ -6,10 +6,10 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Period } from "./months.rules.ts";
 
-/** What a finished file is. */
+/** The facts about a finished file that partners see, such as its size and checksum. */
 export type ExportFacts = { readonly [Name in keyof typeof exportFacts]: z.infer<(typeof exportFacts)[Name]> };
 
-/** A file that is there, is being made, is to be made, or could not be made. */
+/** A row of the table `exports`: a file that waits to be made, is being made, is ready, or could not be made. */
 export interface StoredExport {
   readonly id: string;
   readonly kind: ExportKind;
@@ -29,7 +29,7 @@ export interface StoredExport {
   readonly facts: ExportFacts | null;
 }
 
-/** A schedule: what is made of each month by itself. */
+/** A schedule: an export that the service makes for each month by itself. */
 export interface ExportSchedule {
   readonly id: string;
   readonly kind: ExportKind;
@@ -78,7 +78,8 @@ const share = statement(
   `update exports set is_shared = $3 where system_id = $1 and id = $2 and is_shared <> $3 returning id`,
 );
 
-// A process that has said nothing for a while has ended; PostgreSQL's clock decides, as processes' own may differ.
+// Claims a waiting export, or a running one whose process has not updated `seen_at` for $2 ms and so has probably ended.
+// Uses PostgreSQL's clock, because the clocks of processes may differ.
 const claim = statement(
   "exports.claim",
   `with next as (
@@ -131,7 +132,8 @@ const insertScheduleRow = statement(
   `insert into export_schedules (system_id, id, kind, format, privacy, is_shared, keep_months, created_at, created_by)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
-// Guarded, so that of several processes one asks for a month, and nobody for one whose file was deleted since.
+// The condition lets only one of several processes request a month, and prevents a second request for a month whose file
+// somebody has deleted since.
 const askForMonth = statement(
   "exports.askForMonth",
   `update export_schedules set asked_month = $3
@@ -163,7 +165,7 @@ export async function insertExport(db: QueryRunner, systemId: string, wanted: Ne
   await db.query(insert, [systemId, id, kind, month, format, privacy, wanted.is_shared, ...asked]);
 }
 
-/** Counts the exports that people asked for, and those that are not finished. */
+/** Counts the exports that people requested (`own`), and those that are waiting or running (`open`). */
 export async function countExports(
   db: QueryRunner,
   systemId: string,
@@ -175,7 +177,7 @@ export async function findExport(db: QueryRunner, systemId: string, id: string):
   return (await db.query<StoredExport>(find, [systemId, id]))[0];
 }
 
-/** Lists exports, the newest first. @param before the id of the last one of the page before */
+/** Lists exports, the newest first. @param before the id of the last export of the previous page */
 export function listExports(
   db: QueryRunner,
   systemId: string,
@@ -184,7 +186,7 @@ export function listExports(
   return db.query<StoredExport>(list, [systemId, before ?? null, limit]);
 }
 
-/** The filters of partners' lists. */
+/** The filters of the list of exports that partners read. */
 export interface SharedFilters {
   readonly kind?: ExportKind | undefined;
   readonly month?: string | undefined;
@@ -216,17 +218,20 @@ export async function deleteExport(db: QueryRunner, systemId: string, id: string
   return (await db.query<StoredExport>(remove, [systemId, id]))[0];
 }
 
-/** @returns whether it was changed */
+/** Sets whether partners may have an export. @returns whether that changed anything */
 export async function updateShared(db: QueryRunner, systemId: string, id: string, isShared: boolean): Promise<boolean> {
   return (await db.query(share, [systemId, id, isShared])).length > 0;
 }
 
-/** Claims the export that has waited longest, or whose process has said nothing for `silenceMs`. */
+/**
+ * Claims the earliest requested export among those that wait, and those that run but whose process has sent no sign of life
+ * for `silenceMs`. Returns its id.
+ */
 export async function claimExport(db: QueryRunner, systemId: string, silenceMs: number): Promise<string | undefined> {
   return (await db.query<{ id: string }>(claim, [systemId, silenceMs]))[0]?.id;
 }
 
-/** An attempt at an export. Another process may have taken it over: then its statements change nothing. */
+/** One process's attempt at an export. Statements with it do nothing once another process has claimed the export. */
 export interface Attempt {
   readonly systemId: string;
   readonly id: string;
@@ -235,12 +240,12 @@ export interface Attempt {
 
 const attemptValues = ({ systemId, id, attempts }: Attempt) => [systemId, id, attempts];
 
-/** Says that the attempt goes on. @returns false: it is another process's, or was deleted */
+/** Writes progress and a sign of life. @returns false: another process has claimed the export, or somebody deleted it */
 export async function updateProgress(db: QueryRunner, attempt: Attempt, rows: number): Promise<boolean> {
   return (await db.query(progress, [...attemptValues(attempt), rows])).length > 0;
 }
 
-/** @returns false: it is another process's, or was deleted */
+/** Marks an export as ready. @returns false: another process has claimed the export, or somebody deleted it */
 export async function updateFinished(
   db: QueryRunner,
   attempt: Attempt,
@@ -255,12 +260,12 @@ export async function updateFailed(db: QueryRunner, attempt: Attempt, problem: s
   await db.query(fail, [...attemptValues(attempt), problem, at]);
 }
 
-/** Lets another process make it, as if this one had never begun. */
+/** Sets an export back to `waiting`, so that another process makes it. The attempt is not counted. */
 export async function updateReleased(db: QueryRunner, attempt: Attempt): Promise<void> {
   await db.query(release, attemptValues(attempt));
 }
 
-/** The files that a system's exports may have. */
+/** Returns the exports with these ids, with the attempt and the state that determine which files belong to them. */
 export function listFileOwners(
   db: QueryRunner,
   systemId: string,
@@ -269,7 +274,7 @@ export function listFileOwners(
   return db.query(filesOf, [systemId, ids]);
 }
 
-/** Deletes failed exports and those that their schedule keeps no longer. @returns how many */
+/** Deletes old failed exports, and files that are older than their schedule keeps them. @returns how many */
 export async function deletePastExports(
   db: QueryRunner,
   systemId: string,
@@ -289,7 +294,7 @@ export async function insertSchedule(db: QueryRunner, systemId: string, schedule
   ]);
 }
 
-/** Notes that a schedule asks for a month's file. @returns false: it has asked for this month or a later one, or is gone */
+/** Records that a schedule requests a month. @returns false: it has requested this or a later month before, or is deleted */
 export async function updateAskedMonth(db: QueryRunner, systemId: string, id: string, month: string): Promise<boolean> {
   return (await db.query(askForMonth, [systemId, id, month])).length > 0;
 }
@@ -302,12 +307,12 @@ export async function deleteSchedule(
   return (await db.query<ExportSchedule>(deleteScheduleRow, [systemId, id]))[0];
 }
 
-/** A ride as files are made of it. */
+/** The facts about a ride from which exported files are made. */
 export interface RideRecord {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Null: it is under way. */
+  /** Null: the ride has not ended. */
   readonly endedAt: number | null;
   readonly startStationId: string | null;
   readonly endStationId: string | null;
@@ -323,7 +328,7 @@ interface RideRow extends Omit<RideRecord, "startedAt" | "endedAt"> {
   readonly ended: number | null;
 }
 
-/** A station as files tell of it. */
+/** The facts about a station that exported files contain. */
 export interface StationRecord {
   readonly id: string;
   readonly name: string;
@@ -337,14 +342,14 @@ export interface StationRecord {
 }
 
 /**
- * Rows of one statement. Too high: rows that wait take memory, and each statement occupies the thread for longer. Too low:
- * more of the time goes to round trips.
+ * Rows that one statement reads. Too low: more of the time goes to round trips. Too high: the rows take memory, and each
+ * statement blocks the thread for longer.
  */
 const BATCH_ROWS = 2_000;
 
 const now = statement("exports.now", "select date_trunc('milliseconds', now()) as at");
 
-// Seconds as numbers: the driver takes longer for a date than for all the rest of a row.
+// Reads times as numbers of seconds, because the driver takes longer to parse one date than the rest of a row.
 const rides = statement(
   "exports.rides",
   `select id, extract(epoch from started_at)::float8 as started, extract(epoch from ended_at)::float8 as ended,
@@ -375,7 +380,7 @@ export interface StationChangeRecord {
   readonly flags: number;
 }
 
-// The days keep partitions of other months unread.
+// The condition on `changed_on` keeps PostgreSQL from reading the partitions of other months.
 const stationChanges = statement(
   "exports.stationChanges",
   `select station_id as "stationId", extract(epoch from at)::float8 as seconds, bikes, disabled, docks,
@@ -408,7 +413,7 @@ export async function* readStationChanges(
   }
 }
 
-/** When the transaction began. */
+/** Returns when the current transaction began. */
 export async function findNow(db: QueryRunner): Promise<Date> {
   return oneRow(await db.query<{ at: Date }>(now)).at;
 }
@@ -435,7 +440,7 @@ export async function* readRides(
   }
 }
 
-/** Reads all stations by id, also those that were removed. */
+/** Reads all stations in the order of their ids, including removed ones. */
 export async function* readStations(db: QueryRunner, systemId: string): AsyncGenerator<StationRecord[]> {
   let after = "";
   for (;;) {

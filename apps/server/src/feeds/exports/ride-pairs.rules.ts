@@ -1,20 +1,20 @@
 import { MIN_FLOW_RIDES } from "@bikeshare/contract";
 
-/** The identifier of a station, or null: the ride began or ended outside one. */
+/** The id of the station where a ride began or ended; null: it was outside a station. */
 type Place = string | null;
 
-/** A region that a rare pair's ride names instead of a station; null: outside a station, which stays so. */
+/** The region that a ride of a rare pair names instead of a station; null: that end of the ride was outside a station. */
 type RegionId = string | null;
 
-/** How `coarse` names the two ends of a ride: by its stations, or by its regions; undefined: the ride is left out. */
+/** How the privacy level `coarse` names the ends of a ride: by stations or by regions. Undefined: the ride is left out. */
 export type PairNaming = "stations" | { readonly start: RegionId; readonly end: RegionId } | undefined;
 
-/** A count beyond which pairs are not told apart. */
+/** The highest count of a pair, which fits into one byte. Higher counts make no difference. */
 const SATURATED = 255;
 
 /**
- * Counts rides by pair of places, a byte a pair: a city of 2,000 stations takes 4 MB, one of 10,000 up to 128 MB. A map with
- * an entry for each of a million pairs would take more.
+ * Counts rides by pair of start and end. Uses one byte for each pair: 4 MB for a city of 2,000 stations, up to 128 MB for
+ * 10,000. A `Map` with an entry for each of a million pairs would take more.
  */
 export class PairCounter {
   readonly #indexes = new Map<Place, number>();
@@ -28,8 +28,9 @@ export class PairCounter {
   }
 
   /**
-   * Decides how each pair is named, once all rides are counted. A pair of stations with too few rides is merged with the
-   * other rare pairs of its two regions; where these are too few together, or a station has no region, its rides are left out.
+   * Decides how each pair is named, once all rides are counted. A pair with fewer than `MIN_FLOW_RIDES` rides is merged with
+   * the other rare pairs of the same two regions. Its rides are left out if the merged pairs have too few rides together, or
+   * if one of its stations has no region.
    */
   namings(regionOf: (stationId: string) => string | undefined): (start: Place, end: Place) => PairNaming {
     const places = [...this.#indexes.keys()];
@@ -73,7 +74,7 @@ export class PairCounter {
   }
 }
 
-/** Undefined: an end lies at a station without a region, or both lie outside a station. */
+/** Returns a key for a pair of regions; undefined: a station has no region, or both ends are outside a station. */
 function regionPair(start: string | null | undefined, end: string | null | undefined): string | undefined {
   if (start === undefined || end === undefined || (start === null && end === null)) return undefined;
   return JSON.stringify([start, end]);

@@ -16,7 +16,7 @@ interface ExportFilters {
   readonly format?: ExportFormat | undefined;
 }
 
-/** Routes with which partners find files. */
+/** The endpoints with which partners list exported files and get links to download them. */
 export function exportRoutes(
   { filtered }: Pick<ReadContext, "filtered">,
   links: DownloadLinks,
@@ -55,7 +55,7 @@ function shownToPartner(
   };
 }
 
-/** Serves the files behind partners' links. The link alone says who may have what. */
+/** Serves the files that download links lead to. Needs no key, because the link itself proves who may download what. */
 export function serveDownloads(
   app: FastifyInstance,
   { db, links, files }: { readonly db: Database; readonly links: DownloadLinks; readonly files: FileSender },

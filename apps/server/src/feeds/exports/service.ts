@@ -29,13 +29,13 @@ import {
 
 export { type ExportSchedule, findExport, listExports, listSchedules, type StoredExport } from "./queries.ts";
 
-/** Exports that people asked for and have not deleted. Too high: files fill the disk unnoticed. */
+/** Most exports of a system that people requested and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;
-/** Exports of a system that wait or are being made. One is made at a time. */
+/** Most exports of a system that wait or are being made. One is made at a time. */
 const MAX_WAITING = 20;
 const MAX_SCHEDULES = 20;
 
-/** What a file is to have. */
+/** What a person or a schedule chooses for an export. */
 export interface ExportChoice {
   readonly kind: ExportKind;
   readonly format: ExportFormat;
@@ -43,7 +43,7 @@ export interface ExportChoice {
   readonly is_shared: boolean;
 }
 
-/** Where finished files lie. */
+/** Returns the directory of finished files. */
 export function exportsDirectory(config: {
   readonly exportsDir: string | undefined;
   readonly dataDir: string;
@@ -61,7 +61,7 @@ export function storedPathOf(directory: string, stored: StoredExport): string {
   return join(directory, `${storedNameOf(stored)}.${exportFormats[stored.format].ending}`);
 }
 
-/** @throws ServiceError when a month has not begun in the system's time zone */
+/** Rejects a month that has not begun in the system's time zone. @throws ServiceError */
 export async function requireBegunMonth(
   { db, clock }: { readonly db: QueryRunner; readonly clock: () => number },
   systemId: string,
@@ -71,7 +71,7 @@ export async function requireBegunMonth(
   if (month !== null && month > present) throw serviceError("invalid_parameter", "futureMonth", { month, present });
 }
 
-/** Returns the month of an instant in a system's time zone. @param offset months after it; negative: before */
+/** Returns the month of an instant in a system's time zone. @param offset months to add to it; negative: to subtract */
 export async function presentMonth(db: QueryRunner, systemId: string, instant: number, offset = 0): Promise<string> {
   return monthOf(instant, await timeZoneOfSystem(db, systemId), offset);
 }
@@ -81,7 +81,7 @@ function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
 }
 
 /**
- * Asks for a file; a worker makes it.
+ * Requests an exported file. A worker makes it later.
  * @throws ServiceError
  */
 export async function requestExport(
@@ -111,7 +111,7 @@ async function foundIn(tx: Transaction, systemId: string, id: string): Promise<S
   return found;
 }
 
-/** Lets partners have a file, or no more. @throws ServiceError `not_found` */
+/** Sets whether partners may download a file. @throws ServiceError `not_found` */
 export function shareExport(
   context: ActorContext,
   systemId: string,
@@ -126,7 +126,7 @@ export function shareExport(
   });
 }
 
-/** Deletes an export. A worker removes its file, or gives up making it. @throws ServiceError `not_found` */
+/** Deletes an export. A worker then deletes its file, or stops making it. @throws ServiceError `not_found` */
 export function removeExport(context: ActorContext, systemId: string, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     const deleted = await deleteExport(tx, systemId, id);
@@ -139,7 +139,7 @@ export function removeExport(context: ActorContext, systemId: string, id: string
   });
 }
 
-/** Has a file made of each month, once it is over and settled. @throws ServiceError */
+/** Adds a schedule: a worker makes a file for each month, some days after the month's end. @throws ServiceError */
 export function addSchedule(
   context: ActorContext,
   systemId: string,
@@ -169,7 +169,7 @@ export function removeSchedule(context: ActorContext, systemId: string, id: stri
   });
 }
 
-/** A finished file. */
+/** An export whose file is ready. */
 export type FinishedExport = StoredExport & { readonly facts: ExportFacts; readonly finished_at: Date };
 
 export function isFinished(stored: StoredExport): stored is FinishedExport {

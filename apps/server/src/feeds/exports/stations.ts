@@ -6,7 +6,7 @@ import type { Column, Value } from "./file-writer.ts";
 import type { Period } from "./months.rules.ts";
 import { readStationChanges, readStations, type StationRecord } from "./queries.ts";
 
-/** An end of a ride, as a file names it. */
+/** The start or the end of a ride as an exported file names it: a station or a region. */
 export interface ShownPlace {
   readonly id: string | null;
   readonly name: string | null;
@@ -14,16 +14,16 @@ export interface ShownPlace {
   readonly lon: number | null;
 }
 
-/** The stations and regions of a system, as files name them. */
+/** The stations and regions of a system as exported files name them. */
 export interface Places {
   readonly all: readonly StationRecord[];
-  /** The region's name; null: the station has none. */
+  /** Returns the name of a region, or its id if it has no name. Null for null. */
   regionName(regionId: string | null): string | null;
   regionOf(stationId: string): string | undefined;
   station(id: string | null): ShownPlace;
-  /** With a position to about 100 metres. */
+  /** Returns a station with its position rounded to about 100 metres. */
   coarseStation(id: string | null): ShownPlace;
-  /** A region with the middle of its stations; null: outside a station. */
+  /** Returns a region with the average position of its stations. Null: outside a station. */
   region(id: string | null): ShownPlace;
 }
 
@@ -88,7 +88,7 @@ export const stationColumns: readonly Column[] = [
   { name: "status", type: "text", text: "`planned`, `online`, `offline`, or `removed`" },
 ];
 
-/** The stations as rows of a file, also those that were removed: rides of the past name them. */
+/** Yields the stations as rows of a file. Includes removed stations, because past rides name them. */
 export async function* stationRows(places: Places): AsyncGenerator<Value[][], undefined> {
   yield places.all.map((station) => [
     ...[station.id, station.name, station.short_name, station.lat, station.lon],
@@ -114,7 +114,7 @@ export const stationStatusColumns: readonly Column[] = [
   { name: "is_returning", type: "boolean", text: "Whether it took bikes back" },
 ];
 
-/** The changes of stations in a period as rows of a file. */
+/** Yields the changes of stations in a period as rows of a file. */
 export async function* stationStatusRows(
   db: QueryRunner,
   systemId: string,

@@ -42,33 +42,37 @@ export interface ExportWorkOptions {
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
   readonly watch?: WorkWatch | undefined;
-  /** Milliseconds after which the process of an export that says nothing has ended. */
+  /** Milliseconds without a sign of life after which the process of a running export counts as ended. */
   readonly silenceMs?: number;
   /** Milliseconds between two signs of life. */
   readonly signMs?: number;
 }
 
-/** Milliseconds between two looks for exports to make. Too high: people wait for a file that takes a second. */
+/** Milliseconds between two polls for waiting exports. Too high: people wait longer than making the file takes. */
 const INTERVAL_MS = 5_000;
-/** Milliseconds between two looks at schedules, old exports and files that nobody needs. */
+/** Milliseconds between two passes that request scheduled exports, and delete old exports and stray files. */
 const CARE_INTERVAL_MS = 10 * 60_000;
-/** Too low: a process that stood still loses its export. Too high: the export of a killed process waits. */
+/**
+ * Default of `silenceMs`. Too low: a process that hangs for a moment loses its export. Too high: the export of a killed
+ * process waits for long.
+ */
 const SILENCE_MS = 120_000;
 const SIGN_MS = 10_000;
-/** An export that has ended so many processes is not begun again by itself. */
+/** Attempts at an export. If each of them ended its process, the export fails. */
 const MAX_ATTEMPTS = 3;
-/** Days after a month's end until it is settled: rides are reported late, and corrected. */
+/** Days after a month's end until schedules export it, because rides are reported late and corrected. */
 const SETTLED_AFTER_DAYS = 3;
 /** Days for which failed exports are shown. */
 const FAILED_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** A file that nobody needs is removed when it is so old: its export may be about to be finished. */
+/** Least age of a file that is deleted because no export has it. A younger file may belong to an export about to finish. */
 const MIN_STRAY_AGE_MS = 10 * 60_000;
 const DELETE_BATCH_SIZE = 100;
 
 /**
- * Makes the exports that people and schedules ask for, one at a time, and removes what is old. Any number of processes may do
- * it: each export is made by one. Closing it ends the export under way; another process begins it anew.
+ * Makes the exports that people and schedules request, one at a time, and deletes old ones. Any number of processes may do
+ * this work: each export is made by one of them. Closing the work interrupts the current export. Another process then makes
+ * it from the start.
  */
 export function startExportWork(options: ExportWorkOptions): PeriodicWork {
   return startSystemSteps({
@@ -83,7 +87,7 @@ export function startExportWork(options: ExportWorkOptions): PeriodicWork {
   });
 }
 
-/** Asks for what schedules want, and deletes what is old. @returns false: nothing is left to do */
+/** Requests the exports that schedules want, and deletes old exports. @returns false: nothing is left to do */
 async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string): Promise<boolean> {
   const now = clock();
   const schedules = await listSchedules(db, systemId);
@@ -111,7 +115,7 @@ function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date
   };
 }
 
-/** Makes the export of a system that has waited longest. @returns whether there was one */
+/** Makes the earliest requested export of a system. @returns whether there was one */
 async function makeNext(options: ExportWorkOptions, systemId: string, closed: AbortSignal): Promise<boolean> {
   const { db, clock, silenceMs = SILENCE_MS } = options;
   const id = await claimExport(db, systemId, silenceMs);
@@ -138,7 +142,7 @@ async function makeNext(options: ExportWorkOptions, systemId: string, closed: Ab
   return true;
 }
 
-/** The attempt is another process's, or the export was deleted. */
+/** Another process has claimed the export, or somebody deleted it. */
 class AttemptLost extends Error {}
 
 async function make(
@@ -153,7 +157,7 @@ async function make(
   const sign = () =>
     updateProgress(db, attempt, rows).then(
       (isMine) => isMine || lost.abort(new AttemptLost()),
-      // A database that is away is the export's own problem.
+      // The export itself reports an unavailable database.
       () => undefined,
     );
   const timer = setInterval(() => void sign(), signMs);
@@ -191,10 +195,10 @@ async function removeFilesOf(directory: string, stored: StoredExport): Promise<v
   for (const each of [manifestOf(path), path]) await rm(each, { force: true });
 }
 
-/** The names that files of ours have: the export and the attempt, then endings. */
+/** The names of exported files, their manifests and drafts: the export's id, the number of the attempt, then endings. */
 const FILE_NAME = /^(export_[A-Za-z0-9]+)-(\d+)\.(?:csv\.gz|parquet)(?:\.manifest\.json)?(?:\.part)?$/;
 
-/** Removes files that no export has, such as drafts of killed processes. Others in the directory are left alone. */
+/** Deletes files that belong to no export, such as drafts of killed processes. Files with other names are left alone. */
 async function removeStrayFiles({ db, systems, directory, clock, onError }: ExportWorkOptions): Promise<void> {
   try {
     const names = await readdir(directory).catch(() => []);

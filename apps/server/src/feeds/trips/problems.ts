@@ -66,7 +66,7 @@ export class ImportFileError extends Error {
  * Too high: much of a damaged file is read in vain.
  */
 const ROWS_TO_JUDGE = 1000;
-/** Issues that show that the whole file is damaged if more than half of its rows have them, with the error to report then. */
+/** Issues that show that the whole file is damaged if more than half of its rows have them; with the error to report. */
 const FILE_ERRORS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {
   bad_time: "ruined_times",
   wrong_column_count: "wrong_column_count",
