@@ -26,21 +26,22 @@ import type { GbfsSource } from "./snapshot.ts";
 /** Fetches the documents of one source. */
 interface FeedClient {
   /**
-   * Fetches a document, or finds that it has not changed since the response with the validators `held`.
+   * Fetches a document, or learns from the server that it has not changed since the response with the validators `held`.
    * @throws Error that describes the failure in a few words, for the report
    */
   get(url: URL, held?: Validators): Promise<FetchedBytes>;
 }
 
-/** The headers of a response that make the next request conditional. */
+/** The headers of a response that are sent back to make the next request conditional. */
 interface Validators {
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
 
-/** A response's bytes; undefined: nothing has changed since the response with the validators. */
+/** The response to one request for a document. */
 interface FetchedBytes {
   readonly url: URL;
+  /** Undefined: the document has not changed since the response whose validators were sent. */
   readonly bytes: Uint8Array | undefined;
   readonly validators: Validators;
 }
@@ -51,7 +52,7 @@ export interface FetchOptions extends OutgoingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Milliseconds for a whole document. Too low: fails slow cities. Too high: one feed delays all others. */
+/** Time limit for fetching one document. Too low: slow servers fail. Too high: one feed delays all others. */
 const FETCH_TIMEOUT_MS = 20_000;
 /** Maximum redirects. Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;
@@ -97,7 +98,7 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
   };
 }
 
-/** Leaving the loop ends the connection, and with it the decompression. */
+/** Reads a body. An error inside the loop destroys the body's stream, and so ends the connection and the decompression. */
 async function readBody({ body }: Response, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -109,7 +110,7 @@ async function readBody({ body }: Response, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks, size);
 }
 
-/** Replaces the message "fetch failed" by that of its cause. */
+/** Replaces an error with the message "fetch failed" by an error with the message of its cause. */
 function withCauseMessage(error: unknown, url: URL): unknown {
   let reason = error;
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;
@@ -119,32 +120,32 @@ function withCauseMessage(error: unknown, url: URL): unknown {
 }
 
 export interface AddressSourceOptions extends FetchOptions {
-  /** Milliseconds between two polls, where there is more than one. */
+  /** Milliseconds between two polls; undefined: the source is read once. */
   readonly intervalMs?: number;
 }
 
-/** The last response of one address. */
+/** What is kept of the last response of one address. */
 interface AddressResponse {
   readonly address: string;
   readonly validators: Validators;
   readonly hash: string;
 }
 
-/** The last response of one feed. */
+/** What is kept of the last response of one feed, with its translations. */
 interface LastResponse extends AddressResponse {
   readonly translations: ReadonlyMap<string, AddressResponse>;
-  /** By the feed's `ttl` it does not change before this instant, milliseconds since 1970. */
+  /** The instant before which the feed does not change, by its `ttl`; milliseconds since 1970. */
   readonly changesAt: number;
   readonly age: DocumentAge | null;
 }
 
 /**
- * Milliseconds for which a language that failed is left out. Too low: each poll waits for it again. Too high: its texts
- * come back late.
+ * Milliseconds for which a feed is not fetched in a language that failed. Too low: each poll waits for the failing language
+ * again. Too high: its texts come back late.
  */
 const TRANSLATION_RETRY_MS = 10 * 60_000;
 
-/** The feeds that the `gbfs.json` at an address lists. Each poll returns only changes since the one before. */
+/** The feeds that the `gbfs.json` at an address lists. Each poll returns only the feeds that changed since the last poll. */
 export class AddressSource implements GbfsSource {
   readonly #location: URL;
   readonly #options: AddressSourceOptions;
@@ -152,14 +153,15 @@ export class AddressSource implements GbfsSource {
   readonly #reader = createDocumentReader();
   readonly #responses = new Map<DocumentName, LastResponse>();
   readonly #health = new Map<DocumentName, FeedHealth>();
-  /** The new responses of the current poll, and the feeds that responded, changed or not. */
+  /** The new responses of the current poll. */
   readonly #newResponses = new Map<DocumentName, LastResponse>();
+  /** The feeds that responded in the current poll, whether they have changed or not. */
   readonly #responded = new Set<DocumentName>();
   /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
   #list: (DiscoveredFeeds & { readonly base: URL }) | undefined;
   readonly #translationRetryAt = new Map<string, number>();
-  /** Whether the list is not stored yet with all that follows from it. */
+  /** True from the fetch of a list until `commit`: what follows from the list is not stored yet. */
   #isListNew = false;
   #language: string | undefined;
   #now = 0;
@@ -171,16 +173,16 @@ export class AddressSource implements GbfsSource {
   }
 
   /**
-   * Begins a poll. Fetches the list of feeds where it may have changed.
+   * Begins a poll. Fetches the list of feeds if it may have changed.
    * @param now milliseconds since 1970
-   * @returns why the list could not be fetched, if that failed; a list that was fetched before remains
+   * @returns the failure if the list could not be fetched. An earlier list then remains in use.
    */
   async begin(now: number): Promise<FeedFailure | undefined> {
     this.#now = now;
     this.#newResponses.clear();
     this.#responded.clear();
     this.#ages.clear();
-    // A failed feed may have moved, so the list is fetched even where it is fresh.
+    // Fetches the list also when it is fresh but a failed feed is due, because that feed may have moved.
     const hasRetries = [...this.#health].some(([feed, each]) => isFailing(each) && !this.#isWaiting(feed));
     const isUpToDate = this.#list !== undefined && !hasRetries && this.#isFresh("gbfs");
     if (isUpToDate || this.#isWaiting("gbfs")) return undefined;
@@ -201,7 +203,7 @@ export class AddressSource implements GbfsSource {
     const { feeds, base } = this.#list;
     if (listed === undefined)
       return this.#isListNew ? (absentFeed(feed, feeds, this.#now) as Documents[Name]) : undefined;
-    // `vehicle_status` is asked first; once it has responded, the older feed adds nothing.
+    // The caller reads `vehicle_status` first. Once that has responded, the older `free_bike_status` adds nothing.
     const isReplaced = feed === "free_bike_status" && feeds.has("vehicle_status");
     if (isReplaced && (this.#responses.has("vehicle_status") || this.#newResponses.has("vehicle_status")))
       return undefined;
@@ -244,7 +246,7 @@ export class AddressSource implements GbfsSource {
     return this.#reader.release();
   }
 
-  /** Whether the feed failed, and is not to be asked yet. */
+  /** Whether the feed failed, and its next try is not due yet. */
   #isWaiting(feed: DocumentName): boolean {
     return this.#now < (this.#health.get(feed)?.retryAt ?? this.#now);
   }
@@ -262,7 +264,7 @@ export class AddressSource implements GbfsSource {
   }
 
   /**
-   * Asks the first of the addresses that responds.
+   * Fetches a feed from the first of its addresses that responds.
    * @returns undefined when the feed has not changed
    * @throws FeedFailure when no address responds with a document that can be read
    */
@@ -319,7 +321,7 @@ export class AddressSource implements GbfsSource {
     return { content, url: main.url };
   }
 
-  /** Fetches a document, or finds that it is that of the last response. */
+  /** Fetches a document, or learns that it has not changed since the last response. */
   async #get(address: URL, last: AddressResponse | undefined): Promise<Fetched> {
     const held = last?.address === address.href ? last : undefined;
     const { url, bytes, validators } = await this.#client.get(address, held?.validators);
@@ -327,7 +329,7 @@ export class AddressSource implements GbfsSource {
     return { url, bytes, validators, hash, address: address.href };
   }
 
-  /** Fetches a feed in the further languages of the list. One that fails counts as unchanged. */
+  /** Fetches a feed in the other languages of the list. A language that fails counts as unchanged. */
   async #getTranslations(feed: DocumentName, before: LastResponse | undefined): Promise<ReadonlyMap<string, Fetched>> {
     const found = new Map<string, Fetched>();
     if (this.#list === undefined || this.#list.translations.size === 0 || !hasTranslations(feed)) return found;
@@ -344,7 +346,7 @@ export class AddressSource implements GbfsSource {
     return found;
   }
 
-  /** Fetches a document in another language. A language that fails is not asked for a while: it may cost a timeout. */
+  /** Fetches a document in another language. Does not retry a failed language for a while, because a try may time out. */
   async #getTranslation(language: string, address: URL, last: AddressResponse | undefined) {
     if (this.#now < (this.#translationRetryAt.get(language) ?? 0)) return undefined;
     try {
@@ -367,8 +369,8 @@ function responseOf({ address, validators, hash }: Fetched): AddressResponse {
 }
 
 /**
- * Returns what a list of feeds says by leaving one out: without `system_alerts` there is no alert. What other feeds
- * described stays.
+ * Returns the content of a feed that the list of feeds does not have. Without `system_alerts`, there are no alerts. Any
+ * other absent feed changes nothing: what it said earlier stays.
  */
 function absentFeed(feed: DocumentName, feeds: ReadonlyMap<string, string>, now: number): Description | undefined {
   if (feed !== "system_alerts" || feeds.size === 0) return undefined;
@@ -376,9 +378,9 @@ function absentFeed(feed: DocumentName, feeds: ReadonlyMap<string, string>, now:
 }
 
 /**
- * Returns where a listed feed may be: at the given address; else, since a moved or copied gbfs.json often names the host
- * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: otherwise a
- * machine in the middle could replace the feeds.
+ * Returns the addresses at which a listed feed may be: the listed address, then the address beside the `gbfs.json`, because
+ * a moved or copied `gbfs.json` often still names its old host. A list that was fetched over https leads to https addresses
+ * only, because a machine in the middle could replace feeds over http.
  */
 export function feedAddresses(listed: string, feed: string, base: URL): URL[] {
   const beside = new URL(`${feed}.json`, base);

@@ -23,14 +23,14 @@ export interface ApplyContext {
   readonly systemId: string;
   /** The feed's name among the sources of this system. */
   readonly source: string;
-  /** Milliseconds since 1970: becomes `updated_at`. */
+  /** Milliseconds since 1970. Is written as `updated_at`. */
   readonly now: number;
   readonly ids: Ids;
-  /** Applies a snapshot even where the source's `system_id` is another than before. */
+  /** True: applies a snapshot even if the source's `system_id` has changed. */
   readonly force?: boolean | undefined;
-  /** Whether nothing is kept: the transaction is taken back. */
+  /** True: rolls the transaction back, so that nothing is stored. */
   readonly isTrial?: boolean | undefined;
-  /** Stations that the source may have in all; tests make it small. */
+  /** Most stations that the source may have. Tests make it small. */
   readonly maxStations?: number | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface Applied {
   readonly stations: StationChanges;
   readonly bikes: BikeChanges;
   readonly alerts: AppliedAlerts;
-  /** Names of the feeds for which a newer snapshot had been applied before. */
+  /** Names of the feeds that are older than a snapshot which was applied before. */
   readonly late: readonly string[];
 }
 
-/** Returns how many events of each name a snapshot made. */
+/** Returns how many events of each name an applied snapshot recorded. */
 export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
   const counts: { [Name in EventName]?: number } = {};
   for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
@@ -56,13 +56,13 @@ export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
 /** Numbers of events by name. */
 export type EventCounts = { readonly [Name in EventName]?: number };
 
-/** The feeds of a source are of another system than its stored stations and bikes. Nothing was changed. */
+/** The feeds of a source now name another `system_id` than the stored stations and bikes have. Nothing was changed. */
 export class OtherSystemError extends Error {
   override readonly name = "OtherSystemError";
-  /** A known cause, whose message contains the remedy. */
+  /** The name of this lasting failure. */
   readonly condition = "gbfs_other_system";
 
-  /** The source's earlier name for its system. */
+  /** The `system_id` that the source published before. */
   readonly before: string;
 
   constructor(source: string, before: string, now: string) {
@@ -83,8 +83,8 @@ export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | und
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };
 
 /**
- * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may arrive in any
- * order; the result is the same. Each change of a station's state records its event in the same transaction.
+ * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may arrive in any order
+ * with the same result. A change of a station's state records its event in the same transaction.
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   try {
@@ -95,7 +95,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
   }
 }
 
-/** Takes the transaction of a trial back. */
+/** Thrown at the end of a trial, so that its transaction rolls back. */
 class TrialEnds extends Error {
   readonly applied: Applied;
 
@@ -121,7 +121,8 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
     const bikes = await applyVehicles(command, source, times, vehicles, () =>
       plannedPositions(command, plan, parkedAt),
     );
-    // Counters from the station feed take precedence over those that follow from bikes, which are therefore written first.
+    // Writes bikes first, and with them the counters that follow from bikes, because the station feed's counters replace
+    // these.
     await command.writeBikes();
     const stations = await writeStations(command, plan);
     const vehiclesAt = vehicles ? Math.max(vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
@@ -136,18 +137,18 @@ function applyInTransaction(db: Queryable, context: ApplyContext, snapshot: Gbfs
 
 const NO_ALERTS: AppliedAlerts = { opened: 0, changed: 0, ended: 0, ignored: 0 };
 
-/** Makes the source's alerts those of its feed, where the feed says something new. */
+/** Replaces the source's alerts by those of its feed, if the feed's content is new. */
 async function applyAlertFeed(
   command: FleetCommand,
   source: string,
   said: readonly Description[],
 ): Promise<AppliedAlerts> {
   const feed = said.find((description) => description.feed === "system_alerts");
-  // It was read into canonical form.
+  // The JSON is in canonical form, because `readDescription` wrote it.
   return feed === undefined ? NO_ALERTS : applyAlerts(command, source, JSON.parse(feed.json) as AlertRecord[]);
 }
 
-/** An older list of vehicles changes nothing: vehicles that only it lists are gone. */
+/** Applies a feed of vehicles. A feed older than the applied one changes nothing: its other vehicles are gone by now. */
 async function applyVehicles(
   command: FleetCommand,
   source: string,
@@ -161,7 +162,7 @@ async function applyVehicles(
   return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions: await findPositions() });
 }
 
-/** Returns the stations at which vehicles are that have no position of their own. */
+/** Returns the ids of stations where vehicles stand whose position the feed does not give. */
 function stationsOfParked(feed: Feed<VehicleReport> | undefined): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { position, station_id } of feed?.records.values() ?? []) {

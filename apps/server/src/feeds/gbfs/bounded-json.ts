@@ -1,8 +1,8 @@
-// JSON whose cost is known before it is parsed: the parser itself has no bounds.
+// Checks the size of JSON before it is parsed, because `JSON.parse` has no limits.
 
 /**
- * Maximum bytes of a decompressed document. The largest known feeds have 15 MB. Too low: rejects them. Too high:
- * parsing takes a multiple of it in memory.
+ * Maximum bytes of a decompressed document. Too low: rejects the largest known feeds, which have 15 MB. Too high: parsing
+ * takes several times as much memory.
  */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
 /**
@@ -13,24 +13,25 @@ const MAX_VALUES = 1_000_000;
 /** Maximum nesting of objects and arrays. Feeds have six levels, and geofences ten. */
 const MAX_DEPTH = 64;
 
-/** Returns the error for a document that is larger than is read. */
+/** Returns the error for a document that is too large. */
 export function tooLarge(maxBytes = MAX_DOCUMENT_BYTES): Error {
   const mebibyte = 1024 * 1024;
   const size = maxBytes >= mebibyte ? `${maxBytes / mebibyte} MiB` : `${maxBytes} bytes`;
   return new Error(`it is larger than ${size}`);
 }
 
-/** Returns the error for a feed with more records than are read. */
+/** Returns the error for a feed that has too many records. */
 export function tooManyRecords(most: number): Error {
   return new Error(`it has more than ${most.toLocaleString("en")} records`);
 }
 
-/** The depth of a record: document, `data`, list, record. */
+/** The nesting level of a record in a document: document, `data`, list, record. */
 const RECORD_DEPTH = 4;
 
 /**
- * @param maxRecords of the feed: too many cost the least before they are parsed
- * @throws Error when the bytes are no JSON, or too much of it
+ * Parses JSON within limits.
+ * @param maxRecords most records of the feed, counted before parsing because that is cheaper
+ * @throws Error when the bytes are not JSON, or exceed a limit
  */
 export function parseBounded(bytes: Uint8Array, maxRecords = MAX_VALUES): unknown {
   if (bytes.byteLength > MAX_DOCUMENT_BYTES) throw tooLarge();
@@ -46,7 +47,7 @@ export function parseBounded(bytes: Uint8Array, maxRecords = MAX_VALUES): unknow
 const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
 
-/** Counts values, depth and records. Does not check whether the bytes are JSON: the parser does. */
+/** Counts values, depth and records. Does not check whether the bytes are valid JSON, because `JSON.parse` does. */
 function checkExtent(bytes: Uint8Array, maxRecords: number): void {
   let values = 0;
   let records = 0;

@@ -15,14 +15,14 @@ import { openingHoursFrom } from "../../city/descriptions/fact-values.rules.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
-/** Points of one geometry. The outline of a large city has some thousand; each takes some 20 bytes. */
+/** Maximum points of one geometry. The outline of a large city has some thousand points, of some 20 bytes each. */
 const MAX_POINTS = 50_000;
-/** Points of a ring, of which the last is the first. */
+/** Minimum points of a ring: a triangle, whose first point is repeated at the end. */
 const MIN_RING_POINTS = 4;
 
 /**
- * Reads a GeoJSON polygon or several. Open rings are closed, heights are left out.
- * @returns undefined where it is no geometry, has a point that is not on Earth, or too many
+ * Reads a GeoJSON `Polygon` or `MultiPolygon`. Closes open rings, and leaves out heights.
+ * @returns undefined when the value is neither, a coordinate is out of range, or there are too many points
  */
 function geometryFrom(value: unknown): MultiPolygon | undefined {
   if (!isObject(value)) return undefined;
@@ -58,12 +58,12 @@ function ringFrom(given: readonly unknown[]): number[][] | undefined {
   return ring.length < MIN_RING_POINTS ? undefined : ring;
 }
 
-// Parses values of any version of GBFS to their canonical form: that of 3.1. An invalid value is omitted and logged;
-// another spelling of a valid value is no problem.
+// Parses values of any version of GBFS to their canonical form, which is that of GBFS 3.1. An invalid value is omitted and
+// logged. A valid value in an unusual spelling is accepted without a log.
 
 /** The context of a value, and the log of its problems. */
 export interface ReadingContext {
-  /** The language of texts without one, as before 3.0. */
+  /** The language of texts that do not name theirs, as in GBFS before 3.0. */
   readonly language: string;
   /** Logs that a value was omitted or changed. @param field its path in the record, such as `rental_uris.web` */
   problem(field: string, value: unknown, reason: string): void;
@@ -80,7 +80,7 @@ const MAX_ITEMS = 5_000;
 /** Maximum languages of a text. */
 const MAX_LANGUAGES = 50;
 
-/** The parser of each kind (it returns undefined for an invalid value), and the message about an invalid value. */
+/** For each kind of value: its parser, which returns undefined for an invalid value, and the reason to log then. */
 const scalars: { readonly [Kind in FieldType["kind"]]?: readonly [read: (value: unknown) => unknown, issue: string] } =
   {
     id: [identifierFrom, "not_an_identifier"],
@@ -130,7 +130,7 @@ export function readValue(type: FieldType, value: unknown, context: ReadingConte
       return readList(type, value, context, field);
     case "object": {
       const read = readObject(type.fields ?? {}, value, context, field);
-      // A brand without its image is none: no version accepts it.
+      // Leaves out an object without a required field, such as a brand without its image, because GBFS does not allow it.
       return isComplete(type.fields, read, context, field) ? read : undefined;
     }
     default:
@@ -154,7 +154,7 @@ function readUri(value: unknown, context: ReadingContext, field: string): string
   return uri;
 }
 
-/** Parses a string, or one string for each language. The first text of a language counts. */
+/** Parses a string, or a list with one string for each language. Of several texts in one language, keeps the first. */
 function readTexts(
   value: unknown,
   context: ReadingContext,
@@ -187,7 +187,7 @@ function readNumber(type: FieldType, value: unknown, context: ReadingContext, fi
   return kind === "integer" ? Math.trunc(number) : number;
 }
 
-/** Parses a word in its newest spelling, an old one, or in other letter case. */
+/** Parses a word of an enumeration in its newest spelling, an older one, or another letter case. */
 function readWord(type: FieldType, value: unknown, context: ReadingContext, field: string): string | undefined {
   const said = typeof value === "string" || typeof value === "number" ? String(value) : "";
   const { words = [], oldWords = {} } = type;
@@ -216,7 +216,7 @@ function readList(type: FieldType, value: unknown, context: ReadingContext, fiel
   return items.length < min ? undefined : items;
 }
 
-/** Tells whether an item of a list has the fields that every version requires: a price without a rate is useless. */
+/** Tells whether an object has all required fields. Logs the first missing one. A price without a rate is useless. */
 export function isComplete(fields: Fields | undefined, item: unknown, context: ReadingContext, path: string): boolean {
   if (fields === undefined || !isObject(item)) return true;
   const missing = currentFields(fields).find(([name, { required }]) => required === true && item[name] === undefined);
@@ -228,7 +228,7 @@ function pathOf(path: string, name: string): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** Parses the fields of an object in the order of the table, so that equal objects have equal JSON. */
+/** Parses the fields of an object in the order of `fields`, so that equal objects have equal JSON. */
 export function readObject(
   fields: Fields,
   value: unknown,
@@ -243,7 +243,7 @@ export function readObject(
   for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) context.unknown(pathOf(path, name));
   const read: Record<string, unknown> = {};
   for (const [name, { type, required }] of currentFields(fields)) {
-    // The type of a GeoJSON object follows from its place.
+    // A required field with only one possible value, such as the `type` of a GeoJSON object, gets that value.
     if (required === true && type.words?.length === 1) read[name] = type.words[0];
     else if (given[name] !== undefined) {
       const content = readValue(type, given[name], context, pathOf(path, name));
@@ -266,7 +266,7 @@ export function currentFields(fields: Fields): readonly (readonly [string, Field
   return current;
 }
 
-/** Station fields whose form changed in 3.0. */
+/** Fields of stations whose form changed in GBFS 3.0: the new name and the old name. */
 const oldCapacities = [
   ["vehicle_types_capacity", "vehicle_capacity"],
   ["vehicle_docks_capacity", "vehicle_type_capacity"],
@@ -291,7 +291,7 @@ export function currentRecord(feed: GbfsFeedName, record: JsonObject): JsonObjec
   return current;
 }
 
-/** Converts a zone's rule to 3.0. A permission that an old feed omits is granted. */
+/** Converts the rule of a geofencing zone to its form in GBFS 3.0. Grants each permission that an old feed omits. */
 function currentRule(rule: JsonObject): JsonObject {
   const { ride_allowed: allowed, vehicle_type_id: types, ...rest } = rule;
   return {
@@ -305,11 +305,11 @@ function currentRule(rule: JsonObject): JsonObject {
 
 /** URL schemes that run code or reveal data when somebody opens them. */
 const UNSAFE_SCHEMES = new Set(["javascript", "data", "vbscript", "file", "blob"]);
-/** A cheap check: parsing each URL of a city would cost as much as the rest of its feeds. */
+/** Checks a URL cheaply. Parsing each URL of a city would cost as much as reading the rest of its feeds. */
 const URI = /^([a-z][a-z\d+.-]*):[\x21-\x7e]+$/i;
 const IRI = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}\p{Cs}]+$/iu;
 
-/** Returns a URL of a website or an app. */
+/** Returns a URL of a website or an app; undefined: it is invalid, too long, or has an unsafe scheme. */
 function uriFrom(value: unknown): string | undefined {
   const text = typeof value === "string" ? value.trim() : "";
   if (text.length > MAX_TEXT_LENGTH) return undefined;
@@ -323,7 +323,7 @@ function dateFrom(value: unknown): string | undefined {
   return day !== undefined && !Number.isNaN(Date.parse(day)) ? day : undefined;
 }
 
-/** Returns a time of a service day, which may end on the next day. */
+/** Returns a time of a service day as `HH:MM:SS`. Hours go up to 47, because a service day may end on the next day. */
 function timeFrom(value: unknown): string | undefined {
   const parts = typeof value === "string" ? /^\s*(\d{1,2}):([0-5]\d)(?::([0-5]\d))?\s*$/.exec(value) : null;
   const [, hour, minute, second = "00"] = parts ?? [];
@@ -333,7 +333,7 @@ function timeFrom(value: unknown): string | undefined {
 /** The first instant of the year 10000, which RFC 3339 cannot write. */
 const END_OF_TIME_MS = Date.UTC(10_000, 0);
 
-/** Returns an instant, to the second where that is all of it. */
+/** Returns an instant in RFC 3339, without fractions of a second if they are zero. */
 function rfc3339From(value: unknown): string | undefined {
   const instant = instantFrom(value);
   if (instant === undefined || instant <= 0 || instant >= END_OF_TIME_MS) return undefined;
@@ -356,7 +356,8 @@ function countryFrom(value: unknown): string | undefined {
   return /^[A-Z]{2}$/.test(text) ? text : undefined;
 }
 
-// Fields of stations and vehicles without a column. They are stored together, in canonical form.
+// Facts are the fields of stations and vehicles that have no column in the database. They are stored as one JSON text, in
+// canonical form.
 
 /**
  * Maximum characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations are
@@ -373,7 +374,7 @@ export const stationFacts = without(stationInformationFields, [
   ...["station_id", "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station"],
 ]);
 
-/** Texts whose column stores one language. */
+/** Text fields of a station that have a column, which stores one language only. */
 export const stationTexts = currentFields(stationInformationFields).filter(([name]) =>
   ["name", "short_name"].includes(name),
 );
@@ -385,7 +386,7 @@ export const vehicleFacts = without(vehicleFields, [
   ...["current_range_meters", "station_id"],
 ]);
 
-/** Returns the names of a feed's fields in all versions, and of those that real feeds have besides. */
+/** Returns the names of a feed's fields in all versions of GBFS. @param more further names that real feeds use */
 export function knownFields(feed: GbfsFeedName, more: readonly string[] = []): ReadonlySet<string> {
   const { fields, records, oldNames }: GbfsFeed = gbfsFeeds[feed];
   const ofRecord = records === undefined ? fields : (fields[records.list]?.type.item?.fields ?? {});

@@ -23,24 +23,27 @@ export const descriptiveFeeds = [
 
 export type DescriptiveFeed = (typeof descriptiveFeeds)[number];
 
-/** One document that describes the system, as of its `last_updated` (milliseconds since 1970). */
+/** The content of one document that describes the system as a whole. */
 export interface Description {
   readonly feed: DescriptiveFeed;
+  /** The document's `last_updated`, in milliseconds since 1970. */
   readonly at: number;
   readonly problems: readonly Problem[];
-  /** Unknown fields, which are ignored. */
+  /** Names of unknown fields, which are ignored. */
   readonly notTaken: readonly string[];
-  /** The ids of its records and of the records that they refer to. */
+  /** The ids of its records. */
   readonly ids: readonly string[];
+  /** The references of its records to other records. */
   readonly references: readonly Reference[];
   /**
-   * Its content in canonical form: an array of records, or an object for `system_information` and `geofencing_zones`.
-   * It is JSON, equal for equal content, because the zones of a city have megabytes.
+   * The content in canonical form, as JSON: an array of records, or an object for `system_information` and
+   * `geofencing_zones`. Equal content has equal JSON. It stays text because the zones of a city have megabytes.
    */
   readonly json: string;
   readonly digest: string;
-  /** For `system_information`: the source's id of its system, and its language. */
+  /** The `system_id` that `system_information` gives. */
   readonly publishedId?: string;
+  /** The language that `system_information` gives. */
   readonly language?: string;
 }
 
@@ -51,8 +54,8 @@ const MAX_RECORD_LENGTH = 500_000;
 
 /**
  * Reads a document that describes the system.
- * @param language of texts that name none
- * @throws FeedFailure when nothing in it can be used
+ * @param language the language of texts that do not name theirs
+ * @throws FeedFailure when nothing in the document can be used
  */
 export function readDescription(
   feed: DescriptiveFeed,
@@ -85,7 +88,7 @@ function readSystem(
   data: JsonObject,
   context: DocumentContext,
 ): Pick<Description, "json" | "ids" | "publishedId" | "language"> {
-  // 3.x lists the languages, the chief one first; a document before it has one for all of its texts.
+  // GBFS 3.x lists the languages, the main one first. Older documents have one language for all of their texts.
   const { languages } = data;
   const language = languageFrom(Array.isArray(languages) ? languages[0] : data["language"]);
   const reader = new RecordReader(data, null, { ...context, language: language ?? context.language });
@@ -150,7 +153,7 @@ function readRecords(
   return new Map([...records].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Parses items without ids in their order. */
+/** Parses a list of items that have no ids. Keeps their order. */
 function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fields, context: DocumentContext) {
   return items.flatMap((item, index) => {
     const reader = new RecordReader(isObject(item) ? item : {}, `${index + 1}`, context);
@@ -165,7 +168,7 @@ function jsonOf(record: JsonObject, reader: RecordReader): string[] {
   return [boundedJson(record, MAX_RECORD_LENGTH, reader)].filter((json) => json !== null);
 }
 
-/** Parses `geofencing_zones`. Their order matters: the first of two overlapping zones applies. */
+/** Parses `geofencing_zones`. Keeps the order of the zones, because the first of two overlapping zones applies. */
 function readZones(data: JsonObject, context: DocumentContext): string {
   const feed = "geofencing_zones";
   const { geofencing_zones: zones, global_rules: rules }: Fields = gbfsFeeds[feed].fields;

@@ -6,15 +6,15 @@ import type { DocumentContent, DocumentName, Translation } from "./documents.ts"
 import { FeedFailure } from "./problems.ts";
 
 /**
- * Parses documents on a separate thread, so that the process answers requests meanwhile, whatever a document contains.
+ * Parses documents on a separate thread, so that the process can answer requests meanwhile, whatever a document contains.
  */
 export interface DocumentReader {
   /**
-   * Reads a document, when those before it are done.
+   * Reads a document, after the documents of earlier calls.
    * @param now milliseconds since 1970
-   * @param language of texts that name none
+   * @param language the language of texts that do not name theirs
    * @param translations the same document in other languages
-   * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
+   * @throws FeedFailure when nothing in the document can be used, or reading it takes too much memory or time
    */
   read<Name extends DocumentName>(
     name: Name,
@@ -32,7 +32,7 @@ export interface DocumentReaderLimits {
   readonly timeoutMs?: number;
 }
 
-/** Memory of the thread: enough for 200,000 stations. The JSON parser takes at most the same again. */
+/** Memory of the thread: enough for 200,000 stations. The JSON parser may take the same amount in addition. */
 const HEAP_MIB = 192;
 /** Milliseconds for one document. The largest feeds take half a second. */
 const READ_TIMEOUT_MS = 30_000;
@@ -60,7 +60,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
         for (const [id, record] of chunk.records) records.set(id, record);
       }
       const { content } = document;
-      // The records are those that the thread took out of the content.
+      // Puts the records back into the content: the thread sends them separately, in chunks.
       return { ...document, content: "records" in content ? { ...content, records } : content } as DocumentContent;
     } catch (error) {
       if (error instanceof FeedFailure) throw error;
@@ -94,10 +94,10 @@ function startThread(resourceLimits: ResourceLimits): Worker {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./document-thread${extension}`, import.meta.url), {
     resourceLimits,
-    // A process that runs from source resolves our packages to their source too.
+    // If this process runs from TypeScript source, the thread must resolve our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
-  // Without a listener, an error between two requests would end the process. The next request notices that the thread
+  // Without a listener, an error between two requests would end the process. The next request fails, because the thread has
   // ended.
   thread.on("error", () => undefined);
   thread.unref();
@@ -114,7 +114,7 @@ async function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): P
   const ended = once(thread, "exit", { signal }).then(() => {
     throw new Error("The thread that reads documents has ended.");
   });
-  // Rejects when the thread fails.
+  // This promise also rejects when the thread emits an error.
   const answered = once(thread, "message", { signal });
   thread.postMessage(request);
   try {

@@ -13,10 +13,10 @@ export interface ReadRequest {
 /** A request to the thread: parse a document, or return more of its records. */
 export type ThreadRequest = ReadRequest | { readonly read: "more" };
 
-/** The thread's answer. */
+/** The thread's answer: a chunk of the document, or why the document cannot be read. */
 export type ThreadAnswer = { readonly failure: string } | DocumentChunk;
 
-/** A chunk of a document's records. The receiver requests each, and does other work in between. */
+/** A part of a document's records. The main thread requests each part, and does other work in between. */
 interface DocumentChunk {
   /** The document without its records; only with the first chunk. */
   readonly document?: DocumentContent;
@@ -24,7 +24,7 @@ interface DocumentChunk {
   readonly isLast: boolean;
 }
 
-/** Records in a chunk. Too high: blocks the receiver, which copies each of them. */
+/** Records in a chunk. Too high: blocks the main thread while it copies them. */
 const CHUNK_RECORDS = 2_000;
 
 let records: Iterator<[string, object], undefined> = [][Symbol.iterator]();
@@ -41,7 +41,7 @@ function read({ read: name, bytes, now, language, translations }: ReadRequest): 
     records = content.records[Symbol.iterator]();
     return { document: { ...document, content: { ...content, records: new Map() } }, ...nextChunk() };
   } catch (error) {
-    // Any other error is a bug: it ends the thread, and the read with it.
+    // Any other error is a bug. It ends the thread, so that the main thread's `read` rejects.
     if (!(error instanceof FeedFailure)) throw error;
     return { failure: error.message };
   }

@@ -23,9 +23,10 @@ import { FeedFailure } from "./problems.ts";
 import type { RecordReader, Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
-// Before 3.0 a feed has one document for each language. Its texts become those of one document, as 3.0 writes them.
+// Before GBFS 3.0, a feed has one document for each language. These are merged into one document that has each text in
+// several languages, as GBFS 3.0 writes it.
 
-/** Maximum languages besides the first. Too high: a feed of many languages costs as many requests a poll. */
+/** Maximum languages besides the main one. Too high: each poll of a feed makes one request for each of many languages. */
 const MAX_TRANSLATIONS = 5;
 
 /** The same document in another language. */
@@ -34,14 +35,18 @@ export interface Translation {
   readonly bytes: Uint8Array;
 }
 
+/** Where a feed has its texts. */
 interface Texts {
-  /** The list of records; absent where `data` itself has the texts. */
+  /** The name of the list of records; undefined: the texts are in `data` itself. */
   readonly list?: string;
   readonly id?: string;
   readonly fields: readonly string[];
 }
 
-/** Returns where a feed has texts; undefined: it has none, or records without ids, which no two documents share. */
+/**
+ * Returns where a feed has texts. Undefined: it has none, or its records have no ids, so that the records of two documents
+ * cannot be matched.
+ */
 function textsOf(name: string): Texts | undefined {
   if (!Object.hasOwn(gbfsFeeds, name)) return undefined;
   const { fields, records }: GbfsFeed = gbfsFeeds[name as GbfsFeedName];
@@ -55,15 +60,15 @@ function textsOf(name: string): Texts | undefined {
   return { fields: texts, ...(!isSystem && records && { list: records.list, id: records.id }) };
 }
 
-/** Tells whether a feed is read in every language. */
+/** Tells whether a feed is fetched in every language. */
 export function hasTranslations(name: string): boolean {
   return textsOf(name) !== undefined;
 }
 
 /**
- * Returns a document whose texts are in several languages. A text that all languages share stays as it is: then nobody
- * has translated it. A translation that cannot be read is left out.
- * @param language of the document's texts, where `data` names none
+ * Returns a document whose texts are in several languages. A text that is the same in all languages stays a single text,
+ * because nobody has translated it. Leaves out a translation that cannot be read.
+ * @param language the language of the document's texts if `data` does not name it
  */
 function translated(
   name: string,
@@ -163,7 +168,7 @@ const stationStatus: FeedFormat<StationStatusReport> = {
   read(reader) {
     const types = typesAvailable(reader);
     return {
-      // An unreadable flag is no outage: partners would be notified that the station went offline.
+      // An unreadable flag counts as true. Otherwise partners would be notified that the station went offline.
       is_installed: reader.flag("is_installed", true),
       is_renting: reader.flag("is_renting", true),
       is_returning: reader.flag("is_returning", true),
@@ -204,22 +209,22 @@ const vehicles: FeedFormat<VehicleReport> = {
   },
 };
 
-/** Reads a `station_information` document. @throws FeedFailure when nothing in it can be used */
+/** Reads a `station_information` document. @throws FeedFailure when no record can be used */
 export function readStationInformation(document: unknown, now: number, language?: string): Feed<StationInformation> {
   return readFeed("station_information", stationInformation, document, now, language);
 }
 
-/** Reads a `station_status` document. @throws FeedFailure when nothing in it can be used */
+/** Reads a `station_status` document. @throws FeedFailure when no record can be used */
 export function readStationStatus(document: unknown, now: number): Feed<StationStatusReport> {
   return readFeed("station_status", stationStatus, document, now);
 }
 
-/** Reads a `free_bike_status` or `vehicle_status` document. @throws FeedFailure when nothing in it can be used */
+/** Reads a `free_bike_status` or `vehicle_status` document. @throws FeedFailure when no record can be used */
 export function readVehicles(name: string, document: unknown, now: number): Feed<VehicleReport> {
   return readFeed(name, vehicles, document, now);
 }
 
-/** Returns a record's position. Rejects 0°, 0°: it is open sea, and the value that software writes for "unknown". */
+/** Returns a record's position. Rejects 0°, 0°, a point in the open sea that software writes for "unknown". */
 function positionOf({ raw: { lat, lon } }: RecordReader): Position | Rejection {
   const position = { lat: numberFrom(lat), lon: numberFrom(lon) };
   const rejected = (issue: string) => ({ field: "lat,lon", value: [lat, lon], reason: `position_${issue}` });
@@ -229,13 +234,13 @@ function positionOf({ raw: { lat, lon } }: RecordReader): Position | Rejection {
   return { lat: position.lat, lon: position.lon };
 }
 
-/** The facts of a station: its name only where it is in several languages, because the column holds one. */
+/** Returns the fields that a station's facts have. They include its name only if that is in several languages. */
 function factsOf({ raw }: RecordReader): typeof stationFacts {
   const texts = stationTexts.filter(([field]) => Array.isArray(raw[field]) && raw[field].length > 1);
   return texts.length === 0 ? stationFacts : [...texts, ...stationFacts];
 }
 
-/** Reads the free docks by the types that fit them, in the order of the types. Null where the feed does not have them. */
+/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed does not give them. */
 function docksAvailable(reader: RecordReader): string | null {
   const field = "vehicle_docks_available";
   const docks =
@@ -251,7 +256,7 @@ function docksAvailable(reader: RecordReader): string | null {
   return null;
 }
 
-/** The vehicles at a station by type. `json` is compact and ordered, as `StationStatusReport` requires. */
+/** The number of vehicles of each type at a station. `json` is compact and ordered, as `StationStatusReport` requires. */
 interface TypesAvailable {
   readonly json: string;
   readonly total: number;
@@ -259,7 +264,7 @@ interface TypesAvailable {
 
 const NO_TYPES: TypesAvailable = { json: "[]", total: 0 };
 
-/** Reads `vehicle_types_available`; items that cannot be read are left out. */
+/** Reads `vehicle_types_available`. Leaves out items that cannot be read. */
 function typesAvailable(reader: RecordReader): TypesAvailable {
   const field = "vehicle_types_available";
   const listed = reader.raw[field] ?? [];
@@ -281,8 +286,8 @@ function typesAvailable(reader: RecordReader): TypesAvailable {
 }
 
 /**
- * Returns the number of vehicles at a station: that of the feed, or the sum of its types where that is more. Some feeds
- * count some kinds of vehicle only among the types (Lyft's: scooters), and in GBFS the types add up to all vehicles.
+ * Returns the number of vehicles at a station: the number that the feed gives, or the sum of its types if that is greater.
+ * In GBFS the types add up to all vehicles, but some feeds leave some kinds of vehicle out of the number (Lyft's: scooters).
  */
 function vehiclesAvailable(reader: RecordReader, totalOfTypes: number): number {
   const fields = ["num_bikes_available", "num_vehicles_available"] as const;
@@ -296,7 +301,7 @@ function isCount(number: number): boolean {
   return Number.isInteger(number) && number >= 0 && number <= GREATEST_INTEGER;
 }
 
-/** The documents of a source that we use, under their GBFS names, and the content of each. */
+/** The documents of a source that the service reads, by their GBFS names, with the content of each. */
 export interface Documents {
   readonly gbfs: DiscoveredFeeds;
   readonly station_information: Feed<StationInformation>;
@@ -315,12 +320,12 @@ export interface Documents {
 
 export type DocumentName = keyof Documents;
 
-/** The content of a document, and the time until which it will not change. */
+/** The content of a document, with the time of its next change and the age of its data. */
 export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly content: Documents[Name];
-  /** Milliseconds since 1970, from the document's `last_updated` and `ttl`. */
+  /** The instant before which the document will not change, by its `last_updated` and `ttl`; milliseconds since 1970. */
   readonly changesAt: number;
-  /** Null: its data do not age. */
+  /** Null: the age of this feed's data is not judged. */
   readonly age: DocumentAge | null;
 }
 
@@ -355,11 +360,11 @@ const maxRecords: { readonly [Name in DocumentName]?: number } = {
 };
 
 /**
- * Reads a document's bytes, within bounds.
+ * Reads a document's bytes, within limits of size.
  * @param now milliseconds since 1970
- * @param language of texts that name none
+ * @param language the language of texts that do not name theirs
  * @param translations the same document in other languages
- * @throws FeedFailure when nothing in it can be used
+ * @throws FeedFailure when nothing in the document can be used
  */
 export function readDocument<Name extends DocumentName>(
   name: Name,
@@ -379,13 +384,13 @@ export function readDocument<Name extends DocumentName>(
   return { content, changesAt: nextChange(document, now, leastMs), age: ageOf(name, content, document, now) };
 }
 
-/** The feeds whose data age. */
+/** The feeds whose data become stale, because they change all the time. */
 const AGEING: ReadonlySet<DocumentName> = new Set(["station_status", "vehicle_status", "free_bike_status"]);
 
 function ageOf(name: DocumentName, content: Documents[DocumentName], document: unknown, now: number) {
   if (!AGEING.has(name)) return null;
   const ttlMs = isObject(document) ? ttlOf(document) : 0;
-  // The names say that it is a feed of stations' states or of vehicles.
+  // The cast is safe: a feed in `AGEING` contains the status of stations or of vehicles.
   const digest = contentDigest(content as Parameters<typeof contentDigest>[0]);
   return { at: lastUpdatedOf(document, now) ?? null, digest, ttlMs };
 }
@@ -400,7 +405,7 @@ const MAX_TTL_MS = 10 * 60_000;
 const SLOW: ReadonlySet<DocumentName> = new Set([
   ...(["system_pricing_plans", "geofencing_zones", "system_hours", "system_calendar"] as const),
 ]);
-/** Minimum `ttl` of these feeds. Too low: costs more than all other feeds. Too high: prices are outdated. */
+/** Minimum `ttl` of the feeds in `SLOW`. Too low: they cost more than all other feeds. Too high: prices are outdated. */
 const SLOW_TTL_MS = 5 * 60_000;
 
 /** Returns when a document may change next. A `last_updated` in the future counts as now. */
@@ -420,7 +425,7 @@ type FeedUrls = ReadonlyMap<string, string>;
 /** The feeds that a `gbfs.json` lists. */
 export interface DiscoveredFeeds {
   readonly feeds: FeedUrls;
-  /** The lists of further languages, before 3.0. */
+  /** The lists of feeds in other languages, which GBFS has before 3.0. */
   readonly translations: ReadonlyMap<string, FeedUrls>;
 }
 
@@ -430,8 +435,8 @@ const MAX_FEEDS = 200;
 const MAX_URL_LENGTH = 2_048;
 
 /**
- * Reads a `gbfs.json`. 3.x lists the feeds once; 1.x and 2.x by language. The English list, else the first, counts, and
- * the others for their texts.
+ * Reads a `gbfs.json`. GBFS 3.x lists the feeds once, older versions once for each language. Uses the English list, or else
+ * the first. The other lists serve only to translate texts.
  */
 function readDiscovery(document: unknown): DiscoveredFeeds {
   const data = isObject(document) && isObject(document["data"]) ? document["data"] : {};

@@ -16,38 +16,39 @@ export interface Feed<Content> {
   /** `last_updated`, milliseconds since 1970. */
   readonly at: number;
   readonly records: ReadonlyMap<string, Content>;
-  /** Ids of invalid records. */
+  /** Ids of records that were left out. */
   readonly rejected: ReadonlySet<string>;
-  /** The number of omitted records, with or without an id. */
+  /** The number of records that were left out, with or without an id. */
   readonly rejections: number;
   readonly problems: readonly Problem[];
-  /** Unknown fields of its records, which are ignored. */
+  /** Names of unknown fields of its records, which are ignored. */
   readonly notTaken: readonly string[];
   /** References of its records to other records. */
   readonly references: readonly Reference[];
 }
 
-/** The language of texts whose feed names none. */
+/** The language of texts if the feed does not name one. */
 export const DEFAULT_LANGUAGE = "en";
 
-/** The location and format of the records of one kind of feed, in all versions. */
+/** How to find and read the records of one kind of feed, in all versions of GBFS. */
 export interface FeedFormat<Content> {
-  /** Names of the list under `data`. */
+  /** The names that the list of records under `data` may have. */
   readonly lists: readonly string[];
-  /** Names of a record's id. */
+  /** The names that the id field of a record may have. */
   readonly ids: readonly [string, ...string[]];
   /** Maximum records. A larger feed is rejected. */
   readonly maxRecords: number;
-  /** Fields that are known, in any version. */
+  /** Names of the fields of a record in any version. */
   readonly known: ReadonlySet<string>;
   readonly read: (reader: RecordReader, id: string) => Content | Rejection;
 }
 
 /**
- * Reads a feed's document, tolerantly: a problem with one record is logged and does not affect others. Ignores the declared
- * version, since feeds declare wrong ones; each field is recognised by its name in any version.
+ * Reads a feed's document tolerantly: a problem with one record is logged and does not affect other records. Ignores the
+ * version that the document declares, because many feeds declare a wrong one. Recognises each field by its name in any
+ * version.
  * @param now milliseconds since 1970
- * @param language of texts that name none
+ * @param language the language of texts that do not name theirs
  * @throws FeedFailure when no record can be used
  */
 export function readFeed<Content extends object>(
@@ -77,7 +78,7 @@ export function readFeed<Content extends object>(
       if (id !== null) rejected.add(id);
       reject(id, content);
     } else if (id !== null) {
-      // The last of two records with one id wins, as in JSON itself.
+      // The last of two records with the same id wins, as in JSON.
       if (records.has(id)) reject(id, { field: idField, value: id, reason: "same_id_again_later" });
       records.set(id, content);
     }
@@ -105,7 +106,7 @@ function listIn(name: string, { lists, maxRecords }: FeedFormat<unknown>, docume
 }
 
 interface Item<Content> {
-  /** Null where the item has no usable id, and so no content. */
+  /** Null: the item has no valid id. Its `content` is then a rejection. */
   readonly id: string | null;
   readonly idField: string;
   readonly content: Content | Rejection;
@@ -131,7 +132,10 @@ export function dataOf(name: string, document: unknown): JsonObject {
   return data;
 }
 
-/** Returns `last_updated`, or now if it is missing or so far ahead that it would outrank the feed's next snapshots. */
+/**
+ * Returns `last_updated`. Returns `now` if it is missing, or so far in the future that the feed's next snapshots would count
+ * as older.
+ */
 export function snapshotTime(document: unknown, now: number, problems: ProblemLog): number {
   const at = lastUpdatedOf(document, now);
   if (at !== undefined) return at;
@@ -141,7 +145,7 @@ export function snapshotTime(document: unknown, now: number, problems: ProblemLo
   return now;
 }
 
-/** Returns `last_updated`; undefined: missing, or implausibly far ahead. */
+/** Returns `last_updated`; undefined: it is missing, or too far in the future. */
 export function lastUpdatedOf(document: unknown, now: number): number | undefined {
   const at = instantFrom(isObject(document) ? document["last_updated"] : undefined);
   return at !== undefined && at > 0 && at <= now + CLOCK_TOLERANCE_MS ? at : undefined;

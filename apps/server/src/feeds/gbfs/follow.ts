@@ -20,20 +20,20 @@ interface PollLogger {
   info(detail: object, message: string): void;
 }
 
-/** A failing feed; the message contains the reason. */
+/** A feed cannot be fetched or read. The message contains the reason. */
 class FeedFailing extends Error {
   readonly condition = "gbfs_feed_failing";
 }
 
-/** A readable feed with data that are too old; the message contains their age. */
+/** A feed can be read, but its data are too old. The message says since when. */
 class FeedStale extends Error {
   readonly condition = "gbfs_feed_stale";
 }
 
 /**
- * Logs the polls of a followed source: applied changes, and the failure of each feed as a condition, so that a lasting
- * failure is one line, then one a minute, then one when the feed has recovered.
- * @param name the source, named in every line
+ * Returns a function that logs the polls of a followed source: applied changes, and the failure of each feed as a condition.
+ * A lasting failure is logged when it begins, then once a minute, and once when the feed has recovered.
+ * @param name the system and the source, which every line names
  */
 export function logPolls(
   logger: PollLogger,
@@ -41,7 +41,7 @@ export function logPolls(
   name: { readonly system: string; readonly source: string },
 ): (result: PollResult, error?: unknown) => void {
   const works = new Map<string, WorkCondition>();
-  /** The key of each failing feed's last failure. It contains the time of the next try, so a failed retry is a new one. */
+  /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
   const lastFailures = new Map<string, string>();
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
@@ -87,57 +87,58 @@ export interface FollowOptions {
   readonly ids: Ids;
   /** The address of gbfs.json. */
   readonly url: string;
-  /** Milliseconds from the beginning of one poll to that of the next; a poll that takes longer delays the next. */
+  /** Milliseconds from the start of one poll to the start of the next. A poll that takes longer delays the next. */
   readonly intervalMs: number;
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
-  /** The age at which data are stale; undefined: it follows from each feed's `ttl`. */
+  /** The age at which data are stale; undefined: it is computed from each feed's `ttl`. */
   readonly staleAfterMs?: number | undefined;
-  /** Applies the first snapshot even where the source calls its system otherwise than before. */
+  /** True: applies the first snapshot even if the source's `system_id` has changed. */
   readonly force?: boolean;
-  /** The directory for problems with records, each reported once. */
+  /** The directory for the report of problems with records. Each problem is reported once. */
   readonly reportDirectory: string;
   /**
-   * Called after each poll, except one that `close` broke off.
-   * @param error why nothing could be applied, where that is not a feed's failure
+   * Called after each poll, but not after a poll that `close` interrupted.
+   * @param error why nothing could be applied, if the reason is not the failure of a feed
    */
   readonly log: (result: PollResult, error?: unknown) => void;
   readonly fetchOptions?: Omit<FetchOptions, "signal">;
-  /** Learns how the polls go. */
+  /** Records whether the polls succeed, and how long they take. */
   readonly watch?: WorkWatch;
 }
 
 /** The result of one poll. */
 export interface PollResult {
-  /** When it began, RFC 3339. */
+  /** When the poll began, RFC 3339. */
   readonly at: string;
   /**
-   * Applied: some feed was new, and none fails. Unchanged: no feed was new, and none fails. Partial: some feeds fail and
-   * others do not. Failed: nothing could be fetched, or nothing stored. A failing feed keeps its last good state.
+   * `applied`: a feed had changed, and no feed fails. `unchanged`: no feed had changed, and no feed fails. `partial`: some
+   * feeds fail and others do not. `failed`: nothing could be fetched, or nothing could be stored. What a failing feed said
+   * last stays in use.
    */
   readonly outcome: "applied" | "unchanged" | "partial" | "failed";
   readonly stations: ImportCounts | null;
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
-  /** The feeds that fail, in this poll or since an earlier one; an empty name is no feed, such as the database. */
+  /** The feeds that fail, in this poll or since an earlier one. An empty name: the failure is not a feed's. */
   readonly failures: readonly FeedProblem[];
-  /** Seconds since each feed was last fetched and read whole; null: never yet. */
+  /** Seconds since each feed was last fetched and read without a failure; null: never. */
   readonly ages: Readonly<Record<string, number | null>>;
-  /** Seconds since the publisher of each feed last had something to say, where that is judged. */
+  /** Seconds since the publisher last changed the data of each feed whose data can become stale. */
   readonly data_ages: Readonly<Record<string, number>>;
   /** The feeds whose data are too old, though they can be read. */
   readonly stale: readonly StaleFeed[];
-  /** The feeds that gave an older document than the one that was applied before. */
+  /** The feeds that are older than a document which was applied before. */
   readonly older: readonly string[];
-  /** The path of the new problems with records in this poll; null: there are none. */
+  /** The path of the report, if this poll found new problems with records; null: it found none. */
   readonly report: string | null;
 }
 
 export interface FeedProblem {
   readonly feed: string;
   readonly message: string;
-  /** When it failed first, RFC 3339; null where it is no feed and the source is no other system. */
+  /** When the failure began, RFC 3339; null: neither a feed fails, nor has the source's `system_id` changed. */
   readonly since: string | null;
   /** The earliest time of the next request, RFC 3339. */
   readonly retry_at: string;
@@ -150,14 +151,14 @@ interface StaleFeed {
 
 /** A feed that is being followed. */
 export interface Following {
-  /** Ends the poll under way (its fetches are given up, its transaction is not) and begins no other. */
+  /** Ends the current poll, and begins no other. Aborts its requests, but lets its transaction finish. */
   close(): Promise<void>;
 }
 
 /**
- * Follows a live feed: polls it again and again, and applies changes. Polls never overlap. Failures are passed to `log` and
- * tried again. Any number of processes may follow one source.
- * @throws FeedFailure when `url` is no http(s) address
+ * Follows a live feed: polls it again and again, and applies changes. Polls never overlap. Failures are passed to `log`, and
+ * the next poll tries again. Any number of processes may follow one source.
+ * @throws FeedFailure when `url` is not an http or https address
  */
 export function startFollowing(options: FollowOptions): Following {
   const { url, intervalMs, log, watch } = options;
@@ -202,9 +203,9 @@ class Follower {
   readonly #signal: AbortSignal;
   readonly #journal: ProblemJournal;
   #dataAges: readonly FeedDataAge[] = [];
-  /** Whether the next snapshot is applied even from another system. */
+  /** Whether the next snapshot is applied even if the source's `system_id` has changed. */
   #isForced: boolean;
-  /** The source has become another system: nothing is applied until its `system_id` is the old one again. */
+  /** Set when the source's `system_id` has changed. Nothing is applied until the source publishes the old one again. */
   #rejection: { readonly error: OtherSystemError; readonly since: number } | undefined;
 
   constructor(options: FollowOptions, location: URL, signal: AbortSignal) {
@@ -215,19 +216,19 @@ class Follower {
     this.#journal = new ProblemJournal(options.reportDirectory, () => options.ids.next("sync"));
   }
 
-  /** Polls once. Whatever goes wrong is part of the result. */
+  /** Polls once. Never rejects: an error is part of the result. */
   async poll(): Promise<{ readonly result: PollResult; readonly error?: unknown }> {
     const now = this.#options.clock();
     try {
       return { result: await this.#applyChanges(now) };
     } catch (error) {
       if (error instanceof OtherSystemError && this.#rejection?.error !== error) {
-        // The rest of the snapshot belongs to the other system.
+        // Forgets the responses, because they describe the other system.
         this.#source.reset();
         this.#rejection = { error, since: this.#rejection?.since ?? now };
       }
       const message = this.#messageOf(error);
-      // Fails too when the database itself is the cause.
+      // Writing the health fails too if the database is the cause of the error.
       if (!this.#signal.aborted) await this.#writeHealth(now, message).catch(() => undefined);
       const rejection = this.#rejection;
       const since = rejection !== undefined && error === rejection.error ? utc(rejection.since) : null;
@@ -242,7 +243,7 @@ class Follower {
   async #applyChanges(now: number): Promise<PollResult> {
     const { db, ids, systemId, source, staleAfterMs } = this.#options;
     const rejection = this.#rejection;
-    // A list that cannot be fetched is among the feeds' health; the feeds of the list before are still read.
+    // If the list cannot be fetched, the source's health says so, and the feeds of the last list are read.
     await this.#source.begin(now);
     if (rejection !== undefined) await this.#checkSystem(rejection.error);
     const reading = await readSnapshot(this.#source, now);
@@ -253,14 +254,14 @@ class Follower {
     let imported: ImportOutcome | undefined;
     if (!isEmpty(reading.snapshot)) {
       const context = { systemId, source, now, ids, force: this.#isForced };
-      // A feed that ends the process each time must not end it at every poll.
+      // If applying a source ends the process again and again, `runGuarded` sets the source aside.
       imported = await runGuarded({ db, work: "follow-feed", systemId, unit: source, onError: () => undefined }, () =>
         applyReading(db, context, reading),
       );
       this.#isForced = false;
       this.#rejection = undefined;
     }
-    // Only after storing: otherwise a snapshot that was not stored would not be fetched again.
+    // Commits only after the snapshot is stored. A snapshot that could not be stored must be fetched again.
     this.#source.commit();
     const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
     const { health } = this.#source;
@@ -269,14 +270,15 @@ class Follower {
     await this.#writeHealth(now, null);
     if (![...health.values()].some(isFailing))
       return this.#resultOf(now, imported ? "applied" : "unchanged", imported, report);
-    // The list alone is no data.
+    // The list of feeds does not count as a feed that works, because it contains no data.
     const isAnyWell = [...health].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
     return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
   }
 
   /**
-   * Checks, for a source that became another system, which system it is now: fetches the one small document in full.
-   * @throws OtherSystemError
+   * Checks whether a source whose `system_id` had changed publishes the old one again. Fetches `system_information`, which
+   * is small.
+   * @throws OtherSystemError if it does not
    */
   async #checkSystem(rejection: OtherSystemError): Promise<void> {
     const said = await this.#source.read("system_information").catch((error: unknown) => {
@@ -297,7 +299,7 @@ class Follower {
       : message;
   }
 
-  /** Writes how the source is doing, for every process. @param message why nothing can be applied */
+  /** Writes the source's health to the database, where every process reads it. @param message why nothing can be applied */
   #writeHealth(now: number, message: string | null): Promise<void> {
     const { db, systemId, source, url, intervalMs } = this.#options;
     return updateSourceHealth(db, { systemId, source, now, location: shownAddress(url), intervalMs, message });

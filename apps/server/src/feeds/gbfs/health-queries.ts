@@ -4,8 +4,8 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type DocumentAge, type FeedHealth, staleAfterMs, type StoredAge } from "./feed-health.rules.ts";
 
-// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back. A
-// feed without a response adds no information about the age of its data.
+// Takes the `greatest` of times, because a process that has just started knows no earlier success, and a slow process must
+// not set times back. Keeps the stored age of the data of a feed that has not responded.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (
@@ -41,7 +41,7 @@ const listPolledSince = statement(
    where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
 );
 
-/** The age of a feed's data, as the database knows it after a poll. */
+/** What the database stores about the age of a feed's data after a poll. */
 export type FeedDataAge = StoredAge & { readonly feed: string };
 
 interface FeedPoll {
@@ -49,11 +49,11 @@ interface FeedPoll {
   readonly source: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** GBFS_STALE_AFTER. */
+  /** GBFS_STALE_AFTER in milliseconds; undefined: it is not set. */
   readonly staleAfterMs?: number | undefined;
 }
 
-/** @param ages the age of the data of the feeds that responded */
+/** Writes the health of a source's feeds. @param ages the age of the data of the feeds that responded */
 export function updateFeedHealth(
   db: Queryable,
   { systemId, source, now, staleAfterMs: configured }: FeedPoll,
@@ -72,7 +72,7 @@ export function updateFeedHealth(
   return db.query<FeedDataAge>(upsertFeedHealth, [systemId, source, new Date(now), json]);
 }
 
-/** The health of a followed feed as the database has it, the same for every process. */
+/** The health of a followed feed as stored in the database, where all processes share it. */
 export type StoredFeedHealth = Omit<Tables["gbfs_feed_health"], "system_id" | "content_digest">;
 
 /** Returns the followed feeds of a system that any process has polled since an instant, 100 at most. */
@@ -80,7 +80,7 @@ export function listFeedHealth(db: Queryable, systemId: string, since: number): 
   return db.query<StoredFeedHealth>(listPolledSince, [systemId, new Date(since)]);
 }
 
-// A process that has just started does not know since when it fails.
+// Keeps the stored `failing_since`, because a process that has just started does not know since when the source fails.
 const upsertSourceHealth = statement(
   "gbfsSourceHealth.upsert",
   `insert into gbfs_source_health (system_id, source, location, interval_ms, polled_at, failing_since, message)
@@ -110,7 +110,7 @@ export interface SourcePoll {
   /** The location without possible secrets. */
   readonly location: string;
   readonly intervalMs: number;
-  /** The reason why fetched data cannot be applied; null: they can. */
+  /** The reason why fetched data cannot be applied; null: they can be. */
   readonly message: string | null;
 }
 
@@ -126,7 +126,7 @@ const findSource = statement(
   "select polled_at, interval_ms from gbfs_source_health where system_id = $1 and source = $2",
 );
 
-/** Returns when a source was polled last, and how often it is; undefined: no process has followed it. */
+/** Returns when a source was last polled, and its poll interval; undefined: no process has ever followed it. */
 export async function findLatestPoll(
   db: Queryable,
   systemId: string,
@@ -140,12 +140,12 @@ export async function findLatestPoll(
 type SourceTimes = Pick<Tables["gbfs_sources"], "published_id" | "information_at" | "status_at" | "vehicles_at">;
 type Health = Omit<Tables["gbfs_source_health"], "system_id" | "source">;
 
-/** A source in the database: its applied feeds, and its health when a process follows it. */
+/** A source: the times of its applied feeds, and its health, which is null if no process has followed it. */
 export type SourceRow = { readonly source: string } & SourceTimes & {
     readonly [Name in keyof Health]: Health[Name] | null;
   };
 
-/** Returns the sources of a system that a snapshot came from, or that were followed, 100 at most. */
+/** Returns the sources of a system from which a snapshot was applied or which were followed, 100 at most. */
 export function listSourceHealth(db: Queryable, systemId: string): Promise<SourceRow[]> {
   return db.query<SourceRow>(listSourceHealths, [systemId]);
 }
@@ -160,7 +160,7 @@ const countBikes = statement(
   `select source, count(*)::int as n from bikes where system_id = $1 and vehicle_state <> 'removed' group by source`,
 );
 
-// The stations of a system are few enough to be looked at one by one.
+// Reads all stations of the system, without an index, because they are few.
 const listMissing = statement(
   "gbfsSources.listMissing",
   `select source, id, name, status, absent_snapshots, status_as_of from stations
@@ -182,13 +182,13 @@ export function countBikesBySource(
   return db.query(countBikes, [systemId]);
 }
 
-/** A station that the newest snapshots of its source did not list. */
+/** A station that the latest snapshots of its source do not list. */
 export type MissingStation = Pick<
   Tables["stations"],
   "source" | "id" | "name" | "status" | "absent_snapshots" | "status_as_of"
 >;
 
-/** Returns the stations that are missing, the last to be listed first. */
+/** Returns the stations that are missing from their source. Those that were listed most recently come first. */
 export function listMissingStations(db: Queryable, systemId: string, limit: number): Promise<MissingStation[]> {
   return db.query<MissingStation>(listMissing, [systemId, limit]);
 }

@@ -13,21 +13,21 @@ import { FeedFailure, type Problem } from "./problems.ts";
 import { problemsOf, summaryOf, writeReport } from "./report.ts";
 import { type GbfsSnapshot, type GbfsSource, readSnapshot, type SourceSnapshot } from "./snapshot.ts";
 
-/** The source of an import, its actor, and the path of its report. */
+/** The options of an import of a GBFS feed. */
 export interface GbfsImport extends Omit<ApplyContext, "now"> {
   /** A directory of saved feeds, or the address of gbfs.json. */
   readonly location: string;
-  /** The import's id, and the name of its report. */
+  /** The import's id, which is also the name of its report. */
   readonly importId: string;
   /** The directory for the report, created if there is something to report. */
   readonly reportDirectory: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** For the audit log. */
+  /** Who runs the import, for the audit log. */
   readonly actor: string;
 }
 
-/** The import's changes to one list. */
+/** How many stations, or how many bikes, an import changed. */
 export interface ImportCounts {
   readonly created: number;
   readonly updated: number;
@@ -43,21 +43,21 @@ export interface ImportOutcome {
   readonly bikes: ImportCounts;
   readonly applied: Applied;
   readonly reading: SourceSnapshot;
-  /** Parts of the source that are not imported: feeds that are not read by name, and fields that GBFS does not know as `feed.field`. */
+  /** Ignored parts of the source: names of feeds that are not read, and fields that GBFS does not define (`feed.field`). */
   readonly notTaken: readonly string[];
-  /** Nothing of the feeds is stored: all of it was rejected, or is older than the stored data. */
+  /** True: nothing was stored, because all of it was rejected, or is older than the stored data. */
   readonly isNothingStored: boolean;
   readonly problems: readonly Problem[];
 }
 
 /**
- * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1, writes its problems into a report, and records
+ * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. Writes the problems into a report, and records
  * the import if it changed something.
- * @returns the changes, the import's id (null without a change, since there is nothing to undo), and the report's path
- * (null without one)
- * @throws FeedFailure when it has feeds of stations or vehicles and none can be used, or describes nothing; nothing was
- * changed then
- * @throws OtherSystemError when the source has become another system; nothing was changed then
+ * @returns the changes, the import's id (null if nothing changed, because then nothing can be undone), and the report's path
+ * (null if there were no problems)
+ * @throws FeedFailure when no feed of stations or vehicles can be used. A source that has none of these feeds may be
+ * imported if it has other descriptions than `system_information`. Nothing has changed then.
+ * @throws OtherSystemError when the source's `system_id` has changed. Nothing has changed then.
  */
 export async function importGbfs(
   db: Database,
@@ -67,7 +67,7 @@ export async function importGbfs(
   const source = await openSource(location, now);
   try {
     const running = { db, systemId: context.systemId, importId, kind: "gbfs" } as const;
-    // The import is one step: the progress shows only that it runs, and since when.
+    // The import is one step, so its progress says only that it runs, and since when.
     const importAll = () => importSnapshot(db, { ...context, now }, source);
     if (context.isTrial === true) return { ...(await importAll()), id: null, report: null };
     const outcome = await whileReporting(running, () => ({}), importAll);
@@ -83,7 +83,7 @@ export async function importGbfs(
     };
     if (counts.created + counts.updated === 0) return { ...outcome, id: null, report };
     const { systemId, ids } = context;
-    // The address without its query, which may hold a key.
+    // Records the address without its query, which may contain a secret.
     const detail = { location: shownAddress(location) };
     const start = { systemId, id: importId, kind: "gbfs", source: context.source, at: new Date(now), detail } as const;
     const kept = { path: report, ...summaryOf(outcome.problems) };
@@ -96,15 +96,14 @@ export async function importGbfs(
 
 /**
  * Imports one snapshot of all feeds of a source, in one transaction.
- * @throws FeedFailure when it has feeds of stations or vehicles and none can be used, or describes nothing; nothing was
- * changed then
+ * @throws FeedFailure like `importGbfs`
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
   const reading = { ...(await readSnapshot(source, context.now)), isWhole: true };
   const { information, status, vehicles } = reading.snapshot;
   const isAnyUsable = information ?? status ?? vehicles;
   const isDescribed = (reading.snapshot.descriptions ?? []).some(({ feed }) => feed !== "system_information");
-  // Saved feeds may describe prices or zones alone, for a fleet that the operator reports.
+  // A source without stations and vehicles may still describe prices or zones, for a fleet that the operator reports itself.
   if (isAnyUsable === undefined && (!isDescribed || reading.failures.some(({ feed }) => OF_FLEET.has(feed))))
     throw nothingUsable(reading.failures);
   const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));
@@ -116,7 +115,7 @@ const OF_FLEET: ReadonlySet<string> = new Set([
   ...["station_information", "station_status", "vehicle_status", "free_bike_status"],
 ]);
 
-/** Feeds that are read, or have nothing to take. */
+/** Feeds that are read, and feeds whose content the service does not need. All others are reported as not taken. */
 const READ: ReadonlySet<string> = new Set(["gbfs", "gbfs_versions", "manifest", ...OF_FLEET, ...descriptiveFeeds]);
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
@@ -156,7 +155,7 @@ function countsOf(
   return { created, updated, unchanged, removed, rejected: unusable + ownedByOthers.length };
 }
 
-/** Tells whether nothing was stored. Older feeds may still have added records that the newer ones did not name. */
+/** Tells whether nothing was stored. A feed older than the stored data may still add records that are not stored yet. */
 function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
@@ -166,7 +165,7 @@ function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stat
   return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
 }
 
-/** A source that holds something open. */
+/** A source with a worker thread, which `close` ends. */
 interface OpenSource extends GbfsSource {
   close(): Promise<void>;
 }
@@ -192,8 +191,8 @@ async function openAddress(location: string, now: number, options: FetchOptions)
 }
 
 /**
- * A saved set of feeds is read by file name alone: the URLs in its gbfs.json (if it has one) are those that the
- * feeds were saved from, which may be gone, or have newer ones.
+ * Opens a directory of saved feeds. Finds the feeds by their file names. Ignores the URLs in a saved `gbfs.json`, because
+ * they lead to where the feeds were saved from, and may by now be gone or lead to newer feeds.
  */
 async function openDirectory(location: string): Promise<OpenSource> {
   const directory = basename(location) === "gbfs.json" ? dirname(location) : location;
@@ -221,7 +220,7 @@ async function openDirectory(location: string): Promise<OpenSource> {
   };
 }
 
-/** @returns undefined when there is no such file */
+/** Reads a file within the size limit. @returns undefined when there is no such file */
 async function readFeedFile(file: string): Promise<Uint8Array | undefined> {
   try {
     if ((await stat(file)).size > MAX_DOCUMENT_BYTES) throw tooLarge();

@@ -1,25 +1,25 @@
 import { shorten } from "../report-files.ts";
 
-/** A problem in a feed and its treatment: a line of the report. */
+/** A problem in a feed, and what was done about it. The report has one line for each problem. */
 export interface Problem {
   /** The feed's name: `station_status`, … */
   readonly feed: string;
-  /** The station's or vehicle's id; null when it has none, or when the whole feed is meant. */
+  /** The id of the station, vehicle or other record; null: it has none, or the problem concerns the whole feed. */
   readonly record: string | null;
   readonly field: string | null;
   /** The feed's value, shortened. */
   readonly value: unknown;
   readonly reason: string;
-  /** Repaired: the value was replaced. Rejected: the record, or the whole feed, was left out. */
+  /** `repaired`: the value was replaced or omitted. `rejected`: the record or the whole feed was left out. */
   readonly action: "repaired" | "rejected";
 }
 
-/** Returns the problem of a feed of which nothing can be used. */
+/** Returns the problem to report for a feed that cannot be used at all. */
 export function rejectedFeed(feed: string, reason: string): Problem {
   return { feed, record: null, field: null, value: null, reason, action: "rejected" };
 }
 
-/** Limits the stored problems of one document; further ones are counted. Too high: one bad feed fills the memory. */
+/** Maximum problems that are kept for one document. More are only counted. Too high: one bad feed fills the memory. */
 const MAX_PROBLEMS = 10_000;
 
 /** The problems of one document. */
@@ -32,13 +32,13 @@ export class ProblemLog {
     this.#feed = feed;
   }
 
-  /** @param problem its value as the feed has it */
+  /** Adds a problem. @param problem its `value` is the value in the feed, and is shortened here */
   add(problem: Omit<Problem, "feed">): void {
     if (this.#problems.length === MAX_PROBLEMS) this.#omitted++;
     else this.#problems.push({ feed: this.#feed, ...problem, value: shown(problem.value) });
   }
 
-  /** The problems, and a last one that counts those which were not kept. */
+  /** Returns the problems. If some were not kept, a last entry `more_problems` has their number. */
   list(): readonly Problem[] {
     if (this.#omitted === 0) return this.#problems;
     return [...this.#problems, { ...rejectedFeed(this.#feed, "more_problems"), value: this.#omitted }];
@@ -55,7 +55,7 @@ function shown(value: unknown): unknown {
 /** A server's response that is not a document. */
 export class AnswerError extends Error {
   override readonly name = "AnswerError";
-  /** Milliseconds for which the server asks us to wait; null where it does not. */
+  /** The server's `Retry-After` in milliseconds; null: it sent none. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, retryAfterMs: number | null) {
@@ -64,7 +64,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** A feed that is no snapshot: it cannot be fetched or read, or it has nothing in it. */
+/** A feed cannot be fetched or read, or has no usable content. */
 export class FeedFailure extends Error {
   override readonly name = "FeedFailure";
   readonly feed: string;
@@ -77,7 +77,7 @@ export class FeedFailure extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** The failure of a feed from whatever was thrown while it was fetched or read. */
+  /** Turns anything that was thrown while a feed was fetched or read into a FeedFailure. */
   static from(feed: string, error: unknown): FeedFailure {
     if (error instanceof FeedFailure) return error;
     const retryAfterMs = error instanceof AnswerError ? error.retryAfterMs : null;

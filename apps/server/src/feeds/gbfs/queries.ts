@@ -4,12 +4,12 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { Description } from "./descriptions.ts";
 
-/** The `last_updated` of each applied feed of a source, in milliseconds since 1970. */
+/** The `last_updated` of the latest applied feeds of a source, in milliseconds since 1970, and its `system_id`. */
 export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;
   readonly status: SnapshotTimes | undefined;
   readonly vehiclesAt: number | undefined;
-  /** The source's name for its system (GBFS's `system_id`); undefined: it has never given one. */
+  /** The `system_id` that the source publishes; undefined: it has never published one. */
   readonly publishedId: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
   const informationAt = row?.information_at?.getTime();
   const statusAt = row?.status_at?.getTime();
   return {
-    // Nothing depends on the information's snapshot before the newest.
+    // `before` is needed for the status only.
     information: informationAt === undefined ? undefined : { latest: informationAt, before: undefined },
     status: statusAt === undefined ? undefined : { latest: statusAt, before: row?.previous_status_at?.getTime() },
     vehiclesAt: row?.vehicles_at?.getTime(),
@@ -58,7 +58,8 @@ export async function updateSourceTimes(
   await tx.query(updateSource, [systemId, source, ...times, publishedId ?? null]);
 }
 
-// The source's row is locked, so no other transaction writes its descriptions.
+// Updates the time of descriptions whose content is unchanged, and returns the feeds whose content is new. The caller has
+// locked the source's row, so no other transaction writes these descriptions.
 const touchDescriptions = statement(
   "gbfsDocuments.touch",
   `with given as materialized (
@@ -80,7 +81,7 @@ const upsertDescription = statement(
    do update set as_of = excluded.as_of, digest = excluded.digest, content = excluded.content`,
 );
 
-// Of what a source said to the release before and not to this one, that is all that is known.
+// Reads `gbfs_descriptions`, the table of an earlier release, for feeds that have no row in `gbfs_documents` yet.
 const listOfSystem = statement(
   "gbfsDocuments.list",
   `select feed, content from (
@@ -94,8 +95,9 @@ const listOfSystem = statement(
 );
 
 /**
- * Stores descriptions of a source whose row is locked; an older document changes nothing.
- * @returns those that say something new
+ * Stores descriptions of a source. The caller has locked the source's row. A document that is older than the stored one
+ * changes nothing.
+ * @returns the descriptions whose content is new
  */
 export async function updateDescriptions<Each extends Pick<Description, "feed" | "at" | "json" | "digest">>(
   tx: Transaction,
@@ -115,7 +117,7 @@ export async function updateDescriptions<Each extends Pick<Description, "feed" |
   return descriptions.filter(isNew);
 }
 
-/** Returns the stored descriptions of a system that some feeds hold, those of its first source first. */
+/** Returns the stored descriptions of a system from these feeds. Those of its earliest source come first. */
 export function listDocuments(
   db: QueryRunner,
   systemId: string,

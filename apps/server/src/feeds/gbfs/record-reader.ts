@@ -5,26 +5,26 @@ import type { ProblemLog } from "./problems.ts";
 import type { References } from "./references.ts";
 import { booleanFrom, identifierFrom, instantFrom, numberFrom, textFrom, type JsonObject } from "./values.ts";
 
-/** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
+/** An earlier instant is not a real one: Lyft's feeds write 86,400 s for "never". */
 const EARLIEST_MS = Date.UTC(2000, 0, 1);
-/** A source's clock a few seconds ahead is normal; one that is further ahead would outrank the feed's next states. */
+/** How far ahead a source's clock may be. A state from further ahead would count as newer than the feed's next states. */
 export const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
-/** What the records of a document have in common, and where their problems go. */
+/** What the records of a document share: the time, the language, and the logs of their problems and references. */
 export interface DocumentContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The language of texts that name none. */
+  /** The language of texts that do not name theirs. */
   readonly language: string;
   readonly problems: ProblemLog;
   readonly unknownFields: UnknownFields;
   readonly references: References;
 }
 
-/** Limits the names of unknown fields. Too high: a feed of random names fills the report. */
+/** Maximum names of unknown fields that are kept. Too high: a feed of random names fills the report. */
 const MAX_UNKNOWN_FIELDS = 100;
 
-/** Names of fields that GBFS does not know, each once. */
+/** Collects the names of fields that GBFS does not define, each once. */
 export class UnknownFields {
   readonly #names = new Set<string>();
 
@@ -37,7 +37,7 @@ export class UnknownFields {
   }
 }
 
-/** A record that cannot be used, and why. */
+/** Why a record cannot be used: the field, its value, and the reason. */
 export interface Rejection {
   readonly field: string;
   readonly value: unknown;
@@ -45,8 +45,8 @@ export interface Rejection {
 }
 
 /**
- * Reads the fields of one record of a feed. A value that means nothing is replaced and noted as a problem;
- * another spelling of a good value is no problem.
+ * Reads the fields of one record of a feed. An invalid value is replaced and logged as a problem. A valid value in an
+ * unusual spelling is accepted without a problem.
  */
 export class RecordReader implements ReadingContext {
   readonly raw: JsonObject;
@@ -54,7 +54,7 @@ export class RecordReader implements ReadingContext {
   readonly #id: string | null;
   readonly #document: DocumentContext;
 
-  /** @param id null: the record is not one of many */
+  /** @param id the record's id; null: the document has only this record */
   constructor(raw: JsonObject, id: string | null, document: DocumentContext) {
     this.raw = raw;
     this.#id = id;
@@ -66,7 +66,7 @@ export class RecordReader implements ReadingContext {
     this.#document.problems.add({ record: this.#id, field, value, reason, action: "repaired" });
   }
 
-  /** Notes which other records a value in canonical form names. */
+  /** Collects the references to other records in a value in canonical form. */
   refers(value: unknown): void {
     this.#document.references.note(this.#id, value);
   }
@@ -75,15 +75,15 @@ export class RecordReader implements ReadingContext {
     this.#document.unknownFields.add(field);
   }
 
-  /** Notes that a field was repaired, and why. */
+  /** Logs that a field's value was replaced, and why. */
   repaired(field: string, reason: string): void {
     this.problem(field, this.raw[field], reason);
   }
 
   /**
-   * Reads the optional fields that have no column, in their canonical form, as compact JSON: two that are equal are the same
-   * text. Null where there are none.
-   * @param maxLength of the JSON: the largest fields are left out of more
+   * Reads the record's facts: the fields that have no column. Returns them in canonical form as JSON, so that equal facts
+   * are equal texts. Null: there are none.
+   * @param maxLength the maximum length of the JSON. The largest fields are left out if it is longer.
    */
   facts(fields: readonly (readonly [string, Field])[], maxLength: number, record = this.raw): string | null {
     const facts: Record<string, unknown> = {};
@@ -101,7 +101,7 @@ export class RecordReader implements ReadingContext {
   }
 
   /**
-   * Returns a field's value as `from` interprets it; null when it is empty or invalid. An invalid value is logged as
+   * Returns a field's value as parsed by `from`; null when it is empty or invalid. Logs an invalid value with the reason
    * `issue`.
    */
   meaning<Value>(field: string, from: (value: unknown) => Value | undefined, issue: string): Value | null {
@@ -121,19 +121,19 @@ export class RecordReader implements ReadingContext {
     return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
   }
 
-  /** A flag that the feed must have. */
+  /** Reads a boolean that the feed must have. Returns `fallback`, and logs a problem, when it is missing or invalid. */
   flag(field: string, fallback: boolean): boolean {
     const flag = booleanFrom(this.raw[field]);
     if (flag === undefined) this.repaired(field, this.#isGiven(field) ? "not_a_boolean" : "missing");
     return flag ?? fallback;
   }
 
-  /** A flag that the feed may leave out. */
+  /** Reads a boolean that the feed may leave out, which then is false. */
   optionalFlag(field: string): boolean {
     return this.#isGiven(field) && this.flag(field, false);
   }
 
-  /** A count of things by the first of `fields` that is there; `fallback` where none is. */
+  /** Reads a number of things from the first of `fields` that the record has. Returns `fallback` if it has none of them. */
   count<Fallback extends number | null>(fields: readonly string[], fallback: Fallback): number | Fallback {
     const field = fields.find((name) => this.#isGiven(name));
     if (field === undefined) {
@@ -150,7 +150,7 @@ export class RecordReader implements ReadingContext {
     return Math.max(0, Math.trunc(number));
   }
 
-  /** Metres, cut to whole ones: feeds measure them in fractions. */
+  /** Reads a distance in metres. Cuts off fractions of a metre. Null: it is missing or invalid. */
   metres(field: string): number | null {
     const metres = numberFrom(this.raw[field]);
     if (metres !== undefined && metres >= 0 && metres <= GREATEST_INTEGER) return Math.trunc(metres);
@@ -158,7 +158,7 @@ export class RecordReader implements ReadingContext {
     return null;
   }
 
-  /** Milliseconds since 1970. 0 is how many feeds say "never". */
+  /** Reads an instant in milliseconds since 1970. Null: it is missing, invalid, or 0, which many feeds write for "never". */
   instant(field: string): number | null {
     const instant = instantFrom(this.raw[field]);
     if (instant === 0) return null;
@@ -177,7 +177,7 @@ export class RecordReader implements ReadingContext {
   }
 }
 
-/** Returns an object's JSON within a length; its largest fields are left out of more. Null where nothing is left. */
+/** Returns an object's JSON. Leaves out the largest fields if it is longer than `maxLength`. Null: no field is left. */
 export function boundedJson(record: JsonObject, maxLength: number, context: ReadingContext): string | null {
   const json = JSON.stringify(record);
   if (json.length <= maxLength) return json;

@@ -1,16 +1,16 @@
 import { isObject } from "./values.ts";
 
 /*
- * References between records of feeds, such as from a vehicle to its pricing plan. `report.ts` lists the references of a
- * snapshot and reports those to records that the source lacks. The service never publishes such a reference.
+ * References between records of feeds, such as from a vehicle to its pricing plan. `report.ts` reports those references of a
+ * snapshot whose record the source does not have. The service never publishes a reference to a missing record.
  */
 
 /** A feed with records to which other records refer. */
 export type ReferredFeed = "system_pricing_plans" | "vehicle_types" | "station_information" | "system_regions";
 
 /**
- * Fields that refer to another record, and the record's feed. Lacks a vehicle's `vehicle_type_id` and a station's `region_id`:
- * a type or region that is in use is known, even if no feed describes it.
+ * Fields that refer to another record, and the feed of that record. A vehicle's `vehicle_type_id` and a station's
+ * `region_id` are not among them, because a type or region that is in use exists even if no feed describes it.
  */
 const references: Readonly<Record<string, ReferredFeed>> = {
   default_pricing_plan_id: "system_pricing_plans",
@@ -22,19 +22,19 @@ const references: Readonly<Record<string, ReferredFeed>> = {
   region_ids: "system_regions",
 };
 
-/** Maximum references of a document that are collected. Too high: a feed of random ids fills the memory. */
+/** Maximum references that are collected of one document. Too high: a feed of random ids fills the memory. */
 const MAX_REFERENCES = 1_000;
 
-/** A reference to the record `id` of a feed. */
+/** A reference to the record with the id `id` of the feed `to`. */
 export interface Reference {
   readonly to: ReferredFeed;
   readonly id: string;
-  /** The record that refers to it; null: it has no id. */
+  /** The id of the record that contains the reference; null: it has no id. */
   readonly record: string | null;
   readonly field: string;
 }
 
-/** Collects the references of a document: of several to the same record, the first. */
+/** Collects the references of a document. Keeps only the first reference to each record. */
 export class References {
   readonly #found = new Map<string, Reference>();
 

@@ -19,36 +19,37 @@ export interface ReplayOptions {
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
-  /** `station_status` documents, one a line; plain or gzip. */
+  /** The path of a file with one `station_status` document on each line, plain or compressed with gzip. */
   readonly file: string;
-  /** A `station_information` document. Without one, snapshots of unknown stations wait until one describes them. */
+  /** The path of a `station_information` document. Without it, the status of unknown stations waits for a later document. */
   readonly information?: string | undefined;
-  /** Called after each snapshot with how many there were, and its `last_updated` in milliseconds since 1970. */
+  /** Called after each snapshot with the number of snapshots so far, and its `last_updated` in milliseconds since 1970. */
   readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;
-  /** Ends the replay between two snapshots, with its reason. Applied snapshots stay. */
+  /** When it is aborted, the replay ends between two snapshots with the signal's reason. Applied snapshots stay. */
   readonly signal?: AbortSignal;
 }
 
 /** The result of a replay. */
 export interface ReplayOutcome {
-  /** Snapshots applied. */
+  /** The number of applied snapshots. */
   readonly snapshots: number;
   readonly events: EventCounts;
-  /** Lines that are no snapshot, counted from 1. They were skipped. */
+  /** Lines that are not snapshots and were skipped. Lines are counted from 1. */
   readonly failed: readonly { readonly line: number; readonly reason: string }[];
-  /** Stations that are not listed at the end, because one of their feeds does not name them. */
+  /** The number of stations that are not listed at the end, because only one of the two station feeds names them. */
   readonly waiting: StationsWaiting;
-  /** The problems of the snapshots, and the lines that are no snapshots; at most `MAX_PROBLEMS`. */
+  /** The problems of the snapshots, and of the lines that are not snapshots. At most `MAX_PROBLEMS`. */
   readonly problems: readonly Problem[];
 }
 
-/** Problems that are kept: a series that is wrong throughout would otherwise fill the memory. */
+/** Maximum problems that are kept. Too high: a file with problems on every line fills the memory. */
 const MAX_PROBLEMS = 10_000;
 
 /**
- * Applies a series of `station_status` snapshots in the order of the file, each in a separate transaction and with the time
- * of its `last_updated`. A second replay of a file changes nothing and makes no event.
- * @throws FeedFailure when the information cannot be read; ImportFileError when the file cannot
+ * Applies a series of `station_status` snapshots in the order of the file, each in its own transaction and with the time of
+ * its `last_updated`. A second replay of the same file changes nothing and records no event.
+ * @throws FeedFailure when the `station_information` document cannot be read
+ * @throws ImportFileError when the file cannot be read
  */
 export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOutcome> {
   const { db, clock, ids, systemId, source } = options;
@@ -102,14 +103,14 @@ async function readInformation(path: string, now: number) {
   return readDocument(feed, bytes, now).content;
 }
 
-/** Returns a line's snapshot, or why it is none. @param bytes undefined: too many */
+/** Returns the snapshot on a line, or why the line is not a snapshot. @param bytes undefined: the line is too long */
 function readStatus(bytes: Uint8Array | undefined, now: number) {
   const feed = "station_status";
   if (bytes === undefined) return new FeedFailure(feed, "it is too long");
   try {
     const status = readDocument(feed, bytes, now).content;
     const hasTime = !status.problems.some(({ record, field }) => record === null && field === "last_updated");
-    // In a live feed that is now; here it would outrank every snapshot that follows.
+    // Rejects a line without `last_updated`. The current time, which a live feed gets, would make it newer than all others.
     return hasTime ? status : new FeedFailure(feed, "it has no last_updated that can be used");
   } catch (error) {
     if (error instanceof FeedFailure) return error;
@@ -119,15 +120,15 @@ function readStatus(bytes: Uint8Array | undefined, now: number) {
 
 const LINE_END = 0x0a;
 
-/** A line that is not empty, counted from 1. Undefined bytes: it is longer than any snapshot. */
+/** A line that is not empty. `line` counts from 1. `bytes` is undefined if the line is too long for a snapshot. */
 interface Line {
   readonly line: number;
   readonly bytes: Uint8Array | undefined;
 }
 
 /**
- * Splits bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
- * text take for line ends.
+ * Splits bytes into lines, at line feeds only. JSON may contain other characters that text readers take for line ends, such
+ * as U+2028.
  */
 async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line, void, undefined> {
   let parts: Buffer[] = [];

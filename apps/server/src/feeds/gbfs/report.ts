@@ -9,7 +9,7 @@ import { type Problem, rejectedFeed } from "./problems.ts";
 import type { ReferredFeed } from "./references.ts";
 import type { GbfsSnapshot, SourceSnapshot } from "./snapshot.ts";
 
-/** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
+/** Returns all problems of a snapshot: in its feeds, in fetching them, and with records that belong to another source. */
 export function problemsOf(reading: SourceSnapshot, { stations, bikes }: Applied): Problem[] {
   const { snapshot, failures } = reading;
   const { information, status, vehicles, descriptions = [] } = snapshot;
@@ -38,14 +38,14 @@ function ownedByOtherSource(feed: string, field: string, id: string): Problem {
   return { feed, record: id, field, value: id, reason: "belongs_to_another_source", action: "rejected" };
 }
 
-/** The reports of feeds. */
+/** The file names of reports about feeds. */
 const REPORT_NAME = /^(gbfs|replay|sync)_.*\.ndjson$/;
 
 /**
- * Adds lines to a report, one JSON object a line, and removes the oldest reports where there are too many. Readable for
- * its owner alone: a feed may say anything.
- * @param directory made when it is not there
- * @param name without its ending
+ * Adds lines to a report, one JSON object for each line, and deletes the oldest reports if there are too many. Only the
+ * file's owner may read it, because a feed may contain anything.
+ * @param directory created if it is missing
+ * @param name the name of the file without its ending
  * @returns the file's path; null when there is nothing to report
  */
 export async function writeReport(directory: string, name: string, lines: readonly object[]): Promise<string | null> {
@@ -57,12 +57,12 @@ export async function writeReport(directory: string, name: string, lines: readon
   return path;
 }
 
-/** Limits the problems that one process remembers, and so writes. Too high: a feed of random ids fills the disk. */
+/** Maximum problems that one process remembers and writes. Too high: a feed of random ids fills the disk. */
 const MAX_PROBLEMS = 10_000;
 
 /**
- * Writes each problem with the records of a followed source once. Problems with the same feed, record, field and reason are
- * equal: a feed repeats them in every poll, with changing values.
+ * Writes each problem of a followed source once. Problems with the same feed, record, field and reason count as the same
+ * problem, because a feed repeats them in every poll with changing values.
  */
 export class ProblemJournal {
   readonly #directory: string;
@@ -70,7 +70,7 @@ export class ProblemJournal {
   readonly #known = new Set<string>();
   #name: string | undefined;
 
-  /** @param makeName called when the first problem is written */
+  /** @param makeName returns the report's name; called when the first problem is written */
   constructor(directory: string, makeName: () => string) {
     this.#directory = directory;
     this.#makeName = makeName;
@@ -79,7 +79,7 @@ export class ProblemJournal {
   /**
    * Writes the problems that are new.
    * @param now milliseconds since 1970
-   * @returns the file's path; null where none is new
+   * @returns the file's path; null when no problem is new
    */
   async add(problems: readonly Problem[], now: number): Promise<string | null> {
     const at = new Date(now).toISOString();
@@ -96,7 +96,7 @@ export class ProblemJournal {
   }
 }
 
-/** Says why stations that a feed names are not listed; undefined where all are. */
+/** Explains why stations that a feed names are not listed; undefined when all are listed. */
 export function describePendingStations({ withoutInformation, withoutStatus }: StationsWaiting): string | undefined {
   const parts = [
     ...(withoutInformation > 0 ? [`${withoutInformation} are not in station_information`] : []),
@@ -106,7 +106,7 @@ export function describePendingStations({ withoutInformation, withoutStatus }: S
   return `Stations that are not listed until both feeds have named them: ${parts.join(", ")}.`;
 }
 
-/** Returns the references of a snapshot to records that its source does not have. */
+/** Returns the references of a snapshot to records that its source does not have, as problems. */
 function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapshot): Problem[] {
   const { information, status, vehicles, descriptions = [] } = snapshot;
   const found = [
@@ -118,7 +118,7 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
   const known = new Map<ReferredFeed, ReadonlySet<string> | undefined>();
   for (const { to } of found) if (!known.has(to)) known.set(to, knownIds(to));
 
-  /** Undefined: the feed that has them is not in the snapshot, because it has not changed or cannot be read. */
+  /** Returns the ids of a feed's records. Undefined: not known, because the feed has not changed or cannot be read. */
   function knownIds(feed: ReferredFeed): ReadonlySet<string> | undefined {
     const described = descriptions.find((each) => each.feed === feed)?.ids;
     const ids = feed === "station_information" ? information?.records.keys() : described;
@@ -140,7 +140,7 @@ function unknownReferences({ snapshot, failures, isWhole = false }: SourceSnapsh
     }));
 }
 
-/** The types of vehicles and the regions of stations are there, whether or not a feed describes them. */
+/** Returns the vehicle types or regions that vehicles and stations use. They exist even if no feed describes them. */
 function idsInUse(feed: ReferredFeed, { information, status, vehicles }: GbfsSnapshot): (string | null)[] {
   if (feed === "system_regions") return [...(information?.records.values() ?? [])].map((station) => station.region_id);
   if (feed !== "vehicle_types") return [];

@@ -5,19 +5,19 @@ import type { DocumentName, Documents } from "./documents.ts";
 import type { Feed } from "./feed.ts";
 import { FeedFailure } from "./problems.ts";
 
-/** The source of a system's feeds. */
+/** A place from which the feeds of a system are read: an address, or a directory. */
 export interface GbfsSource {
   /**
-   * Reads a feed; undefined when the source has no such feed, or nothing new in it.
+   * Reads a feed; undefined when the source has no such feed, or the feed has not changed.
    * @param now milliseconds since 1970
    * @throws FeedFailure
    */
   read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
-  /** Names of all its feeds, those that we do not read included. */
+  /** Returns the names of all its feeds, including those that the service does not read. */
   names?(): Promise<readonly string[]>;
 }
 
-/** The feeds of a source, as far as they can be fetched and read. Undefined: no snapshot of that feed. */
+/** The feeds of a source that could be fetched and read. A feed is undefined if it failed, is absent or has not changed. */
 export interface GbfsSnapshot {
   readonly information?: Feed<StationInformation> | undefined;
   readonly status?: Feed<StationStatusReport> | undefined;
@@ -30,13 +30,13 @@ export interface GbfsSnapshot {
 export interface SourceSnapshot {
   readonly snapshot: GbfsSnapshot;
   readonly failures: readonly FeedFailure[];
-  /** Whether it has all feeds of its source: one that is not there does not exist. */
+  /** True: a feed that is missing from the snapshot and from `failures` does not exist in the source. */
   readonly isWhole?: boolean;
 }
 
 /**
- * Fetches and reads all feeds that we use, one after the other, so that no two are in memory at a time. One that fails is
- * no obstacle to the others.
+ * Fetches and reads all feeds that the service uses, one after the other, so that only one document is in memory at a time.
+ * Goes on with the next feed when one fails.
  * @param now milliseconds since 1970
  */
 export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceSnapshot> {
@@ -55,11 +55,11 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
     const description = await read(name);
     if (description) descriptions.push(description);
   };
-  // First, because it says the language of the texts in the others.
+  // Reads this feed first, because it gives the language of the texts in the other feeds.
   await describe("system_information");
   const information = await read("station_information");
   const status = await read("station_status");
-  // 3.x has vehicle_status; a source with both has the same vehicles in each.
+  // GBFS 3.x has `vehicle_status`, older versions `free_bike_status`. A source with both has the same vehicles in each.
   const vehicles = (await read("vehicle_status")) ?? (await read("free_bike_status"));
   for (const name of descriptiveFeeds) if (name !== "system_information") await describe(name);
   return { snapshot: { information, status, vehicles, descriptions }, failures };

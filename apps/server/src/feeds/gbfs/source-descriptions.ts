@@ -11,7 +11,7 @@ import type { QueryRunner } from "../../storage/db/database.ts";
 import { listDocuments } from "./queries.ts";
 import { isObject } from "./values.ts";
 
-/** A feed's description of its system by one source, in canonical form. */
+/** What one feed of one source says about its system, in canonical form. */
 export type SourceDescription =
   | { readonly feed: "system_information"; readonly content: ValueOf<typeof systemInformation> }
   | { readonly feed: "vehicle_types"; readonly content: readonly ValueOf<typeof vehicleTypeFields>[] }
@@ -22,8 +22,9 @@ export type SourceDescription =
   | { readonly feed: "system_hours" | "system_calendar"; readonly content: readonly object[] };
 
 /**
- * Returns what its sources say of a system, the first source first.
- * @param feeds alone: the zones of a city have megabytes, and reading them delays every other request
+ * Returns what the feeds of its sources say about a system. The earliest source comes first.
+ * @param feeds the feeds to read. Name only those you need: the zones of a city have megabytes, and reading them delays
+ * every other request.
  */
 export async function listDescriptions(
   db: QueryRunner,
@@ -31,15 +32,15 @@ export async function listDescriptions(
   feeds: readonly SourceDescription["feed"][],
 ): Promise<SourceDescription[]> {
   const documents = await listDocuments(db, systemId, feeds);
-  // What is stored was read by `readDescription`.
+  // The cast is safe, because `readDescription` wrote the stored content.
   return documents.map(({ feed, content }) => ({ feed, content: currentContent(feed, content) }) as SourceDescription);
 }
 
 const oldIds: Readonly<Record<string, string>> = { vehicle_types: "vehicle_type_id", system_regions: "region_id" };
 
 /**
- * Returns content in canonical form, also where the release before stored it: with one text in an unknown language, null
- * for what is not known, and `id` for every id.
+ * Returns stored content in canonical form. An earlier release stored it differently: with a name as one text without its
+ * language, null for unknown values, and `id` as the name of every id.
  */
 function currentContent(feed: string, content: unknown): unknown {
   if (Array.isArray(content)) return content.map((item: unknown) => currentItem(item, oldIds[feed]));

@@ -16,7 +16,7 @@ import {
 
 export type { StoredFeedHealth } from "./health-queries.ts";
 
-/** A source and its feeds, as any process knows them. */
+/** A source and the health of its feeds, as stored in the database. */
 export interface SourceState extends SourceRow {
   readonly feeds: readonly StoredFeedHealth[];
 }
@@ -26,21 +26,22 @@ export interface SourceContents {
   readonly source: string;
   readonly stations: readonly StationCount[];
   readonly bikes: number;
-  /** Stations that its newest snapshots did not list, so many at most in all sources together. */
+  /** Stations that its latest snapshots do not list. At most `SHOWN_MISSING` in all sources together. */
   readonly missing: readonly MissingStation[];
 }
 
-/** Limits the missing stations that are listed. A source with more has become another one. */
+/** Maximum missing stations that are listed. A source that misses more is probably another source by now. */
 const SHOWN_MISSING = 200;
 
-/** Returns the sources of a system and how they are doing. */
+/** Returns the sources of a system with their health. */
 export async function sourceStates(db: Queryable, systemId: string): Promise<SourceState[]> {
   const [sources, feeds] = await Promise.all([listSourceHealth(db, systemId), listFeedHealth(db, systemId, 0)]);
   return sources.map((source) => ({ ...source, feeds: feeds.filter((feed) => feed.source === source.source) }));
 }
 
 /**
- * Returns until when a process may still poll a source, in milliseconds since 1970; undefined: none has ever followed it.
+ * Returns the instant until which a process may still poll a source, in milliseconds since 1970; undefined: no process has
+ * ever followed it.
  */
 export async function followedUntil(db: Queryable, systemId: string, source: string): Promise<number | undefined> {
   const latest = await findLatestPoll(db, systemId, source);
@@ -63,25 +64,25 @@ export async function sourceContents(db: Queryable, systemId: string): Promise<S
   }));
 }
 
-/** Returns the ages of all feeds that are followed, by this process or another. @param now milliseconds since 1970 */
+/** Returns the ages of all followed feeds of all systems and processes. @param now milliseconds since 1970 */
 export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]> {
   const ages: FeedAge[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) ages.push(...(await feedAges(db, systemId, now)));
   return ages;
 }
 
-/** The age of a followed feed, and the duration of its failure. */
+/** The age of a followed feed and of its data, and the duration of its failure. */
 export interface FeedAge {
   readonly systemId: string;
   readonly source: string;
   readonly feed: string;
-  /** Milliseconds since it was last fetched and read whole; undefined: never. */
+  /** Milliseconds since the feed was last fetched and read without a failure; undefined: never. */
   readonly ageMs: number | undefined;
-  /** 0: it does not fail. */
+  /** Milliseconds since the feed began to fail; 0: it does not fail. */
   readonly failingMs: number;
-  /** Milliseconds since its publisher last had something to say; undefined: not judged. */
+  /** Milliseconds since the publisher last changed the feed's data; undefined: not known, or not judged. */
   readonly dataAgeMs: number | undefined;
-  /** The reason why its data are too old; undefined: they are not. */
+  /** The reason why the feed's data are too old; undefined: they are not. */
   readonly staleness: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { isPathStep, MAX_IDENTIFIER_LENGTH } from "@bikeshare/contract";
 
-// Parse a feed's values in any spelling that occurs in feeds 1.0 to 3.1; undefined for invalid ones. An absent value and
-// null are treated alike.
+// These functions parse a feed's values in any spelling that occurs in feeds of GBFS 1.0 to 3.1. They return undefined for
+// an invalid value. They treat null like an absent value.
 
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -9,7 +9,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns an id: up to 255 characters that can be seen, and that a path can name. Some feeds write a number. */
+/** Returns an id: up to 255 printable characters that can be part of a path. Accepts numbers, which some feeds write. */
 export function identifierFrom(value: unknown): string | undefined {
   const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== "string" || text.length > MAX_IDENTIFIER_LENGTH || text.trim() === "") return undefined;
@@ -18,8 +18,8 @@ export function identifierFrom(value: unknown): string | undefined {
 }
 
 /**
- * Returns a text, or in 3.x the English one (else the first) of `[{ text, language }]`. Removes characters that PostgreSQL
- * cannot store (NUL, lone surrogates), and blanks around the text; undefined when nothing is left.
+ * Returns a text. Of a list `[{ text, language }]`, as GBFS 3.x has it, returns the English text, or else the first. Removes
+ * characters that PostgreSQL cannot store (NUL, lone surrogates), and blanks around the text. Undefined: nothing is left.
  */
 export function textFrom(value: unknown): string | undefined {
   if (Array.isArray(value)) return localisedText(value);
@@ -39,13 +39,13 @@ function localisedText(variants: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** Returns a finite number, or a text that is one. */
+/** Returns a finite number. Accepts one that is written as a string. */
 export function numberFrom(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-/** `true`, `1`, `"1"`, `"true"`, and the opposites. */
+/** Returns a boolean. Accepts `true`, `1`, `"1"`, `"true"`, and `false`, `0`, `"0"`, `"false"`. */
 export function booleanFrom(value: unknown): boolean | undefined {
   const word = typeof value === "string" ? value.trim().toLowerCase() : value;
   if (word === true || word === 1 || word === "1" || word === "true") return true;
@@ -53,11 +53,11 @@ export function booleanFrom(value: unknown): boolean | undefined {
   return undefined;
 }
 
-/** Seconds since 1970 of the year 5138: a number above it is milliseconds. */
+/** The year 5138 in seconds since 1970. A greater number must be milliseconds. */
 const GREATEST_SECONDS = 100_000_000_000;
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:?\d{2})$/;
 
-/** Returns an instant in milliseconds since 1970, from POSIX seconds (also as text, or in milliseconds) or RFC 3339. */
+/** Returns an instant in milliseconds since 1970. Accepts seconds or milliseconds since 1970, also as text, and RFC 3339. */
 export function instantFrom(value: unknown): number | undefined {
   const number = numberFrom(value);
   if (number !== undefined) return Math.trunc(number > GREATEST_SECONDS ? number : number * 1000);

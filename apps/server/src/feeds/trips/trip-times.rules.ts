@@ -357,7 +357,7 @@ function midnightOf(year: number, month: number, day: number): number | undefine
 
 /** The finding that many rows have the ids of stored rides whose times differ by the same amount. */
 export interface TimeShift {
-  /** Rows of which this is so. */
+  /** The number of rows with such an id. */
   readonly rows: number;
   /** Seconds by which most of the stored rides are later (negative: earlier). */
   readonly seconds: number;
