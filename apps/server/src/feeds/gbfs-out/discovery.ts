@@ -9,7 +9,7 @@ import {
 import { type KnownSystem, languagesOf, mainLanguage, publishedId } from "./documents.ts";
 import { type FeedData, hasTexts } from "./writer.ts";
 
-/** The cached list of systems: an unknown path costs no query. */
+/** The ids of all systems, cached so that a request for an unknown system costs no query. */
 export interface SystemList {
   /** Tells whether there is a system with this id. */
   has(systemId: string): Promise<boolean>;
@@ -56,9 +56,9 @@ export function createSystemList({ read, clock }: SystemListOptions): SystemList
   };
 }
 
-// Documents that list the addresses of others.
+// The documents that list the addresses of other documents: gbfs.json, gbfs_versions.json and manifest.json.
 
-/** A feed that a system may publish. `gbfs` is the list of the others. */
+/** A feed that a system may publish. `gbfs` is the list of its other feeds. */
 export type FeedName = Exclude<GbfsFeedName, "vehicle_availability"> | "gbfs";
 
 /** Every feed that systems may publish, in the order of the list. */
@@ -79,7 +79,7 @@ const feedNames: readonly FeedName[] = [
   "manifest",
 ];
 
-/** Every feed of a version. */
+/** Returns every feed that a version of GBFS has. */
 export function feedsIn(version: PublishedGbfsVersion): FeedName[] {
   return feedNames.filter((feed) => feed === "gbfs" || hasFeed(version, feed));
 }
@@ -95,13 +95,14 @@ export interface Addresses {
   readonly system: KnownSystem;
 }
 
-/** Returns a feed's address. It names the system, so that it stays valid when further systems are created. */
+/** Returns a feed's address. The address contains the system's id, so that it stays valid when more systems are created. */
 function urlOf({ baseUrl, system }: Addresses, version: PublishedGbfsVersion, file: string): string {
   return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(system.id)}/${version}/${file}.json`;
 }
 
 /**
- * Returns the `data` of `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. @param feeds those that the system has
+ * Returns the `data` of `gbfs.json`. GBFS 2.3 lists the feeds for each language, GBFS 3.0 once.
+ * @param feeds the feeds that the system has
  */
 export function discovery(addresses: Addresses, version: PublishedGbfsVersion, feeds: readonly FeedName[]): object {
   const listed = (language: string) => ({
@@ -117,7 +118,10 @@ export function discovery(addresses: Addresses, version: PublishedGbfsVersion, f
   return Object.fromEntries(languagesOf(addresses.system).map((language) => [language, listed(language)]));
 }
 
-/** Returns the versions of a system. The schema of a version rejects release candidates of later versions. */
+/**
+ * Returns the list of a system's versions, for a document in `version`. Leaves out release candidates of other versions,
+ * because the schema of `version` rejects them.
+ */
 export function versionsOf(addresses: Addresses, version: PublishedGbfsVersion): FeedData<"gbfs_versions"> {
   return { versions: versionList(addresses, version) };
 }
@@ -133,7 +137,7 @@ export function manifestUrl(baseUrl: string, version: PublishedGbfsVersion): str
   return `${baseUrl.replace(/\/+$/, "")}/gbfs/${version}/manifest.json`;
 }
 
-/** Returns the list of all systems. @returns undefined for a single system, whose own list suffices */
+/** Returns the list of all systems; undefined when there is only one, whose `gbfs_versions` suffices. */
 export function manifest(
   systems: readonly KnownSystem[],
   baseUrl: string,

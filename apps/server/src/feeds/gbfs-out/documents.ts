@@ -25,11 +25,11 @@ type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
 export interface KnownSystem {
   readonly id: string;
   readonly facts: FactsOf<"system">;
-  /** Hours that a source has as GBFS before 3.0 has them; absent where `opening_hours` are given. */
+  /** Hours in the form of GBFS before 3.0, as a source publishes them; undefined if `opening_hours` are known. */
   readonly saidHours?: SaidHours | undefined;
 }
 
-/** The facts of a thing, with its id. */
+/** The id of a station, bike, vehicle type, plan or region, with its published facts. */
 export interface Known<Facts> {
   readonly id: string;
   readonly facts: Facts;
@@ -43,7 +43,7 @@ export type RegionFacts = Omit<ValueOf<typeof regionFields>, "region_id">;
 
 export type AlertFacts = ValueOf<typeof alertFields>;
 
-/** Ids to which a document may refer. */
+/** Ids of published records, to which a document may refer. */
 type Ids = ReadonlySet<string>;
 
 export function mainLanguage({ facts }: KnownSystem): string {
@@ -60,7 +60,7 @@ function isTexts(value: unknown): value is readonly LocalText[] {
   return Array.isArray(value) && value.every((item: object) => "text" in item && "language" in item);
 }
 
-/** Returns the id by which planners store the system. */
+/** Returns the `system_id` that feeds publish, by which trip planners store the system. */
 export function publishedId({ id, facts }: KnownSystem): string {
   return facts.published_id ?? id;
 }
@@ -70,7 +70,7 @@ function inMain(system: KnownSystem, text: string | null): readonly LocalText[] 
   return text === null || text === "" ? undefined : [{ text, language: mainLanguage(system) }];
 }
 
-/** @param manifestUrl undefined: there is no manifest */
+/** Builds `system_information`. @param manifestUrl undefined: there is no manifest */
 export function systemInformation(system: KnownSystem, manifestUrl: string | undefined): Data<"system_information"> {
   const { facts } = system;
   const { licence, terms_last_updated, privacy_last_updated } = facts;
@@ -96,7 +96,7 @@ export function systemInformation(system: KnownSystem, manifestUrl: string | und
     attribution_organization_name: facts.attribution_organization_name,
     attribution_url: facts.attribution_url,
     brand_assets: facts.brand_assets,
-    // GBFS accepts an address only together with the date of its last change.
+    // GBFS accepts a URL of terms only together with the date of their last change.
     terms_url: terms_last_updated === undefined ? undefined : facts.terms_url,
     terms_last_updated,
     privacy_url: privacy_last_updated === undefined ? undefined : facts.privacy_url,
@@ -110,7 +110,7 @@ export function timeZoneOf({ facts }: KnownSystem): string {
 }
 
 export interface TypeInputs {
-  /** Every type that is described or that stations and bikes have. */
+  /** Every vehicle type that is described, or that a station or bike has. */
   readonly types: readonly Known<TypeFacts>[];
   readonly plans: Ids;
   readonly uses: ReadonlyMap<string, TypeUse>;
@@ -148,12 +148,12 @@ function hasMotor({ propulsion_type: propulsion = "human" }: TypeFacts): boolean
   return propulsion !== "human";
 }
 
-/** The share of a type's vehicles outside stations below which they count as exceptions. */
+/** Up to this share of a type's vehicles may be at stations, or outside, without changing the type's return rule. */
 const EXCEPTIONS = 0.1;
 
 /**
- * Derives the return rule of a type from where its vehicles are; without one, planners let riders leave vehicles
- * anywhere. A small share outside stations is ignored, so that one bike left in the street does not change the rule.
+ * Derives the return rule of a type from where its vehicles are. Without a rule, trip planners let riders leave vehicles
+ * anywhere. A small share of vehicles is ignored, so that one bike left in the street does not change the rule.
  */
 function usualReturn(hasStations: boolean, use: TypeUse | undefined): "any_station" | "free_floating" | "hybrid" {
   if (!hasStations) return "free_floating";
@@ -169,7 +169,7 @@ function known(ids: Ids, id: string | null | undefined): string | undefined {
 
 const nothing: Readonly<Record<string, never>> = {};
 
-/** Returns the facts of a station or bike: each is the operator's value, else that of its source. */
+/** Returns the facts of a station or bike. A value that the operator gives replaces that of the source. */
 function factsOf<Facts extends object>(row: { readonly source_facts: object | null }, own: Facts | undefined): Facts {
   const said = (row.source_facts ?? nothing) as Facts; // as it was read into canonical form
   return own === undefined ? said : { ...said, ...own };
@@ -219,7 +219,7 @@ function ofKnownTypes(types: Ids, counts: TypeCounts): TypeCounts {
   return left === undefined || left.length === 0 ? undefined : left;
 }
 
-/** Returns a station's free docks; for operator-reported docks, at most what its capacity leaves. */
+/** Returns a station's free docks. With operated counters, limits them to the docks that the capacity leaves. */
 function publishedDocks(station: PublishedStation): number | undefined {
   const { num_docks_available: docks, capacity } = station;
   if (docks === null) return undefined;
@@ -230,8 +230,9 @@ function publishedDocks(station: PublishedStation): number | undefined {
 }
 
 /**
- * Returns the free docks by the types that fit them. Only a source counts them. OpenTripPlanner rejects a whole feed in
- * which a station names a type twice, so then each type has all docks that fit it.
+ * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them. If a type is
+ * in two sets, returns one count for each type, with all docks that fit the type: OpenTripPlanner rejects a whole feed in
+ * which a station names a type twice.
  */
 function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {
   const left = counters === "mirrored" && docks !== null ? ofKnownTypes(types, docks) : undefined;
@@ -243,7 +244,7 @@ function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: Pub
   return [...byType].map(([id, count]) => ({ vehicle_type_ids: [id], count }));
 }
 
-/** @param now milliseconds since 1970 */
+/** Builds `station_status`. @param now milliseconds since 1970 */
 export function stationStatus(
   { system, stations, facts }: StationInputs,
   types: Ids,
@@ -274,8 +275,8 @@ export function stationStatus(
 }
 
 /**
- * Returns a function that tells whether a station is open now, by its own hours or the system's. Invalid hours count as
- * open.
+ * Returns a function that tells whether a station is open now: by its own hours, or by the system's if it has none. Hours
+ * that cannot be evaluated count as open.
  */
 function openingOf(system: KnownSystem, now: number): (stationHours: string | undefined) => boolean {
   const time = localTime(now, timeZoneOf(system));
@@ -315,7 +316,7 @@ export function vehicleStatus(
       lon: hasPosition ? bike.lon : undefined,
       is_reserved: bike.vehicle_state === "reserved",
       is_disabled: bike.vehicle_state === "non_operational",
-      // A feed's own links contain the feed's vehicle id, and end when the feed no longer owns the vehicle.
+      // The links of a source contain the source's vehicle id. They are left out once the vehicle belongs to the operator.
       rental_uris: linksOf(links(bike.public_id), bike.source === "operator" ? undefined : more.rental_uris),
       vehicle_type_id: type,
       last_reported: lastReported === undefined ? undefined : instant(lastReported),
@@ -332,8 +333,8 @@ export function vehicleStatus(
 }
 
 /**
- * Returns a vehicle's range. GBFS requires it for motorized vehicles, and planners omit vehicles without it: 0 when it
- * is unknown.
+ * Returns a vehicle's range in metres. Returns 0 for a motorized vehicle of unknown range, because GBFS requires a range for
+ * it, and trip planners omit vehicles without one.
  */
 function rangeOf(
   { current_range_meters: range }: PublishedBike,
@@ -345,13 +346,13 @@ function rangeOf(
   return Math.round((facts.current_fuel_percent ?? 0) * (type.max_range_meters ?? 0));
 }
 
-/** Returns when a thing last reported; undefined when that is unknown or before GBFS existed. */
+/** Returns when a station or bike last reported; undefined when that is unknown, or before GBFS existed. */
 function reported(at: Date | null): number | undefined {
   const time = at?.getTime();
   return time === undefined || time < EARLIEST_MS ? undefined : time;
 }
 
-/** Returns an instant, to the second. */
+/** Writes an instant in RFC 3339, without fractions of a second. @param at milliseconds since 1970 */
 export function instant(at: number): string {
   return `${new Date(at).toISOString().slice(0, -".000Z".length)}Z`;
 }
@@ -359,7 +360,7 @@ export function instant(at: number): string {
 /** Returns the available vehicles by type, so that their sum is the number of available vehicles. */
 function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation) {
   let rest = num_bikes_available;
-  // If the counts exceed the number of vehicles, the row does not say which are wrong: the last ones are reduced.
+  // If the counts of the types exceed the number of vehicles, the counts of the last types are reduced.
   const fitting = types.map(({ vehicle_type_id, count }) => {
     const fits = Math.min(count, rest);
     rest -= fits;
@@ -371,7 +372,7 @@ function typesAvailable({ vehicle_types_available: types, num_bikes_available }:
   return [...others, { vehicle_type_id: UNSPECIFIED, count: unspecified + rest }];
 }
 
-/** @returns undefined where there is no region at all */
+/** Builds `system_regions`. @returns undefined when the system has no regions */
 export function systemRegions(
   system: KnownSystem,
   regions: readonly Known<RegionFacts>[],
@@ -380,14 +381,15 @@ export function systemRegions(
   return { regions: regions.map(({ id, facts }) => ({ region_id: id, name: facts.name ?? inMain(system, id) })) };
 }
 
-/** @returns undefined where there is no plan at all */
+/** Builds `system_pricing_plans`. @returns undefined when the system has no plans */
 export function systemPricingPlans(plans: readonly Known<PlanFacts>[]): Data<"system_pricing_plans"> | undefined {
   if (plans.length === 0) return undefined;
   return { plans: plans.map(({ id, facts }) => ({ ...facts, plan_id: id })) };
 }
 
 /**
- * Returns the alerts of published stations and regions. Omits an alert when none of the places it names is published.
+ * Builds `system_alerts`. Leaves out stations and regions that are not published, and alerts whose stations and regions are
+ * all left out.
  */
 export function systemAlerts(
   alerts: readonly AlertFacts[],
@@ -413,7 +415,7 @@ export function systemAlerts(
   };
 }
 
-/** @returns undefined where nobody said when the system is open, or GBFS 2.3 cannot express it */
+/** Builds `system_hours`. @returns undefined when the opening hours are unknown, or GBFS 2.3 cannot express them */
 export function systemHours(system: KnownSystem): Data<"system_hours"> | undefined {
   const { rental_hours: said } = system.saidHours ?? {};
   if (said !== undefined) return { rental_hours: said };
@@ -421,7 +423,7 @@ export function systemHours(system: KnownSystem): Data<"system_hours"> | undefin
   return plain && { rental_hours: plain.rental_hours };
 }
 
-/** @returns undefined where the system has no season */
+/** Builds `system_calendar`. @returns undefined when the system has no season */
 export function systemCalendar(system: KnownSystem): Data<"system_calendar"> | undefined {
   const { calendars: said } = system.saidHours ?? {};
   if (said !== undefined) return { calendars: said };

@@ -1,11 +1,14 @@
 import type { gbfsFeeds, ValueOf } from "@bikeshare/contract";
 
 /**
- * Evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules of months or
- * dates, weekdays, times and `off`. Does not evaluate holidays, weeks, single years or sunrise.
+ * This file evaluates the part of OpenStreetMap's `opening_hours` that bike-share systems use: `24/7`, and rules with months
+ * or dates, weekdays, times and `off`. It does not evaluate holidays, weeks, single years or sunrise.
  */
 
-/** Hours that can be evaluated. The last rule that matches a day decides, together with the rules added to it. */
+/**
+ * Hours that can be evaluated. For each day the last matching rule applies. Rules after a comma add their times to the rule
+ * before.
+ */
 export interface Hours {
   readonly rules: readonly HoursRule[];
 }
@@ -21,7 +24,7 @@ interface HoursRule {
   readonly isAdded: boolean;
 }
 
-/** Dates of every year, as month × 100 + day. A season may span the turn of the year. */
+/** First and last date of a season, as month × 100 + day: 1031 is October 31. A season may include the turn of the year. */
 interface Season {
   readonly start: number;
   readonly end: number;
@@ -44,7 +47,7 @@ const RULE = new RegExp(
 /** Separates rules: a semicolon, or a comma that does not continue a list. */
 const NEXT_RULE = new RegExp(`\\s*;\\s*|\\s*,\\s*(?=(?:${MONTH}|${DAY}))(?<=${TIME}\\s*,\\s*)`);
 
-/** @returns undefined where it cannot be evaluated */
+/** Parses `opening_hours`. @returns undefined when the text cannot be evaluated */
 export function hoursFrom(text: string): Hours | undefined {
   const rules: HoursRule[] = [];
   let isAdded = false;
@@ -85,7 +88,7 @@ function weekdaysFrom(days: string | undefined): ReadonlySet<number> {
   return weekdays;
 }
 
-/** @returns null for a day that no month has */
+/** Parses the dates of a season. @returns null for a day below 1 or above 31 */
 function seasonFrom(text: string): Season | null {
   const dates = text.split("-").map((date) => {
     const [month = "", day] = date.trim().split(" ");
@@ -117,7 +120,7 @@ export interface LocalTime {
   readonly minute: number;
 }
 
-/** @param at milliseconds since 1970 */
+/** Returns the local time at an instant. @param at milliseconds since 1970 */
 export function localTime(at: number, timeZone: string): LocalTime {
   const format = formats.get(timeZone) ?? formatOf(timeZone);
   formats.set(timeZone, format);
@@ -199,7 +202,7 @@ export function plainHours({ rules }: Hours): PlainHours | undefined {
     byTimes.set(times, [...(byTimes.get(times) ?? []), ...weekdayWords.slice(weekday, weekday + 1)]);
   };
   for (const weekday of dayNames.keys()) {
-    // 4 January 1970 was a Sunday. A span over midnight becomes a part of each day.
+    // 4 January 1970 was a Sunday. A span over midnight is split into a part for each of the two days.
     for (const [from, to] of spansOf(always, dayAfter("1970-01-04", weekday))) {
       if (from < DAY_MINUTES) add(weekday, from, Math.min(to, DAY_MINUTES));
       if (to > DAY_MINUTES) add((weekday + 1) % 7, Math.max(0, from - DAY_MINUTES), to - DAY_MINUTES);
@@ -219,13 +222,13 @@ function timeOf(minutes: number): string {
   return `${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}:00`;
 }
 
-/** The hours and seasons of a feed before 3.0, as they came. */
+/** The hours and seasons in the form of GBFS before 3.0, as a feed publishes them. */
 export interface SaidHours {
   readonly rental_hours?: ValueOf<typeof gbfsFeeds.system_hours.fields>["rental_hours"];
   readonly calendars?: ValueOf<typeof gbfsFeeds.system_calendar.fields>["calendars"];
 }
 
-/** Returns the hours of a feed before 3.0 in OpenStreetMap's syntax; undefined where it has none, or has several seasons. */
+/** Converts hours of GBFS before 3.0 to OpenStreetMap's syntax; undefined when there are none, or several seasons. */
 export function openingHoursOf({ rental_hours: hours = [], calendars = [] }: SaidHours): string | undefined {
   const [calendar, another] = calendars;
   if (another !== undefined || calendar?.start_year !== undefined || calendar?.end_year !== undefined) return undefined;
@@ -242,7 +245,7 @@ export function openingHoursOf({ rental_hours: hours = [], calendars = [] }: Sai
 
 type Calendar = NonNullable<SaidHours["calendars"]>[number];
 
-/** A season that is the whole year is none. */
+/** Returns a season in OpenStreetMap's syntax; empty for the whole year. */
 function seasonText(calendar: Calendar): string {
   const { start_month = 1, start_day = 1, end_month = 12, end_day = 31 } = calendar;
   if (start_month === 1 && start_day === 1 && end_month === 12 && end_day === 31) return "";

@@ -28,8 +28,8 @@ export function linkWriter(
 }
 
 /**
- * Returns a thing's own links, and those of a template where it has none; undefined where there are none at all. Its own
- * links pass as they came, whatever else a feed lacks: riders lose more without them.
+ * Returns the links of a station or bike for each platform: its own link, or else the one made from a template. Undefined:
+ * there are none. Does not check its own links, because riders lose more without them than by a bad one.
  */
 export function linksOf(made: Links | undefined, own: Links | undefined): Links | undefined {
   if (own === undefined) return made;

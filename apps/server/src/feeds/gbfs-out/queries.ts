@@ -29,14 +29,14 @@ export interface PublishedStation extends RowOf<typeof stationColumns> {
     | null;
 }
 
-/** A published bike, with its private id. `station_id` is that of a published station. */
+/** A published bike, with its private id. `station_id` is null if the bike's station is not published. */
 export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["bikes"], "station_id"> {
   readonly public_id: string;
   readonly source_facts: object | null;
 }
 
-// Published are existing and planned stations (not those removed by the operator or their source), and bikes that a
-// rider can find (not those on a ride, missing, out of contact or removed, nor those without a position).
+// The service publishes existing and planned stations, but not those that the operator or the source has removed. It
+// publishes bikes that a rider can find: not those on a ride, missing, out of contact, removed, or without a position.
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
@@ -56,7 +56,8 @@ const hasStations = statement(
   `select exists (select from stations s where system_id = $1 and ${isStationPublished("s")}) as found`,
 );
 
-// Ordered by public id: the order of private ids would keep a bike's position in the list, and so reveal the bike.
+// Sorts by public id. In the order of private ids, a bike would keep its place in the list when its public id changes, and
+// could be tracked.
 const listBikes = statement(
   "gbfsOut.listBikes",
   `select ${bikeColumns.list("b")}, s.id as station_id
@@ -158,13 +159,13 @@ export async function updatePublicIds(
   await tx.query(updatePublicId, [systemId, ids, publicIds]);
 }
 
-/** The latest publication of a feed. */
+/** The latest published content of a feed. */
 export interface Publication {
   /** The digest of the content. */
   readonly digest: Uint8Array;
-  /** Whole seconds. */
+  /** The time of publication, in whole seconds. */
   readonly last_updated: Date;
-  /** Whether other content was published in the same second. */
+  /** True: other content of the feed was published in the same second. */
   readonly shares_second: boolean;
 }
 

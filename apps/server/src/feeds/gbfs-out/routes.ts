@@ -23,7 +23,7 @@ export const FEED_MIN_AGE_MS = 2_000;
 /** A cached document, ready to be sent plain or as gzip. */
 interface GbfsPage extends CodedBody, Pick<GbfsDocument, "languages" | "lastUpdated" | "sharesSecond" | "ttl"> {}
 
-/** A cached page, or the error for a feed that does not exist. Requests for either cost the same. */
+/** A cached page, or the error for a feed that does not exist. Errors are cached too, so that they cost no more. */
 export type KeptPage = GbfsPage | ServiceError;
 
 /** The parameters of a feed's path. */
@@ -36,7 +36,7 @@ interface FeedAddress {
   readonly file: string;
 }
 
-/** The version whose list of versions includes every other. */
+/** The version whose list of versions includes all versions. */
 const NEWEST = "3.1-RC3";
 
 /** Routes of the public feeds. They cache documents as bytes, because all callers read the same few. */
@@ -93,7 +93,7 @@ export function gbfsRoutes(
   return routesTo(answer);
 }
 
-/** Returns the routes, each with the document that it serves. */
+/** Binds each route of the contract to the document that it serves. */
 function routesTo(
   answer: (address: FeedAddress, call: Call) => ReturnType<typeof send>,
 ): RouterImplementation<typeof gbfsContract> {
@@ -111,7 +111,7 @@ function routesTo(
     feed30OfSystem: (call) => answer({ systemId: call.params.system_id, version: "3.0", file: call.params.feed }, call),
     feedOfSystem: (call) => {
       const { system_id: systemId, version, feed: file } = call.params;
-      // Addresses without a system id: a version and a language.
+      // A path with a version instead of a system id: its second part is a language.
       if (gbfsVersionPaths.has(systemId)) return answer({ version: systemId, language: version, file }, call);
       return answer({ systemId, version, file }, call);
     },
@@ -130,7 +130,7 @@ const feedsByName: ReadonlyMap<PublishedGbfsVersion, ReadonlyMap<string, FeedNam
   ]),
 );
 
-/** @throws ServiceError `not_found` for a name that no system has in this version */
+/** Returns the feed with a name. @throws ServiceError `not_found` for a name that is not a feed of this version */
 function feedNamed(version: PublishedGbfsVersion, name: string): FeedName {
   const feeds = feedsByName.get(version);
   const feed = feeds?.get(name);
@@ -155,9 +155,9 @@ async function makePage(context: GbfsContext, name: DocumentName, hasZones?: boo
 const HOUR_MS = 3_600_000;
 
 /**
- * Returns the function that makes the page of zones, which keeps the page until its content may differ: a source's zones
- * take up to megabytes, and the pages of a busy city are made every few seconds. Made anew each hour, because the feeds of a
- * system end.
+ * Returns a function that builds the page of geofencing zones, and caches the page until its content may differ. Zones may
+ * have megabytes, and the pages of a busy city are built every few seconds. The page is built again each hour, so that it
+ * becomes an error when the system has ended.
  */
 function createZonePages(context: GbfsContext): (document: DocumentName) => Promise<KeptPage> {
   const kept = new Map<string, { readonly state: string; readonly page: KeptPage }>();
@@ -180,7 +180,8 @@ async function send(page: GbfsPage, { headers, method }: Call["request"], reply:
   reply.header("cache-control", `public, max-age=${page.ttl}`);
   reply.header("last-modified", lastModified);
   vary(reply, "accept-encoding");
-  // When two documents have the same second, the date does not identify the caller's one.
+  // If two documents have the same `Last-Modified`, it does not tell which of them the caller has. Then only the ETag
+  // counts.
   const known = { etag: page.etag, ...(page.sharesSecond ? {} : { "last-modified": lastModified }) };
   if (fresh(conditionsOf(headers), known)) return { status: 304 as const, body: undefined };
   const { bytes, coding } = await page.inCoding(headers["accept-encoding"]?.toString());

@@ -52,7 +52,7 @@ import {
 import { type FeedData, writeData } from "./writer.ts";
 import { geofencingZones } from "./zones.rules.ts";
 
-/** The context in which feeds are published. */
+/** The dependencies of publishing feeds. */
 export interface GbfsContext {
   readonly db: Database;
   readonly clock: () => number;
@@ -65,7 +65,7 @@ export interface GbfsContext {
 export interface GbfsDocument {
   readonly json: string;
   readonly lastUpdated: Date;
-  /** Whether another document has the same `last_updated`, which then does not identify either. */
+  /** True: another document of this feed has the same `last_updated`, so that this time does not identify the document. */
   readonly sharesSecond: boolean;
   /** Seconds for which callers may cache the document. */
   readonly ttl: number;
@@ -92,7 +92,7 @@ export interface DocumentName {
 
 /**
  * Builds a document from the current state, and records it as published.
- * @param hasZones whether the list of feeds names the zones; left out: they are read and judged, which takes long where
+ * @param hasZones whether the list of feeds names the zones; undefined: the zones are read to find out, which takes long if
  * they have megabytes
  * @throws ServiceError `not_found` when there is no such system or feed, `system_ended` when the system has ended
  */
@@ -107,7 +107,7 @@ export async function gbfsDocument(
     if (!(await hasSystem(tx, systemId))) throw serviceError("not_found", "system");
     const name = nameIn(version, feed);
     const key = [systemId, version, language === undefined ? name : `${language}/${name}`] as const;
-    // Locks the publication before reading the state, so that the next publication has a later state.
+    // Locks the publication before reading the state, so that a later publication never has an earlier state.
     const held = await lockPublication(tx, key);
     const city = await knownCity(tx, systemId);
     if (city === undefined) throw serviceError("not_found", "system");
@@ -129,7 +129,7 @@ export async function gbfsDocument(
   });
 }
 
-/** Returns the facts of a system's feeds that the checks need; undefined: there is no such system. */
+/** Returns the facts about a system's feeds that `health` checks; undefined: there is no such system. */
 export async function publishedFacts(db: Queryable, systemId: string) {
   const city = await knownCity(db, systemId);
   if (city === undefined) return undefined;
@@ -201,7 +201,7 @@ type Canonical<Feed extends GbfsFeedName> = (
   version: PublishedGbfsVersion,
 ) => FeedData<Feed> | undefined | Promise<FeedData<Feed> | undefined>;
 
-/** Functions that build the canonical `data` of each feed; undefined when the system has none. */
+/** Functions that build the canonical `data` of each feed. They return undefined when the system does not have the feed. */
 const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed> } = {
   gbfs_versions: ({ city: { system }, baseUrl }, version) => versionsOf({ baseUrl: baseUrl(), system }, version),
   manifest: async ({ tx, baseUrl }, version) => manifest(await knownSystems(tx), baseUrl(), version),
@@ -224,7 +224,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
   },
   station_status: async (inputs) => {
     const read = await stationInputs(inputs);
-    // Few sources count docks by type.
+    // Reads the types only if a station needs them: few sources count docks by type.
     const hasDocks = read.stations.some((station) => station.vehicle_docks_available !== null);
     const types = hasDocks ? idsOf(await inputs.city.types()) : new Set<string>();
     return stationStatus(read, types, inputs.now);
@@ -237,7 +237,7 @@ const canonical: { readonly [Feed in Exclude<FeedName, "gbfs">]: Canonical<Feed>
       facts: await bikeFacts(),
       types: new Map((await types()).map(({ id, facts }) => [id, facts])),
     };
-    // Few bikes have a home station.
+    // Reads the ids of stations only if a bike needs them: few bikes have a home station.
     const hasHomes =
       [...inputs.facts.values()].some((facts) => facts.home_station_id !== undefined) ||
       inputs.bikes.some(({ source_facts: said }) => said !== null && "home_station_id" in said);
@@ -290,7 +290,7 @@ export function publish(held: Publication, digest: Uint8Array, now: number): Pub
   return { digest, last_updated: new Date(at), shares_second: at === before };
 }
 
-/** The facts of a system and of its things, besides their rows. Each part is read when it is first needed. */
+/** The facts about a system, its types, plans, regions, stations and bikes. Each part is read when it is first needed. */
 interface KnownCity {
   readonly system: KnownSystem;
   readonly types: () => Promise<readonly Known<TypeFacts>[]>;
@@ -304,7 +304,7 @@ interface KnownCity {
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
 }
 
-/** Returns a function that reads a value once. */
+/** Returns a function that calls `read` at its first call, and returns the same value from then on. */
 function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let held: Promise<Value> | undefined;
   return () => (held ??= read());
@@ -320,7 +320,7 @@ async function knownSystems(tx: Queryable): Promise<KnownSystem[]> {
   return systems;
 }
 
-/** @returns undefined where there is no such system */
+/** Returns the descriptions of a system; undefined when there is no such system. */
 async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | undefined> {
   const system = await describedSystem(tx, systemId);
   if (system === undefined) return undefined;
@@ -338,7 +338,10 @@ async function knownCity(tx: Queryable, systemId: string): Promise<KnownCity | u
   };
 }
 
-/** Hours that nobody gives are left out, so that GBFS 2.3 then has no system_hours, or those of the source. */
+/**
+ * Returns a system's facts. If `opening_hours` would be only a default, they are derived from the hours that the source
+ * publishes in the older form, or left out. Without any hours, GBFS 2.3 has no `system_hours`.
+ */
 function withHours(id: string, { published, from }: Described<"system">): KnownSystem {
   const { rental_hours, calendars, ...facts }: FactsOf<"system"> & SaidHours = published;
   if (from.opening_hours !== "default") return { id, facts };
@@ -346,7 +349,7 @@ function withHours(id: string, { published, from }: Described<"system">): KnownS
   return { id, facts: { ...facts, opening_hours: openingHoursOf(saidHours) }, saidHours };
 }
 
-/** Returns the operator's facts of stations or bikes, by id. Their rows have those of sources. */
+/** Returns the operator's facts of stations or bikes, by id. The facts of sources are in `source_facts` of their rows. */
 async function ownFacts(
   tx: Queryable,
   systemId: string,

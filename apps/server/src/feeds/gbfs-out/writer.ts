@@ -18,8 +18,8 @@ import {
 } from "@bikeshare/contract";
 import { EARLIEST_MS, NO_ADDRESS } from "./defaults.ts";
 
-// Converts canonical data to a version of GBFS. The table of fields determines the conversion once for each feed and
-// version. Equal parts are not even copied, so that JSON.stringify does most of the work.
+// Converts canonical data to a version of GBFS. The conversion of each feed and version is made once, from the table of
+// fields (`gbfsFeeds`). Parts that are the same in both are not copied, so that JSON.stringify does most of the work.
 
 /** The languages of a document. They matter before 3.0 only, when texts have one language. */
 export interface DocumentLanguages {
@@ -37,7 +37,7 @@ type CanonicalRecord = Readonly<Record<string, unknown>>;
 /** The canonical `data` of a feed. */
 export type FeedData<Feed extends GbfsFeedName> = ValueOf<(typeof gbfsFeeds)[Feed]["fields"]>;
 
-/** Returns a feed's `data` as JSON in a version. @param data in canonical form */
+/** Returns a feed's `data` as JSON in a version of GBFS. @param data the `data` in canonical form */
 export function writeData<Feed extends GbfsFeedName>(
   feed: Feed,
   data: FeedData<Feed>,
@@ -53,14 +53,14 @@ export function writeData<Feed extends GbfsFeedName>(
 const converters = new Map<string, Convert>();
 const same: Convert = (value) => value;
 
-/** @returns undefined where the version has the feed as it is */
+/** Makes the conversion of a feed; undefined when the version has the feed in canonical form. */
 function feedConverter(feed: GbfsFeedName, version: GbfsVersion): Convert | undefined {
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
   const rename = (field: string) => fieldNameIn(version, feed, field);
   const list = records && fields[records.list];
   const recordFields = list?.type.item?.fields;
   if (records === undefined || recordFields === undefined) return objectConverter(fields, version);
-  // The old names of a feed concern its list and the fields of its records.
+  // Renames the list of records and the fields of the records to the names that the version has.
   const convertItems = listConverter(objectConverter(recordFields, version, rename)) ?? same;
   const name = rename(records.list);
   return (data, languages) => ({ [name]: convertItems((data as CanonicalRecord)[records.list] ?? [], languages) });
@@ -90,7 +90,7 @@ function objectConverter(
       derive: derived?.[name],
       convert: converterOf(field.type, version),
     }));
-  // No canonical record has fields that ended before 3.0.
+  // Fields that GBFS dropped before 3.0 need no conversion, because no canonical record has them.
   const isSame = ({ name, newName, derive, convert }: FieldConversion) =>
     name === newName && derive === undefined && convert === undefined;
   const isLeftOut = (field: Field) => field.until === undefined && !hasField(version, field);
@@ -137,7 +137,7 @@ const oneText: Convert = (value, languages) => {
 
 const seconds: Convert = (instant) => Math.floor(Math.max(Date.parse(String(instant)), EARLIEST_MS) / 1000);
 
-/** A number that a feed of an older version has without its country is in no newer one. */
+/** Leaves out a phone number without a country code. GBFS 3.0 does not accept it, but older versions do. */
 const internationalPhone: Convert = (value) => (INTERNATIONAL_PHONE.test(String(value)) ? value : undefined);
 
 type Derive = (record: CanonicalRecord, languages: DocumentLanguages) => unknown;
@@ -150,7 +150,7 @@ const before30 = new Map<Fields, Readonly<Record<string, Derive>>>([
       language: (_, { wanted }) => wanted,
       license_url: ({ license_id: id, license_url: url }) =>
         typeof id === "string" ? `https://spdx.org/licenses/${id}.html` : url,
-      // Only 3.0 requires an address.
+      // Older versions do not require an address, so the placeholder is left out.
       feed_contact_email: ({ feed_contact_email: address }) => (address === NO_ADDRESS ? undefined : address),
     },
   ],
@@ -170,7 +170,7 @@ const before30 = new Map<Fields, Readonly<Record<string, Derive>>>([
   ],
 ]);
 
-/** Converts counts of several types to counts by type. Each type gets the whole of a shared count. */
+/** Converts counts of sets of types to counts of single types. Each type of a set gets the whole count of the set. */
 function countsByType(value: unknown): Readonly<Record<string, number>> | undefined {
   if (value === undefined) return undefined;
   const counts = new Map<string, number>();

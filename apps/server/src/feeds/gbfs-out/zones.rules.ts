@@ -11,7 +11,8 @@ type Ring = MultiPolygon["coordinates"][number][number];
 const ANYWHERE: Rule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
 
 /**
- * Returns the zones. @param types published vehicle types
+ * Builds `geofencing_zones`.
+ * @param types the ids of published vehicle types
  * @returns undefined when there is no zone and no rule for the area outside
  */
 export function geofencingZones(
@@ -33,7 +34,7 @@ export function geofencingZones(
   };
 }
 
-/** Returns the rules of published types, those for all types first. */
+/** Returns the rules without unpublished types. Rules for all types come first. */
 function orderedRules(rules: readonly Rule[], types: ReadonlySet<string>): Rule[] {
   const usable = rules.flatMap((rule): Rule[] => {
     const { vehicle_type_ids: ids = [], ...rest } = rule;
