@@ -7,20 +7,21 @@ import type { CheckOptions } from "./check.ts";
 import type { FeedFiles } from "./feed-set.ts";
 
 /**
- * Memory of one check. The largest known feeds take a third of it. Too low: fails large feeds. Too high: starves
- * requests.
+ * Most memory of one check, in MB. The largest known feeds take a third of it. Too low: checks of large feeds fail. Too
+ * high: takes memory from requests.
  */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
-/** Checks that run at a time, of all systems. Too low: they wait for each other. Too high: they take the memory. */
+/** Most checks at one time, in all systems. Too low: checks wait for each other. Too high: checks take too much memory. */
 const CONCURRENCY = 2;
-/** Milliseconds of one check. The largest known feeds take two seconds. */
+/** Time limit of one check. The largest known feeds take two seconds. */
 const TIMEOUT_MS = 60_000;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
 /**
- * Checks a feed set on its own thread, so that the process answers requests meanwhile. Waits while others run.
+ * Checks a feed set on its own thread, so that the process can answer requests meanwhile. Waits while `CONCURRENCY` other
+ * checks run.
  * @throws Error when the check takes too much memory or time
  */
 export async function checkFeedApart(files: FeedFiles, options: CheckOptions): Promise<FeedReport> {
@@ -34,7 +35,7 @@ export async function checkFeedApart(files: FeedFiles, options: CheckOptions): P
     return await checkOnThread(files, options);
   } finally {
     const next = waiting.shift();
-    // The next one takes the place of this one.
+    // The next waiting check takes the place of this one, so `running` stays the same.
     if (next === undefined) running--;
     else next();
   }
@@ -44,7 +45,7 @@ async function checkOnThread(files: FeedFiles, options: CheckOptions): Promise<F
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./check-thread${extension}`, import.meta.url), {
     resourceLimits: LIMITS,
-    // A process that runs from source resolves our packages to their source too.
+    // If this process runs from TypeScript source, the thread must resolve our packages to their source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
   const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -14,17 +14,20 @@ import { referenceRules } from "./rules/reference-rules.ts";
 import type { Rule } from "./rules/rule.ts";
 import { checkStructure } from "./structure.rules.ts";
 
-/** Every rule that the table of fields cannot express. */
+/** All rules that the table of fields (`gbfsFeeds`) cannot express. `structure.rules.ts` checks the table itself. */
 export const rules: readonly Rule[] = [...conditionRules, ...referenceRules, ...contentRules, ...servingRules];
 
 export interface CheckOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Default: all consumers. */
+  /** The consumers for which to return a verdict. Default: all. */
   readonly for?: readonly FeedConsumer[] | undefined;
 }
 
-/** Checks a feed set: returns what is wrong, and what each consumer loses by it. */
+/**
+ * Checks a feed set: a GBFS list of feeds with all its files. Returns what is wrong, and what each consumer, such as
+ * OpenTripPlanner, cannot show because of that.
+ */
 export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): FeedReport {
   const set = new FeedSet(files, now);
   const log = new FindingLog();
@@ -102,5 +105,5 @@ function isoOf(at: number | undefined): string | null {
   return at === undefined || at < 0 || at > GREATEST_MS ? null : new Date(at).toISOString();
 }
 
-/** Every consumer whose rules are known. */
+/** The consumers of feeds whose rules are known. */
 export const consumers: readonly Consumer[] = [lamassu, otp, motis, google];

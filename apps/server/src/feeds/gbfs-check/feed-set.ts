@@ -12,22 +12,22 @@ import {
 import { parseBounded } from "../gbfs/bounded-json.ts";
 import { instantFrom, isObject, type JsonObject, numberFrom } from "../gbfs/values.ts";
 
-/** The files of a feed set, not parsed yet. */
+/** The files of a feed set (a `gbfs.json` and the files that it lists) before they are parsed. */
 export interface FeedFiles {
   readonly kind: "address" | "folder" | "own";
   /** The location as reports show it: an address without its query, or a folder. */
   readonly location: string;
   readonly files: readonly FeedFile[];
-  /** The same system in version 2, where it is published beside a newer one. */
+  /** The files of the same system in version 2, if `files` have a newer version and both are published. */
   readonly version2?: FeedFiles | undefined;
-  /** The vehicles as several reads have found them. */
+  /** What several reads over some minutes found about vehicles; undefined: vehicles were read once. */
   readonly followed?: FollowedVehicles | undefined;
 }
 
 export interface FeedFile {
   /** The name in gbfs.json: `station_status`. */
   readonly name: string;
-  /** The language of the list in gbfs.json, up to 2.3. */
+  /** The language under which gbfs.json lists the file, up to GBFS 2.3. */
   readonly language: string | null;
   readonly address: string;
   readonly bytes?: Uint8Array | undefined;
@@ -43,7 +43,7 @@ interface HttpFacts {
   readonly isHttps: boolean;
   readonly milliseconds: number;
   readonly hasEtag: boolean;
-  /** The server answers `If-None-Match` with the file's ETag by 304 Not Modified; undefined: the file has no ETag. */
+  /** Whether a request with the file's ETag in `If-None-Match` gets 304 Not Modified; undefined: not known. */
   readonly answersNotModified?: boolean | undefined;
   readonly allowsOrigins: boolean;
   readonly isCompressed: boolean;
@@ -53,7 +53,7 @@ interface HttpFacts {
 export interface FollowedVehicles {
   readonly minutes: number;
   readonly reads: number;
-  /** Ids that vehicles kept after an absence or a ride. */
+  /** Ids of vehicles that had the same id after a ride. */
   readonly kept: readonly string[];
   /** Whether `last_updated` changed at all. */
   readonly isMoving: boolean;
@@ -89,7 +89,7 @@ export interface FailedFile {
 /** A parsed feed set, without the parts that cannot be read. */
 export class FeedSet {
   readonly files: FeedFiles;
-  /** Milliseconds since 1970. For saved files it is their newest `last_updated`, since they may be old. */
+  /** The time by which the files are judged, in milliseconds since 1970. For saved files: their newest `last_updated`. */
   readonly now: number;
   readonly declared: string | undefined;
   /** The version by which all files are checked. */
@@ -201,7 +201,7 @@ function declaredVersion(parsed: readonly Parsed[]): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** Returns the version to check by: 1.0 when the feed names none; a release candidate counts as its release. */
+/** Returns the version by which to check: 1.0 if the feed declares none. A release candidate counts as its release. */
 function knownVersion(declared: string | undefined): GbfsVersion {
   if (declared === undefined) return "1.0";
   const base = declared.replace(/-RC\d*$/, "");

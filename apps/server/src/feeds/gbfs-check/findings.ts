@@ -1,7 +1,7 @@
 import type { FeedFinding, FeedSeverity } from "@bikeshare/contract/console";
 import { shorten } from "../report-files.ts";
 
-/** One fault at one place. */
+/** One problem that a rule found at one place of a feed. */
 export interface Finding extends Omit<FeedFinding, "count" | "examples" | "path"> {
   /** The path of the faulty value: `data.stations[12].capacity`. */
   readonly path: string;
@@ -14,14 +14,14 @@ const MAX_EXAMPLES = 3;
 /** Maximum kinds of findings. Too high: a document full of errors fills the memory. */
 const MAX_KINDS = 1_000;
 
-/** Limits the characters of each text. Texts quote the feed's own names, which may have any length. */
+/** Maximum characters of each text. Texts quote names from the feed, which may have any length. */
 const MAX_TEXT_LENGTH = 500;
 
 const RANKS: Readonly<Record<FeedSeverity, number>> = { error: 0, warning: 1, note: 2 };
 
 type Group = FeedFinding & { count: number };
 
-/** Collects findings and merges equal ones, with their number and a few examples. */
+/** Collects findings. Merges those that differ only in their record into one, with their number and a few examples. */
 export class FindingLog {
   readonly #groups = new Map<string, Group>();
 

@@ -11,7 +11,10 @@ export interface FollowOptions {
   readonly onRead?: (reads: number) => void;
 }
 
-/** Seconds between two reads. Too low: floods the server. Too high: misses short rides. */
+/**
+ * Limits of the seconds between two reads, which are otherwise the file's `ttl`. Too low: floods the server. Too high:
+ * misses short rides.
+ */
 const LEAST_SECONDS = 15;
 const MOST_SECONDS = 60;
 /** Maximum vehicles that are remembered. */
@@ -25,8 +28,8 @@ interface Seen {
 }
 
 /**
- * Reads the vehicles repeatedly to find out whether their ids rotate. @returns undefined when there is no file of
- * vehicles
+ * Reads the vehicles repeatedly, to find out whether vehicles get new ids after rides.
+ * @returns undefined when the feed set has no file of vehicles
  */
 export async function followVehicles(files: FeedFiles, options: FollowOptions): Promise<FollowedVehicles | undefined> {
   const { minutes, read, wait, onRead } = options;
@@ -69,7 +72,7 @@ class VehicleWatch {
     }
     for (const [id, now] of present) {
       const before = this.#seen.get(id);
-      // A vehicle that returns to the same place may only have been out of reach for a minute.
+      // Counts only vehicles that have moved. One that was absent and is at the same place may have had no connection.
       if (before !== undefined && metres(before, now) > RIDDEN_METRES) this.#kept.add(id);
       this.#seen.set(id, now);
     }

@@ -26,7 +26,7 @@ export class KeptChecks {
 
   /**
    * Returns the cached result of a check, or runs the check after the system's earlier ones.
-   * @param state a result of another state is outdated
+   * @param state describes what is checked. A cached result with another state is outdated.
    */
   get(systemId: string, subject: string, state: string, check: () => Promise<FeedReport>): Promise<CheckOutcome> {
     const key = JSON.stringify([systemId, subject]);

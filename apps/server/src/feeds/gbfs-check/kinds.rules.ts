@@ -9,9 +9,9 @@ import {
 } from "@bikeshare/contract";
 import { isObject } from "../gbfs/values.ts";
 
-// The form of each kind of value in each version.
+// The form that each kind of value must have in each version of GBFS.
 
-/** The beginning of GBFS: no timestamp of 1.1 or newer is earlier. */
+/** The beginning of GBFS, in seconds since 1970. From GBFS 1.1 on, no timestamp may be earlier. */
 const EARLIEST_SECONDS = 1_450_155_600;
 
 interface Kind {
@@ -20,7 +20,7 @@ interface Kind {
   readonly accepts: (value: unknown, version: GbfsVersion, type: FieldType) => boolean;
 }
 
-/** Returns the rules for a text that must match a pattern. @param since the first version whose schemas check it */
+/** Makes the kind of a string that must match. @param since the first version of GBFS whose schemas check the string */
 function texts(expected: string, matches: (text: string) => boolean, since: GbfsVersion = "1.0"): Kind {
   return {
     expected: () => expected,
@@ -72,7 +72,7 @@ function bounds({ min, max }: FieldType): string {
   return "";
 }
 
-/** The kinds whose values have no parts. */
+/** The kinds whose values are neither lists nor objects. */
 const scalars = {
   string: any("a string"),
   id: any("an id, which is a string"),
@@ -146,7 +146,7 @@ const multiPolygon: FieldType = {
   },
 };
 
-/** Returns a type in the form of a version: lists, objects, counts and scalar kinds. */
+/** Returns a type as a version writes it: of lists, objects, counts and the kinds in `scalars` only. */
 export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
   const isTranslated = isAtLeast(version, "3.0");
   if (type.kind === "text") return isTranslated ? texts3 : { kind: "string" };
@@ -155,7 +155,9 @@ export function typeIn(version: GbfsVersion, type: FieldType): FieldType {
 }
 
 /**
- * Returns what is wrong with a value itself, as the end of a sentence; undefined: nothing. @param type from `typeIn`
+ * Returns what is wrong with a value, as the end of a sentence; undefined: nothing. Does not check the items of a list and
+ * the fields of an object.
+ * @param type from `typeIn`
  */
 export function valueFault(
   value: unknown,
@@ -198,7 +200,7 @@ function scalarOf(kind: FieldType["kind"]): Kind | undefined {
 
 const NUMBERS: readonly FieldType["kind"][] = ["integer", "number"];
 
-/** Describes a value without quoting it, so that equal faults are counted together. */
+/** Describes a value without quoting it, so that equal problems are counted together. */
 function describe(value: unknown, version: GbfsVersion, { kind }: FieldType): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "boolean") return "true or false";

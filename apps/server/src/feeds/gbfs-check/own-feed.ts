@@ -6,14 +6,14 @@ import { isObject } from "../gbfs/values.ts";
 import type { FeedFile, FeedFiles } from "./feed-set.ts";
 import { listedFeeds, manifestAddress } from "./read-address.ts";
 
-/** The default version of a check: current planners read it. */
+/** The default version of a check, which current trip planners read. */
 const USUAL_VERSION: PublishedGbfsVersion = "3.0";
 
 export function isPublishedVersion(version: string): version is PublishedGbfsVersion {
   return publishedGbfsVersions.some((each) => each === version);
 }
 
-/** Reads what a system publishes in one version, without HTTP. */
+/** Reads the feeds that a system of this service publishes in one version, and in version 2.3. Does not use HTTP. */
 export async function readOwnFeed(
   context: GbfsContext,
   systemId: string,
@@ -39,7 +39,7 @@ function readVersion(context: GbfsContext, systemId: string, version: PublishedG
 /** Returns the JSON of a document of a system's own feeds, such as `station_status`; undefined: the system has none. */
 type OwnDocument = (name: string) => Promise<string | undefined>;
 
-/** Reads the feeds that a system publishes, without HTTP. */
+/** Reads a system's `gbfs.json` and all documents that it lists. */
 async function readOwn(location: string, document: OwnDocument): Promise<FeedFiles> {
   const files: FeedFile[] = [];
   const read = async (name: string, language: string | null, address: string) => {
@@ -53,7 +53,7 @@ async function readOwn(location: string, document: OwnDocument): Promise<FeedFil
   const content: unknown = list === undefined ? undefined : JSON.parse(list);
   const data = isObject(content) && isObject(content["data"]) ? content["data"] : {};
   const listed = listedFeeds(data);
-  // One document has the texts of every language.
+  // Reads each feed once, in the main language. GBFS 2.3 lists a feed once for each language.
   const addresses = new Map(listed.map(({ name, url }) => [name, url]));
   for (const [name, url] of addresses) await read(name, null, url);
   const manifest = manifestAddress(files);

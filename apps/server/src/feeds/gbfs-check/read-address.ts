@@ -12,26 +12,26 @@ export interface ReadAddressOptions extends OutgoingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Milliseconds for one file, and for all files. Too low: fails slow servers. Too high: one check delays the next. */
+/** Time limits for one file, and for all files. Too low: slow servers fail. Too high: one check delays the next. */
 const FILE_TIMEOUT_MS = 20_000;
 const TOTAL_TIMEOUT_MS = 90_000;
 /** Maximum bytes of all files. The largest known feed sets have 20 MB. */
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
 /**
- * Maximum bytes of the files that are read here, on the thread that answers requests: the list of feeds and the system.
- * They have some KB.
+ * Maximum bytes of the files that are parsed here, on the main thread: gbfs.json and system_information.json. They usually
+ * have some KB.
  */
 const MAX_LIST_BYTES = 1024 * 1024;
 /** Maximum files. A feed set in ten languages has 130. */
 const MAX_FILES = 150;
 const MAX_REDIRECTS = 3;
-/** Concurrent requests. Too low: takes long. Too high: overloads a small server, which then seems slow. */
+/** Concurrent requests. Too low: a check takes long. Too high: overloads a small server, which then seems slow. */
 const CONCURRENCY = 3;
 
 /** The `Origin` of the requests, as a browser sends it for a page that reads feeds. */
 const ORIGIN = "https://planner.example";
 
-/** Reads the feed set of a gbfs.json or a manifest.json. @throws Error when the file cannot be read */
+/** Reads the feed set of a gbfs.json. @throws Error when the file cannot be read, or is a manifest.json */
 export async function readAddress(location: URL, options: ReadAddressOptions): Promise<FeedFiles> {
   const reader = new AddressReader(location, options);
   const first = await reader.fetch(location);
@@ -69,7 +69,7 @@ interface Fetched extends Pick<FeedFile, "http"> {
   readonly bytes: Uint8Array;
 }
 
-/** A file with the data that a second request needs. */
+/** A file, with its final address and ETag for a second request. */
 interface ReadFile extends FeedFile {
   readonly from?: URL;
   readonly etag?: string | null;
@@ -79,7 +79,7 @@ class AddressReader {
   readonly #options: ReadAddressOptions;
   readonly #client: OutgoingClient;
   readonly #ends = AbortSignal.timeout(TOTAL_TIMEOUT_MS);
-  /** Requests by address: several languages often share a file. */
+  /** Requests by address, so that a file is fetched once: several languages often share a file. */
   readonly #fetched = new Map<string, Promise<Fetched & { readonly etag: string | null }>>();
   #bytes = 0;
 
@@ -99,7 +99,7 @@ class AddressReader {
     for (const address of feedAddresses(url, name, base)) {
       try {
         const { url: from, bytes, http, etag } = await this.fetch(address);
-        // The list says http and the server also supports https: consumers use the listed address.
+        // If the list has an http address, the file counts as served by http, because consumers use the listed address.
         const isHttps = http?.isHttps === true && !url.startsWith("http:");
         return {
           name,
@@ -128,7 +128,7 @@ class AddressReader {
       const isSame = etag !== null && again.etag === etag;
       return { ...file, ...(isSame && { http: { ...file.http, answersNotModified: false } }), later: again.bytes };
     } catch {
-      // The first request has already found the fault.
+      // A failure of this second request is not reported. The first request has succeeded.
       return file;
     }
   }
@@ -195,14 +195,14 @@ async function bodyOf({ body }: Response): Promise<Uint8Array> {
   return Buffer.concat(chunks, size);
 }
 
-/** Returns the innermost cause of "fetch failed". */
+/** Returns the innermost cause of an error with the message "fetch failed". */
 function innermost(error: unknown): unknown {
   let reason = error;
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;
   return reason;
 }
 
-/** Returns the feeds of a gbfs.json; up to 2.3, those of all languages. */
+/** Returns the feeds that a gbfs.json lists. Up to GBFS 2.3, these are the feeds of all languages. */
 export function listedFeeds(data: JsonObject): ListedFeed[] {
   const lists: readonly (readonly [string | null, unknown])[] = Array.isArray(data["feeds"])
     ? [[null, data]]
@@ -225,7 +225,7 @@ export function manifestAddress(files: readonly FeedFile[]): string | undefined 
     const address = typeof url === "string" ? URL.parse(url) : null;
     return address !== null && isHttp(address) ? address.href : undefined;
   } catch {
-    // The check of the file reports what is wrong with it.
+    // The check reports what is wrong with this file.
     return undefined;
   }
 }
@@ -239,7 +239,7 @@ function describeManifest(data: JsonObject): string {
   return `This is a manifest of several feed sets. Check them one by one: ${named.join(", ")}`;
 }
 
-/** Processes items with a few at a time, and returns the results in order. */
+/** Processes `CONCURRENCY` items at a time, and returns the results in the order of the items. */
 async function inTurn<Item, Result>(items: readonly Item[], work: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results = new Map<number, Result>();
   let next = 0;

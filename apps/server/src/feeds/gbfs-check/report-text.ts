@@ -1,12 +1,12 @@
 import type { FeedFinding, FeedReport } from "@bikeshare/contract/console";
 
-/** Maximum kinds of notes. Faults come first. */
+/** Maximum notes that are shown. Errors and warnings are always shown. */
 const MAX_NOTES = 10;
 
 const MARKS = { error: "ERROR", warning: "WARNING", note: "NOTE" } as const;
 const STATES = { complete: "ok", partial: "LOSS", nothing: "NOTHING" } as const;
 
-/** Returns a report for the terminal: verdicts, then faults, then the number of passed rules. */
+/** Writes a report for the terminal: the verdicts, the findings, the passed rules, and the number of findings. */
 export function reportText(report: FeedReport): string {
   const { findings, verdicts, passed, files } = report;
   const notes = findings.filter(({ severity }) => severity === "note");

@@ -19,7 +19,7 @@ import type { FeedDocument, FeedSet } from "./feed-set.ts";
 import type { FindingLog } from "./findings.ts";
 import { expectedForm, typeIn, valueFault } from "./kinds.rules.ts";
 
-/** Checks every document against the table of fields. */
+/** Checks the fields of every document against the table of fields (`gbfsFeeds`) in the version of the feed set. */
 export function checkStructure(set: FeedSet, log: FindingLog): void {
   for (const document of set.documents) new Walk(set.version, document, log).document();
 }
@@ -31,7 +31,7 @@ interface Place {
 
 type Severity = "error" | "note";
 
-/** A field in the form of one version. */
+/** A field with the name that it has in one version. */
 interface VersionField {
   readonly name: string;
   readonly field: Field;
@@ -79,7 +79,11 @@ class Walk {
     this.#object(content, fields, { path: "", id: undefined }, isClosed, ["data"]);
   }
 
-  /** Checks the fields of an object. @param skipped fields that are not entered */
+  /**
+   * Checks the fields of an object.
+   * @param isClosed whether unknown fields are errors rather than notes
+   * @param skipped names of fields that must be objects, and whose content is not checked
+   */
   #object(value: JsonObject, fields: Fields, place: Place, isClosed = false, skipped: readonly string[] = []): void {
     const known = this.#fieldsOf(fields);
     for (const { name, field, isRequired } of known.values()) {
@@ -153,7 +157,7 @@ class Walk {
     }
   }
 
-  /** Checks the known fields and ignores others. */
+  /** Checks the known fields, and ignores unknown ones. */
   #known(value: JsonObject, fields: Fields, place: Place): void {
     const known = Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(fields, name)));
     this.#object(known, fields, place);
@@ -193,7 +197,7 @@ class Walk {
     return typeof id === "string" ? id : undefined;
   }
 
-  /** Checks the list of feeds: one list, or up to 2.3 one for each language. */
+  /** Checks the `data` of gbfs.json: one list of feeds, or up to GBFS 2.3 one for each language. */
   #discovery(data: JsonObject): void {
     const version = this.#version;
     const top: Place = { path: "data", id: undefined };
@@ -253,7 +257,7 @@ class Walk {
 }
 
 function listOfFeeds(version: GbfsVersion): FieldType {
-  // The official schemas omit `manifest`, whose address is in system_information.json.
+  // The official schemas do not allow `manifest` in the list, because its address is in system_information.json.
   const words = gbfsFeedNames.filter((name) => name !== "manifest" && hasFeed(version, name));
   const name: FieldType = isAtLeast(version, "1.1")
     ? { kind: "oneOf", words: ["gbfs", ...words.map((each: GbfsFeedName) => feedNameIn(version, each))] }

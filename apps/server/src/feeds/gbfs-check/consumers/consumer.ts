@@ -3,20 +3,23 @@ import type { FeedSet } from "../feed-set.ts";
 
 /** The parts of a feed set that a consumer uses. */
 export interface Taken {
-  /** How many stations and vehicles riders see, and how many the feed has. */
+  /** How many stations riders see with the consumer, and how many the feed has. */
   readonly stations: { readonly shown: number; readonly of: number };
   readonly vehicles: { readonly shown: number; readonly of: number };
   /** The parts that the consumer drops or misreads, the worst first. */
   readonly losses: readonly FeedLoss[];
 }
 
-/** A program that reads feeds, and the rules by which it does. It is pure, so that tests use it as an oracle. */
+/**
+ * A program that reads feeds, with the rules by which it reads them. `take` is a pure function, so that tests can compare it
+ * with the program itself.
+ */
 export interface Consumer {
   readonly id: FeedConsumer;
   readonly name: string;
-  /** Who reads feeds with it, for publishers who do not know it. */
+  /** Who uses the program, for publishers who do not know it. */
   readonly about: string;
-  /** Whether it reads version 2 alone, where it can choose. */
+  /** True: it reads version 2 when a system publishes both version 2 and a newer one. */
   readonly readsVersion2?: true;
   readonly take: (set: FeedSet) => Taken;
 }

@@ -6,8 +6,8 @@ import { objectsIn, type PlacedRecord, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, type Taken } from "./consumer.ts";
 
 /**
- * Google Maps: the requirements of its guide for micromobility partners beyond GBFS. Google reviews each feed before
- * use.
+ * Google Maps. The rules are the requirements that Google's guide for micromobility partners adds to GBFS. Google reviews
+ * each feed before it uses the feed.
  */
 export const google: Consumer = {
   id: "google",
@@ -29,7 +29,7 @@ function take(set: FeedSet): Taken {
       fix: "Add `rental_apps` with `store_uri` and `discovery_uri`.",
       count: all,
     });
-  // Riders rent a docked vehicle at its station.
+  // Vehicles at a station need no link, because riders rent them at the station.
   const rented = [...stations, ...vehicles.filter((vehicle) => vehicle.get("station_id") === undefined)];
   const unlinked = rented.filter((each) => !hasLink(each.get("rental_uris"), apps));
   if (unlinked.length > 0)
@@ -55,7 +55,7 @@ function take(set: FeedSet): Taken {
   };
 }
 
-/** Tells whether a feed has version 2, which the guide describes. Most systems publish it beside a newer one. */
+/** Tells whether a system publishes version 2, which Google's guide describes. Most systems publish a newer one as well. */
 function publishesVersion2(set: FeedSet): boolean {
   return objectsIn(set.field("gbfs_versions", "versions")).some(
     ({ version }) => typeof version === "string" && version.startsWith("2."),

@@ -3,8 +3,8 @@ import { recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
 /**
- * Entur's lamassu. Its GraphQL interface shows stations and vehicles only when types and plans exist
- * (`EntityCachesUpdater`), and omits vehicles with an unknown plan or type (`VehicleFilter`).
+ * Entur's lamassu. Its GraphQL interface shows stations and vehicles only if the feed has vehicle types and pricing plans
+ * (`EntityCachesUpdater` in its source), and omits vehicles with an unknown plan or type (`VehicleFilter`).
  */
 export const lamassu: Consumer = {
   id: "lamassu",
@@ -50,7 +50,7 @@ function missingFile(set: FeedSet) {
   return { why: "no stations and no vehicles", fix: "Publish both files of stations, or the vehicles." };
 }
 
-/** Returns the error that ends the reading of the whole feed. */
+/** Returns why lamassu rejects the whole feed; undefined: it does not. */
 function failureOf(set: FeedSet) {
   const seen = new Set<string>();
   for (const station of recordsOf(set, "station_information")) {
@@ -95,7 +95,7 @@ function takeVehicles(set: FeedSet) {
       vehicle.get(field),
     );
     const station = typeof stationId === "string" ? stations.get(stationId) : undefined;
-    // Shows a docked vehicle as part of its station.
+    // lamassu shows a vehicle at a station as part of the station.
     if (station !== undefined && station.get("is_virtual_station") !== true) shown++;
     else if (typeof plan === "string" && !plans.has(plan)) drops.add("plan");
     else if (typeof typeId !== "string") drops.add("no type");

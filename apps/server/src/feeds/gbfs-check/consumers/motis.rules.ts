@@ -3,7 +3,7 @@ import type { FeedSet } from "../feed-set.ts";
 import { objectsIn, recordsOf } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
-/** MOTIS: `src/gbfs/parser.cc`. It reads every version, and guesses missing values. */
+/** MOTIS, whose rules are in `src/gbfs/parser.cc` of its source. It reads every version, and guesses missing values. */
 export const motis: Consumer = {
   id: "motis",
   name: "MOTIS",
@@ -105,8 +105,8 @@ function takeVehicles(set: FeedSet) {
 const CONSTRAINTS: readonly unknown[] = ["free_floating", "roundtrip_station", "any_station", "hybrid"];
 
 /**
- * Returns the guesses that MOTIS makes. Without a `return_constraint`, riders may leave free-floating vehicles
- * anywhere.
+ * Returns a loss for the vehicle types whose `return_constraint` MOTIS guesses. It then lets riders leave vehicles anywhere,
+ * even if they must go back to stations.
  */
 function guesses(set: FeedSet) {
   const listed = new Map<unknown, number>();
@@ -118,7 +118,7 @@ function guesses(set: FeedSet) {
   }
   for (const station of recordsOf(set, "station_status"))
     for (const { vehicle_type_id: type } of objectsIn(station.get("vehicle_types_available"))) docked.add(type);
-  // The guess is right for a system without stations, which is free-floating.
+  // Only types with vehicles at stations: for all others, which are free-floating, the guess is right.
   const guessed = [...recordsOf(set, "vehicle_types")].filter(
     (type) => !CONSTRAINTS.includes(type.get("return_constraint")) && listed.has(type.id) && docked.has(type.id),
   );

@@ -5,7 +5,7 @@ import type { FeedSet } from "../feed-set.ts";
 import { motorTypes, objectsIn, recordsOf, stringsIn } from "../rules/rule.ts";
 import { type Consumer, counted, Drops, type Taken } from "./consumer.ts";
 
-/** OpenTripPlanner 2: `GbfsFeedLoaderAndMapper` and its mappers of versions 2 and 3. */
+/** OpenTripPlanner 2, whose rules are in `GbfsFeedLoaderAndMapper` of its source and the mappers for versions 2 and 3. */
 export const otp: Consumer = {
   id: "otp",
   name: "OpenTripPlanner",
@@ -37,7 +37,7 @@ interface Refusal {
   readonly fix: string;
 }
 
-/** Returns the error that ends the reading of the whole feed. */
+/** Returns why OpenTripPlanner rejects the whole feed; undefined: it does not. */
 function refusalOf(set: FeedSet): Refusal | undefined {
   if (!VERSIONS.includes(set.declared))
     return {
@@ -65,7 +65,7 @@ function refusalOf(set: FeedSet): Refusal | undefined {
   return stationRefusal(set) ?? zoneRefusal(set);
 }
 
-/** Returns the error for a type that a station counts twice. */
+/** Rejects a feed in which a station counts a vehicle type twice. */
 function stationRefusal(set: FeedSet): Refusal | undefined {
   for (const station of recordsOf(set, "station_status")) {
     const types = objectsIn(station.get("vehicle_types_available")).map(({ vehicle_type_id: type }) => type);
@@ -79,7 +79,7 @@ function stationRefusal(set: FeedSet): Refusal | undefined {
   return undefined;
 }
 
-/** Returns the error for a zone without a rule: OpenTripPlanner reads `rules[0]` of each zone. */
+/** Rejects a feed with a zone without rules, because OpenTripPlanner reads `rules[0]` of each zone. */
 function zoneRefusal(set: FeedSet): Refusal | undefined {
   const bare = zonesOf(set).find((rules) => rules.length === 0);
   return bare === undefined ? undefined : { why: "a zone has no rule", fix: "Give each zone a rule, or remove it." };
@@ -146,7 +146,7 @@ function takeVehicles(set: FeedSet) {
   for (const vehicle of recordsOf(set, "vehicle_status")) {
     const [type, range] = [vehicle.get("vehicle_type_id"), numberFrom(vehicle.get("current_range_meters"))];
     const station = vehicle.get("station_id");
-    // Shows a docked vehicle as part of its station.
+    // OpenTripPlanner shows a vehicle at a station as part of the station.
     if (typeof station === "string" && station.trim() !== "") shown++;
     else if (numberFrom(vehicle.get("lat")) === undefined || numberFrom(vehicle.get("lon")) === undefined)
       drops.add("position");

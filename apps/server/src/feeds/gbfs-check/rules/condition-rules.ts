@@ -2,7 +2,7 @@ import { isAtLeast } from "@bikeshare/contract";
 import { isObject } from "../../gbfs/values.ts";
 import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
-/** The id of a system that nobody has named. */
+/** The default id of a system in this service. */
 export const UNNAMED_SYSTEM = "main";
 
 /** Rules for fields that GBFS requires under a condition. */

@@ -5,26 +5,26 @@ import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile }
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Maximum lead of the publisher's clock. */
+/** How far ahead the publisher's clock may be. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
-/** Seconds after the year 5000, which are milliseconds of the year 1973. */
+/** A time from this number on is in milliseconds: in seconds it is after the year 5000, in milliseconds from 1973 on. */
 const MIN_MILLISECONDS = 1e11;
 /** Maximum delay of a feed beyond its `ttl`. */
 const LATE_MS = 5 * MINUTE_MS;
-/** The files of what changes all the time. */
+/** The feeds that change all the time. */
 const LIVE_FEEDS = ["station_status", "vehicle_status"] as const;
-/** The age beyond which GBFS allows no live data. */
+/** The greatest age that GBFS allows for data that change all the time. */
 const MAX_LIVE_TTL_SECONDS = 300;
 /** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
 const MAX_KM = 100;
 /**
- * Minimum share of coarse coordinates that is reported. Too low: reports chance, since one coordinate in ten ends in 0.
+ * Minimum share of coarse positions that is reported. Too low: reports chance, because one coordinate in ten ends in 0.
  */
 const COARSE_SHARE = 0.1;
 /** Minimum stations with the same `last_reported` that are reported. Too low: reports chance. */
 const MANY = 10;
 
-/** Rules for values that are well formed and cannot be right. */
+/** Rules for values that have a valid form but are implausible or of little use. */
 export const contentRules: readonly Rule[] = [
   {
     id: "types-exceed-count",
@@ -353,7 +353,7 @@ function served(
     *find(set) {
       const read = set.documents.flatMap(({ file, source: { http, bytes } }) => (http ? [{ file, http, bytes }] : []));
       const bad = read.filter(({ http, bytes }) => isBad(http, bytes?.byteLength ?? 0));
-      // Servers mostly treat their files alike: one finding for all of them.
+      // Yields the same file name for all files, so that they are merged into one finding: servers mostly treat files alike.
       const several = bad.length === read.length ? "all files" : "several files";
       for (const { file, http } of bad)
         yield wholeFile(bad.length > 1 ? several : file, {

@@ -193,7 +193,7 @@ function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
       }
 }
 
-/** Yields the differences between the lists of files, of which each language has its own up to 2.3. */
+/** Yields each language whose list of files lacks a file. Up to GBFS 2.3, each language has its own list. */
 function* listsThatDiffer(set: FeedSet): Generator<Found> {
   const document = set.one("gbfs");
   if (document === undefined) return;

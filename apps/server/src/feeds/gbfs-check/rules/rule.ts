@@ -3,7 +3,7 @@ import type { FeedSeverity } from "@bikeshare/contract/console";
 import { isObject, type JsonObject } from "../../gbfs/values.ts";
 import type { FeedDocument, FeedRecord, FeedSet } from "../feed-set.ts";
 
-/** A place at which a rule finds a fault. */
+/** A place of a feed at which a rule finds a problem. */
 export interface Found {
   readonly file: string;
   readonly path: string;
@@ -15,23 +15,23 @@ export interface Found {
   readonly severity?: FeedSeverity;
 }
 
-/** A rule that the table of fields cannot express. */
+/** A rule that the table of fields (`gbfsFeeds`) cannot express. */
 export interface Rule {
   readonly id: string;
   readonly severity: FeedSeverity;
   /** The first version to which the rule applies. */
   readonly since?: GbfsVersion;
-  /** Feeds that the rule needs. */
+  /** The feeds without which the rule does not apply. */
   readonly needs?: readonly GbfsFeedName[];
-  /** The fault, in words. */
+  /** The problem, in words. */
   readonly text: string;
   readonly fix: string;
-  /** The confirmation when there is no fault; absent: the report omits it. */
+  /** The sentence to report if the rule finds nothing; undefined: nothing is reported then. */
   readonly fine?: string;
   readonly find: (set: FeedSet) => Iterable<Found>;
 }
 
-/** A record and its feed. */
+/** A record that knows its file. */
 export interface PlacedRecord extends FeedRecord {
   readonly file: string;
   /** Returns a field by its newest name. */
