@@ -12,7 +12,7 @@ import { type AgencySettings, insertAgency, findAgencySettings, updateAgencySett
 import { findProvider, insertProvider } from "./queries.ts";
 import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 
-/** Settings of an agency. A change leaves omitted ones as they are; a new agency starts without them. */
+/** Settings of an agency. A change keeps the settings that it omits. A new agency starts without the omitted settings. */
 export interface AgencyChange {
   /** The time zone of its monthly reports, an IANA name; null: the system's time zone. */
   readonly timeZone?: string | null | undefined;
@@ -26,28 +26,29 @@ export interface AgencyChange {
 
 export interface NewAgency extends AgencyChange {
   readonly name: string;
-  /** The agency's id in MDS, a UUID; random when left out. */
+  /** The agency's id in MDS, a UUID. Default: a random one. */
   readonly agencyId?: string | undefined;
   /**
-   * The operator's id in MDS, a UUID. When left out: the id that earlier agencies know, or a random one for the first.
+   * The operator's id in MDS, a UUID. Default: the id that earlier agencies of the system use, or a random one for the first
+   * agency.
    */
   readonly providerId?: string | undefined;
   readonly rateLimit?: number | null | undefined;
 }
 
 interface MadeAgency {
-  /** The partner record behind the agency. Its id is also the client id with which the agency gets tokens. */
+  /** The id of the partner that the agency is. It is also the client id with which the agency gets tokens. */
   readonly partnerId: string;
   readonly agencyId: string;
   readonly providerId: string;
   readonly key: IssuedKey;
-  /** How many vehicles' event logs began with this agency. */
+  /** The number of vehicles whose event logs began with this agency. */
   readonly vehicles: number;
 }
 
 /**
  * Creates an agency and its key. The first agency of a system starts the log of vehicle events.
- * @throws ServiceError when another partner has the name, or earlier agencies know the operator by another id
+ * @throws ServiceError when another partner has the name, or earlier agencies use another id for the operator
  */
 export async function createAgency(
   context: ActorContext,
@@ -94,7 +95,7 @@ export async function setAgency(
     if (before === undefined) throw commandError("not_found", "agency", { id: partnerId });
     const settings = changed(before, change, await providerIdOf(tx, systemId));
     await updateAgencySettings(tx, systemId, partnerId, settings);
-    // The audit log records only whether there is a boundary or a file: both are too long for it.
+    // The audit log records only whether there is a boundary or a requirement file, because both are too long for it.
     const { time_zone, trips_since, boundary, requirements, left_out } = settings;
     const detail = {
       time_zone,

@@ -3,7 +3,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
-/** What the operator sets of an agency. */
+/** The settings of an agency that the operator can change. */
 export type AgencySettings = Pick<
   Tables["agencies"],
   "time_zone" | "trips_since" | "boundary" | "requirements" | "left_out"
@@ -61,7 +61,7 @@ function parameters({ time_zone, trips_since, boundary, requirements, left_out }
   return [time_zone, trips_since, json(boundary), json(requirements), json(left_out)];
 }
 
-/** A count of vehicles in one state, or in one state at one place, and how many of them lack a fact. */
+/** The number of vehicles in one state, or in one state at one position, and how many of them lack a fact. */
 export interface StateRow {
   readonly state: string;
   readonly vehicles: number;
@@ -69,7 +69,7 @@ export interface StateRow {
   readonly nowhere: number;
   /** Vehicles whose form factor is not known. */
   readonly untyped: number;
-  /** Their position; null: unknown, or not counted by position. */
+  /** The position of these vehicles, as `lat` and `lon`; null: it is unknown, or vehicles are not counted by position. */
   readonly lat: number | null;
   readonly lon: number | null;
 }
@@ -89,7 +89,7 @@ const countStates = statement(
    group by 1, 5, 6`,
 );
 
-/** Counts the vehicles whose events are logged by state, and also by position if asked. */
+/** Counts the vehicles whose events are logged, by state. @param isByPlace whether to count by position as well */
 export function countVehicleStates(db: Queryable, systemId: string, isByPlace: boolean): Promise<StateRow[]> {
   return db.query<StateRow>(countStates, [systemId, isByPlace]);
 }
@@ -102,7 +102,7 @@ const listMonthRows = statement(
    order by month desc limit $4`,
 );
 
-/** Returns the months from one time to another in a time zone, the newest first, with their ends. */
+/** Returns the months of a period in a time zone, the newest first, each with its end. */
 export function listMonths(
   db: Queryable,
   {

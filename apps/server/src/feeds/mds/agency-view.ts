@@ -31,12 +31,12 @@ interface ViewContext {
 const SHOWN_HOURS = 24;
 const SHOWN_MONTHS = 13;
 const SHOWN_READS = 10;
-/** Audit entries that are searched for the agency's reads. An agency that reads trips and events makes two an hour. */
+/** Audit entries that are searched for the agency's reads. An agency that reads trips and events makes two each hour. */
 const SEARCHED_ACTS = 300;
 
 /**
- * Returns what an agency, a city's authority that reads over MDS, can read and what it has read; undefined when the partner is
- * not one.
+ * Returns what the console shows of an agency: what it can read by MDS, and what it has read. Undefined when the partner is
+ * not an agency.
  */
 export async function viewAgency(
   { db, clock, baseUrl, mds = false }: ViewContext,
@@ -119,7 +119,7 @@ function statusOfHour(hour: number, times: Parameters<typeof isSettled>[1]): 200
 
 /**
  * Returns a month's report as the agency gets it. The audit log names who read it.
- * @throws ServiceError `not_found` when the partner is no agency, or the month is not over
+ * @throws ServiceError `not_found` when the partner is not an agency, or the month is not over
  */
 export async function downloadReport(
   context: ActorContext & AgencyReads,

@@ -18,14 +18,15 @@ export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
 }
 
 /**
- * Hours that are sent to one agency at once, and in all. Each holds a thousand records that its reader has not taken yet, some
- * megabytes, for as long as a little of them is read now and then. Too low: an agency that makes up for a day waits.
+ * Most hours that are sent to one agency at the same time, and to all agencies. While an hour is sent, a thousand of its
+ * records are in memory, some megabytes, however slowly the agency reads. Too low: an agency that catches up on a day waits.
+ * Too high: slow agencies fill the memory.
  */
 const MAX_OF_AGENCY = 4;
 const MAX_HOURS = 16;
 const RETRY_SECONDS = 5;
 
-/** Returns the places that hours take while they are sent. */
+/** Makes the limiter of hours that are sent at the same time. */
 export function hourPlaces(): Places {
   return createPlaces({
     ...{ ofReader: MAX_OF_AGENCY, inAll: MAX_HOURS },
@@ -34,8 +35,8 @@ export function hourPlaces(): Places {
 }
 
 /**
- * The part of a reply that these routes need. Fastify's own type differs between its versions, and ts-rest passes an
- * older version's.
+ * The part of a reply that these routes need. Fastify's own type is not used, because it differs between versions of
+ * Fastify, and ts-rest uses an older version.
  */
 export interface HeaderWriter {
   header(name: string, value: string): unknown;
@@ -52,13 +53,13 @@ interface HourList<Row, Opened = SettledHour<Row>> {
   /** The field of the response that holds the list. */
   readonly list: RecordList;
   readonly open: (agency: Agency) => Promise<Opened>;
-  /** Returns a row as MDS's records; none when the agency may not see it. */
+  /** Converts a row to MDS's records. Returns none when the agency may not see the row. */
   readonly records: (row: Row, context: RecordContext) => readonly object[];
 }
 
 /**
- * Answers a request for an hour of a list: 202 until the hour is settled, 304 when the agency already has it. Each read
- * is recorded in the audit log.
+ * Answers a request for an hour of a list: with 202 until the hour is settled, or with 304 when the agency already has it.
+ * The audit log records each read.
  * @param list its `open` returns undefined while the hour is not settled
  */
 export async function answerHour<Row>(
@@ -75,8 +76,8 @@ export async function answerHour<Row>(
 }
 
 /**
- * Answers a request for any hour of a list that has no unsettled hours: 304 when the agency already has it. Each read
- * is recorded in the audit log.
+ * Answers a request for an hour of a list whose hours need not be settled: with 304 when the agency already has the hour.
+ * The audit log records each read.
  */
 export async function answerAnyHour<Row>(
   context: HourContext,
@@ -110,7 +111,7 @@ async function sendHour<Row>(
     return { status: 304 as const, body: undefined };
   const read = { endpoint: path, hour: new Date(hour).toISOString() };
   const record = () => recordRead(context, agency, callerOf(request).key.id, read);
-  // Text and streams are sent as they are; tests compare them with the contract's schema.
+  // The body is sent as it is, without a check by the contract's schema; tests do that.
   if (request.method === "HEAD") {
     await record();
     return { status: 200 as const, body: "" as never };
@@ -133,7 +134,7 @@ const NOT_SETTLED = mdsErrorJson(
   "The hour is not settled: reports of it may still arrive. Ask again an hour after its end.",
 );
 
-/** Makes each part of the document only after the previous one was sent. */
+/** Options of a stream that makes each part of the document only after the previous part was sent. */
 const STREAMED = { objectMode: false, highWaterMark: 1 };
 
 async function* documentText<Row>(

@@ -5,16 +5,16 @@ import { dayOf, oldestKept } from "../../storage/partitions/partition.rules.ts";
 export const HOUR_MS = 3_600_000;
 
 /**
- * Milliseconds from the end of an hour until its data are settled: late reports are in. Too low: agencies read hours
- * that late reports still change. Too high: agencies wait for longer.
+ * Milliseconds from the end of an hour until it counts as settled: late reports have arrived. Too low: agencies read hours
+ * that late reports still change. Too high: agencies wait longer.
  */
 export const SETTLE_MS = 60 * 60_000;
 
 /**
  * Tells whether an hour is settled.
- * @param hour its start, milliseconds since 1970, as every time here
- * @param since when the service began
- * @throws ServiceError `not_found` for an hour that is not over, was over before the service began, or is no longer kept
+ * @param hour the start of the hour. All times are in milliseconds since 1970.
+ * @param since the time from which on the agency can read
+ * @throws ServiceError `not_found` for an hour that is not over, was over before `since`, or is no longer kept
  */
 export function isSettled(hour: number, { now, since }: { readonly now: number; readonly since: number }): boolean {
   const end = hour + HOUR_MS;

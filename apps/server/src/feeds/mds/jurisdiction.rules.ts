@@ -11,16 +11,16 @@ export type Jurisdiction = (lat: number, lon: number) => boolean;
 export const everywhere: Jurisdiction = () => true;
 
 /**
- * Bands of latitude into which a boundary's edges are sorted. Too low: each position is compared with more edges. Too
- * high: takes more memory.
+ * Number of bands of latitude into which a boundary's edges are sorted. Too low: each position is compared with more edges.
+ * Too high: takes more memory.
  */
 const BANDS = 256;
 
 type Edge = readonly [fromLon: number, fromLat: number, toLon: number, toLat: number];
 
 /**
- * Returns the jurisdiction of a boundary. A position is inside when a line from it to the east crosses an odd number of
- * edges, so a ring within a ring is a hole.
+ * Returns the jurisdiction of a boundary. A position is inside if a line from the position to the east crosses an odd number
+ * of edges, so a ring within a ring is a hole.
  */
 export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   const edges = coordinates.flat().flatMap((ring) =>
@@ -31,7 +31,7 @@ export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
     }),
   );
   const latitudes = edges.map(([, lat]) => lat);
-  // Not Math.min(...latitudes): a call has a maximum number of arguments, and a boundary may have more edges.
+  // Does not call Math.min(...latitudes), because a boundary may have more edges than a call may have arguments.
   const south = latitudes.reduce((least, lat) => Math.min(least, lat), 90);
   const north = latitudes.reduce((most, lat) => Math.max(most, lat), -90);
   const bandOf = (lat: number) => Math.floor(((lat - south) / (north - south || 1)) * BANDS);
@@ -56,8 +56,8 @@ interface Position {
 }
 
 /**
- * An event of the log. When the vehicle has moved since its previous event, `from_…` hold the state and position of
- * that previous event.
+ * An event of the vehicle log. If the vehicle has moved since its previous event, `from_…` contain the state and the
+ * position of the previous event.
  */
 export interface MovedEvent extends Position {
   readonly id: string;
@@ -72,8 +72,8 @@ export interface MovedEvent extends Position {
 }
 
 /**
- * An event that an agency reads: an event of the log, or one that is derived from it because the vehicle crossed the
- * boundary.
+ * An event that an agency reads: an event of the log, or an event that is derived from it because the vehicle crossed the
+ * agency's boundary.
  */
 export interface ToldEvent {
   readonly state: MdsToldState;
@@ -81,7 +81,7 @@ export interface ToldEvent {
   readonly at: Date;
   /** Distinguishes the events that are derived from one event of the log; undefined: the event of the log itself. */
   readonly part?: string;
-  /** Its location is the one before the move. */
+  /** True: its location is where the vehicle was before it moved. */
   readonly isBefore?: boolean;
 }
 
@@ -100,7 +100,7 @@ export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly 
   const isByTrip = before === "on_trip" && event.ride_id !== null;
   if (isIn) {
     if (isByTrip) return placed(at, [told("on_trip", "trip_enter_jurisdiction"), same]);
-    // Not by a trip: the operator brought the vehicle in, or picked it up outside.
+    // The vehicle came back without a trip: the operator picked it up outside, and may have brought it in.
     if (state === "removed") return placed(at, [told("removed", "rebalance_pick_up")]);
     const rest = pathTo("available", state, type).map((step) => told(step.to, step.type));
     return placed(at, [told("removed", "rebalance_pick_up"), told("available", "provider_drop_off"), ...rest]);
@@ -114,8 +114,8 @@ export function toldEvents(event: MovedEvent, isWithin: Jurisdiction): readonly 
 }
 
 /**
- * The events by which a vehicle leaves the jurisdiction other than on a trip, by its state before. MDS has no event
- * type for "the operator took it elsewhere".
+ * The events that tell that a vehicle left the jurisdiction without a trip, by its state before. MDS has no event type for
+ * "the operator took the vehicle elsewhere".
  */
 const waysOut: Readonly<Record<MdsVehicleState, readonly (readonly [MdsToldState, MdsToldType])[]>> = (() => {
   const unspecified = ["elsewhere", "unspecified"] as const;
@@ -131,7 +131,10 @@ function told(state: MdsToldState, type: MdsToldType): Omit<ToldEvent, "at"> {
   return { state, type, part: type };
 }
 
-/** Dates events a millisecond apart, the last one at `at`. The log keeps this room after the previous event. */
+/**
+ * Gives events times one millisecond apart, the last event at `at`. The log leaves enough milliseconds after the previous
+ * event.
+ */
 function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[] {
   const last = events.length - 1;
   return events.map((event, index) => ({ ...event, at: new Date(at.getTime() - (last - index)) }));
@@ -139,8 +142,7 @@ function placed(at: Date, events: readonly Omit<ToldEvent, "at">[]): ToldEvent[]
 
 /**
  * Returns the area of a GeoJSON document: a polygon, several polygons, or the features of a collection.
- * @throws FactIssue for any other document, and for rings that zones may not have either: open, crossing or too long
- * ones
+ * @throws FactIssue for any other document, and for rings that are open or too long, or cross themselves or each other
  */
 export function boundaryFrom(document: unknown): MultiPolygon {
   const coordinates = geometriesOf(document).flatMap(polygonsOf);
@@ -155,7 +157,7 @@ function geometriesOf(document: unknown): readonly unknown[] {
   return [type === "Feature" ? geometry : document];
 }
 
-/** Keeps geometries that are no polygons, so that the check refuses them instead of ignoring them. */
+/** Returns the polygons of a geometry; `[null]` for another geometry, so that the check in `boundaryFrom` rejects it. */
 function polygonsOf(geometry: unknown): MultiPolygon["coordinates"] {
   const { type, coordinates } = isObject(geometry) ? geometry : {};
   const polygons: unknown = type === "Polygon" ? [coordinates] : coordinates;

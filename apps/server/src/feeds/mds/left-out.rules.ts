@@ -1,6 +1,6 @@
 import { isObject } from "../gbfs/values.ts";
 
-/** The lists of records that agencies read, as answers name them. */
+/** The lists of records that agencies read, by their names in responses. */
 export type RecordList = "vehicles" | "vehicles_status" | "events" | "telemetry" | "trips" | "stops" | "reports";
 
 /**

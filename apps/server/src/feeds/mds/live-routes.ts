@@ -83,7 +83,7 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
   };
 }
 
-/** Returns the vehicles that are within the agency's boundary, or left it recently. */
+/** Returns the vehicles that are within the agency's boundary, or left the boundary recently. */
 function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   const since = leftSince(context, "deployed");
   const isTold = (row: VehicleRow) => agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;

@@ -1,17 +1,17 @@
 import { namedUuid } from "../../uuids.ts";
 
-/** What a UUID that agencies see names. */
+/** The kinds of things for which agencies see UUIDs instead of ids. */
 type NamedKind = "device" | "trip" | "stop" | "telemetry" | "event";
 
-/** Returns the UUID by which agencies know a thing of a system. */
+/** Returns the UUID that agencies see instead of an id. */
 export type UuidNames = (kind: NamedKind, id: string) => string;
 
-/** UUIDs that are kept: those of one answer repeat. */
+/** Most UUIDs that are cached, because the same UUIDs occur again in one response. */
 const MAX_KEPT = 10_000;
 
 /**
- * UUIDs of version 5: an id always gets the same one, so that no table is needed.
- * @param namespace a secret UUID: without it nobody who knows ids can tell which UUID is whose
+ * Returns a function that computes UUIDs of version 5. The same id always gets the same UUID, so no table is needed.
+ * @param namespace a secret UUID, without which nobody can compute the UUID of a known id
  */
 export function uuidNames(namespace: string): UuidNames {
   const kept = new Map<string, string>();

@@ -7,14 +7,14 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { LeftOutFields } from "./left-out.rules.ts";
 import { FORM_FACTOR, joinType, PROPULSION_TYPE } from "./type-sql-fragments.ts";
 
-/** An agency, and the provider of its system. */
+/** An agency, with the data of its system's provider: in MDS, that is the operator. */
 export interface AgencyRow extends Pick<
   Tables["agencies"],
   "partner_id" | "agency_id" | "time_zone" | "trips_since" | "boundary_hash"
 > {
-  /** The fields that its requirement file disallows, by endpoint. */
+  /** The fields that its requirement file disallows, by list of records. */
   readonly left_out: LeftOutFields | null;
-  /** Its boundary; null: it has none, or it is one of `knownBoundaries`. */
+  /** Its boundary; null: it has none, or the boundary is one of `knownBoundaries`. */
   readonly new_boundary: MultiPolygon | null;
   readonly provider_id: string;
   readonly namespace: string;
@@ -42,7 +42,7 @@ const insertProviderRow = statement(
 
 /**
  * Returns an agency; undefined when the partner is not one.
- * @param knownBoundaries hashes of boundaries that the caller has in memory, and that are not read again
+ * @param knownBoundaries hashes of boundaries that the caller has in memory, so that they are not read again
  */
 export async function findAgency(
   db: QueryRunner,
@@ -60,7 +60,7 @@ export async function findProvider(db: QueryRunner, systemId: string): Promise<P
   return (await db.query<ProviderRow>(findProviderRow, [systemId]))[0];
 }
 
-/** Inserts a system's provider, unless it has one. */
+/** Inserts a system's provider. Changes nothing if the system has one. */
 export async function insertProvider(
   tx: Transaction,
   systemId: string,
@@ -69,7 +69,7 @@ export async function insertProvider(
   await tx.query(insertProviderRow, [systemId, provider_id, namespace, logged_since]);
 }
 
-/** A vehicle, with what its answers need. */
+/** The facts about a vehicle that responses to agencies need. */
 export interface VehicleRow {
   readonly id: string;
   readonly number: string | null;
@@ -80,10 +80,10 @@ export interface VehicleRow {
   readonly lon: number | null;
   readonly position_at: Date | null;
   readonly battery_percent: number | null;
-  /** The position of its last event; null: unknown. */
+  /** The position of its last event, as `event_lat` and `event_lon`; null: unknown. */
   readonly event_lat: number | null;
   readonly event_lon: number | null;
-  /** The position before its last event; null: it did not move, or the position is unknown. */
+  /** The position before its last event, as `from_lat` and `from_lon`; null: it did not move, or the position is unknown. */
   readonly from_lat: number | null;
   readonly from_lon: number | null;
   readonly form_factor: string | null;
@@ -102,7 +102,8 @@ const from = `from bikes b
   left join stations origin on origin.system_id = $1 and origin.id = ${event} #>> '{from,station_id}'
   ${joinType("b.vehicle_type_id")}`;
 
-// A vehicle stays listed for some time after it left.
+// Leaves out a vehicle in one of `states` only if its last event was before $3, so that a vehicle stays listed for some time
+// after it left.
 const listRows = (name: string, states: string, condition = "") =>
   statement(
     name,
@@ -126,16 +127,16 @@ const listIds = statement(
   "select id from bikes where system_id = $1 and last_event is not null and id > $2 order by id limit $3",
 );
 
-/** A part of a list of vehicles, in the order of their ids. */
+/** Which vehicles of a list to return. The list is in the order of their ids. */
 export interface VehiclePart {
-  /** The id before the part; empty: from the first. */
+  /** Returns vehicles after this id; empty: from the first. */
   readonly after: string;
   /** Vehicles that left before this time, in milliseconds since 1970, are not listed. */
   readonly leftSince: number;
   readonly limit: number;
 }
 
-/** Returns vehicles that are, or lately were, deployed. */
+/** Returns vehicles that are deployed, or were deployed until recently. */
 export function listVehicles(
   db: QueryRunner,
   systemId: string,
@@ -150,7 +151,7 @@ export async function findVehicle(db: QueryRunner, systemId: string, id: string)
   return (await db.query<VehicleRow>(byId, [systemId, id]))[0];
 }
 
-/** Returns ids of vehicles, in their order. */
+/** Returns the ids of vehicles whose events are logged, after an id and in the order of ids. */
 export async function listVehicleIds(
   db: QueryRunner,
   systemId: string,
@@ -160,14 +161,15 @@ export async function listVehicleIds(
   return (await db.query<{ id: string }>(listIds, [systemId, after, limit])).map(({ id }) => id);
 }
 
-/** An event of a vehicle, as the log has it. */
+/** An event of a vehicle in the log, with the position of its station if the vehicle reported none. */
 export interface EventRow extends Omit<Tables["vehicle_events"], "system_id" | "happened_on" | "from_station_id"> {
   readonly from_state: MdsVehicleState | null;
   readonly vehicle_state: MdsVehicleState;
   readonly event_type: MdsEventType;
 }
 
-// The day selects the partition. Where a vehicle reported no position, its station's is taken.
+// The condition on `happened_on` selects the partition. The statements below use the position of the station for a vehicle
+// that reported no position.
 const inHour = "e.system_id = $1 and e.happened_on = $2::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
 const inDays =
   "e.system_id = $1 and e.happened_on between $2::date and $8::date and e.at >= $3::timestamptz and e.at < $4::timestamptz";
@@ -186,7 +188,7 @@ const listLog = (name: string, condition: string, more = "") =>
 const isEvent = "e.event_type <> 'position'";
 const listHour = listLog("mds.listEvents", `${inHour} and ${isEvent}`);
 const listRecent = listLog("mds.listRecentEvents", `${inDays} and ${isEvent}`);
-// A position can arrive before the report that its ride had started.
+// `is_under_way` is computed when positions are read, because a position can arrive before the report that its ride started.
 const listHourPoints = listLog(
   "mds.listPoints",
   inHour,
@@ -218,14 +220,14 @@ export function listEvents(
   return db.query<EventRow>(listHour, [systemId, day, start, to, after.at, after.id, limit]);
 }
 
-/** A point of the log: an event, or a position that was reported without one. */
+/** A point of the log: an event, or a position that was reported without an event. */
 export interface PointRow extends Omit<EventRow, "event_type"> {
   readonly event_type: MdsEventType | "position";
-  /** Whether it is a position during a ride. */
+  /** Whether the point is a position that was reported during a ride. */
   readonly is_under_way: boolean;
 }
 
-/** Like `listEvents`, with the positions that vehicles reported. */
+/** Like `listEvents`, but also returns the positions that vehicles reported without an event. */
 export function listPoints(
   db: QueryRunner,
   systemId: string,
@@ -236,7 +238,7 @@ export function listPoints(
   return db.query<PointRow>(listHourPoints, [systemId, day, start, to, after.at, after.id, limit]);
 }
 
-/** A span of the log, with the first and the last of its days in UTC. */
+/** A period of the log, with its first and last day in UTC. */
 interface LogSpan {
   readonly firstDay: string;
   readonly lastDay: string;
@@ -244,7 +246,7 @@ interface LogSpan {
   readonly to: Date;
 }
 
-/** Returns events of a span that follow a position, in the order of their times. */
+/** Returns events of a period that follow a position, in the order of their times. */
 export function listRecentEvents(
   db: QueryRunner,
   systemId: string,
@@ -264,7 +266,7 @@ export async function findStateOfHour(
   return oneRow(await db.query<{ n: number; recorded_at: Date | null }>(stateOfHour, [systemId, day, start, to]));
 }
 
-/** A ride that has ended, with the positions of its ends: its own, or those of its stations. */
+/** A ride that has ended, with the positions of its start and end: those that the ride has, or those of its stations. */
 export interface TripRow extends Pick<
   Tables["rides"],
   "id" | "bike_id" | "started_at" | "updated_at" | "standard_cost" | "actual_cost" | "currency"
@@ -276,14 +278,15 @@ export interface TripRow extends Pick<
   readonly start_lon: number | null;
   readonly end_lat: number | null;
   readonly end_lon: number | null;
-  /** Whether agencies can know its bike by one id. */
+  /** Whether its bike has a lasting id. */
   readonly is_named: boolean;
-  /** Null: it ended outside a station. */
+  /** Whether it ended at a virtual station; null: it ended outside a station. */
   readonly is_virtual_end: boolean | null;
 }
 
-// Bikes of feeds change their ids, and a trip file without bikes has a new one for each ride: MDS can name neither. That is
-// asked of the rides that were read: as a condition on them it had all rides of the hour sorted for each batch.
+// `is_named` is false for bikes of feeds, whose ids change, and for rides of trip files without bike ids, which have one
+// bike for each ride: such a bike has no lasting id for MDS. It is a column rather than a condition, because as a condition
+// it would make PostgreSQL sort all rides of the hour for each batch.
 const endedIn = `from rides r
   where r.system_id = $1 and r.ended_at >= $2::timestamptz and r.ended_at < $3::timestamptz and r.status = 'completed'`;
 const listTripRows = statement(
@@ -316,7 +319,7 @@ export function listTrips(
   return db.query<TripRow>(listTripRows, [systemId, start, to, after.ended_at, after.id, limit]);
 }
 
-/** Returns how many rides ended in an hour, and when one of them was last written. */
+/** Returns how many rides ended in an hour, and when a ride of these was last written. */
 export async function findStateOfTrips(
   db: QueryRunner,
   systemId: string,

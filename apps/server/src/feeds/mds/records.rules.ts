@@ -14,7 +14,7 @@ import type { EventRow, PointRow, TripRow, VehicleRow } from "./queries.ts";
 const formFactors = mdsVehicle.shape.vehicle_type.options;
 const propulsionTypes = mdsVehicle.shape.propulsion_types.element.options;
 
-/** What the records of one system have in common. */
+/** What all records for one agency have in common. */
 export interface RecordContext {
   readonly providerId: string;
   readonly uuid: UuidNames;
@@ -22,7 +22,7 @@ export interface RecordContext {
   readonly isWithin: Jurisdiction;
 }
 
-/** Returns MDS's vehicle type for a form factor. A vehicle whose form factor is unknown is a bicycle. */
+/** Returns MDS's vehicle type for a form factor. An unknown form factor counts as a bicycle. */
 export function formFactorOf(told: string | null | undefined): MdsVehicle["vehicle_type"] {
   return formFactors.find((each) => each === told) ?? "bicycle";
 }
@@ -61,8 +61,8 @@ export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: Reco
 }
 
 /**
- * Returns the last event that an agency read of a vehicle; undefined when the vehicle was never within its boundary, or
- * left it before `leftSince`.
+ * Returns a vehicle's last event as an agency reads it; undefined when the event happened outside the agency's boundary, or
+ * the vehicle left the boundary before `leftSince`.
  * @param leftSince milliseconds since 1970
  */
 export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsEvent | undefined {
@@ -89,8 +89,8 @@ export function statusRecord(row: VehicleRow, context: RecordContext, leftSince:
 }
 
 /**
- * Returns the last known position of a vehicle. On a trip it is where the trip began: positions of riders are neither
- * shown nor stored.
+ * Returns the last known position of a vehicle. On a trip, that is where the trip began, because positions of riders are
+ * neither shown nor stored.
  */
 function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: RecordContext): MdsTelemetry {
   const { device_id, provider_id, location, timestamp, stop_id } = event;
@@ -114,11 +114,11 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: R
 }
 
 /**
- * Returns a position of the log as an agency reads it; undefined when the position is unknown, or outside the boundary
- * and not the end of a trip that began inside.
+ * Returns a position of the log as an agency reads it; undefined when the position is unknown or was reported during a ride.
+ * Also undefined outside the boundary, except at the end of a trip that began inside.
  */
 export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: RecordContext): MdsTelemetry | undefined {
-  // A lost vehicle sends no position: these events repeat the one before.
+  // A lost vehicle sends no position. Its events repeat the position of the event before.
   const isSilent = row.vehicle_state === "non_contactable" || row.vehicle_state === "missing";
   if (isSilent || row.is_under_way || row.lat === null || row.lon === null) return undefined;
   const isOfTrip = row.ride_id !== null && row.from_lat !== null && row.from_lon !== null;
@@ -137,8 +137,8 @@ export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: Recor
 }
 
 /**
- * Returns a ride as an agency reads it; undefined when it neither began nor ended within the boundary, when one of its
- * ends has no known position, or when its bike has no lasting id.
+ * Returns a ride as an agency reads it; undefined when it neither began nor ended within the boundary, when the position of
+ * its start or its end is unknown, or when its bike has no lasting id.
  */
 export function tripRecord(row: TripRow, { providerId, uuid, isWithin }: RecordContext): MdsTrip | undefined {
   const { start_lat, start_lon, end_lat, end_lon } = row;
@@ -167,7 +167,7 @@ export function tripRecord(row: TripRow, { providerId, uuid, isWithin }: RecordC
 
 const EARTH_RADIUS_METERS = 6_371_008;
 
-/** Returns the length of the shortest way over a sphere (haversine). */
+/** Returns the distance of two positions along the surface of the Earth (haversine formula). */
 function metersBetween(a: MdsTrip["start_location"], b: MdsTrip["start_location"]): number {
   const radians = (degrees: number) => (degrees * Math.PI) / 180;
   const halfSquared = (degrees: number) => Math.sin(radians(degrees) / 2) ** 2;

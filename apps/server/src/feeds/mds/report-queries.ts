@@ -3,13 +3,14 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Jurisdiction } from "./jurisdiction.rules.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
-/** A local day, and the trips that were last counted for it. */
+/** A day in local time, with the number of its trips as last counted. */
 export interface DayRow {
   readonly day: string;
   readonly from: Date;
   readonly to: Date;
   /**
-   * Identifies the state of its rides. When it differs from `counted_version`, rides changed since they were counted.
+   * Identifies the state of the day's rides. If it differs from `counted_version`, rides have changed since they were
+   * counted.
    */
   readonly version: string;
   readonly counted_version: string | null;
@@ -17,8 +18,8 @@ export interface DayRow {
 }
 
 /**
- * Trips of one group of riders with one vehicle type. The type is kept by id, because the operator may describe it
- * differently later.
+ * The number of trips of one group of riders with one vehicle type. The type is stored by its id, because the operator may
+ * describe it differently later.
  */
 export interface DayCount {
   /** Null: riders in none of the special groups. */
@@ -27,8 +28,9 @@ export interface DayCount {
   readonly n: number;
 }
 
-// A ride that comes, goes or is corrected late counts as a change of its day, and one under way ends sooner or later. An hour
-// of a time zone need not be an hour of UTC, so the hours and days at both ends count as a whole.
+// `version` consists of three numbers for a day: its rides, the late changes of rides, and the rides that have not ended. It
+// differs whenever rides of the day were added, removed, corrected or ended. It includes the whole UTC hours and days that
+// overlap with the local day, because hours of some time zones do not begin with an hour of UTC.
 const listDayRows = statement(
   "mds.listReportDays",
   `select day.day::text as day, day."from", day."to", kept.version as counted_version, kept.counts,
@@ -51,7 +53,8 @@ const countDay = statement(
    group by 1, 2 order by 1, 2`,
 );
 
-// Boundaries are not known to PostgreSQL, so that trips are counted by their ends and looked up here.
+// Counts trips by the positions of their start and end. The caller adds up the counts of positions within a boundary,
+// because PostgreSQL does not know boundaries.
 const countDayByPlace = statement(
   "mds.countTripsOfDayByPlace",
   `select r.special_group, r.vehicle_type_id, count(*)::int as n,
@@ -83,7 +86,7 @@ export interface CountedBy {
   readonly boundaryHash: string | null;
 }
 
-// The boundary stands beside the zone in one column: trips of a day are counted anew for each pair of them.
+// The column `time_zone` contains both the time zone and the hash of the boundary, because each pair has its own counts.
 function nameOf({ timeZone, boundaryHash }: CountedBy): string {
   return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
 }
@@ -102,7 +105,7 @@ export function countTripsOfDay(
   return db.query<DayCount>(countDay, [systemId, from, to]);
 }
 
-/** Like `countTripsOfDay`, of the trips that began or ended within a boundary. */
+/** Like `countTripsOfDay`, but counts only trips that began or ended within a boundary. */
 export async function countTripsWithin(
   db: QueryRunner,
   systemId: string,

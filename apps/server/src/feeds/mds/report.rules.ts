@@ -3,7 +3,7 @@ import { leaveOut } from "./left-out.rules.ts";
 import { formFactorOf } from "./records.rules.ts";
 import type { Agency } from "./service.ts";
 
-/** Trips of a group of riders with a shape of vehicle. */
+/** The number of trips of one group of riders with vehicles of one form factor. */
 interface TripCount {
   /** Null: riders in none of the special groups. */
   readonly special_group: string | null;
@@ -21,13 +21,13 @@ export interface Report {
   readonly shapes: readonly (string | null)[];
 }
 
-/** The smallest count that is published: a smaller group could point at a person. */
+/** The smallest count that is published, because a smaller group could reveal a person. */
 const K_ANONYMITY = 10;
 
-/** Published instead of a smaller count, and for the number of riders, which is not known. */
+/** The number that is published instead of a smaller count, and as the number of riders, which is not known. */
 const HIDDEN = -1;
 
-/** Returns a month's report: a row for every group of riders and shape of vehicle. */
+/** Writes a month's report as CSV: a row for each group of riders and each vehicle type of MDS. */
 export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
   const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
   const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(
@@ -56,8 +56,9 @@ export function reportText({ month, counts, shapes }: Report, { providerId, left
 }
 
 /**
- * Returns the counts that are told of a shape, by group; a group without one is hidden. The riders in none of the told
- * groups are the rest of all, so that the smallest group is hidden with them while the rest is small.
+ * Returns the counts of one vehicle type that are published, by group. All other groups are hidden. A reader can compute the
+ * trips of the hidden groups together: all trips less those of the published groups. While that difference is too small, the
+ * smallest published group is hidden as well.
  */
 function toldCounts(counts: readonly TripCount[], form: MdsVehicle["vehicle_type"]): ReadonlyMap<string, number> {
   const its = counts.filter((each) => formFactorOf(each.form_factor) === form);

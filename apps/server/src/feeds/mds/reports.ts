@@ -21,13 +21,14 @@ interface ReportContext extends AgencyReads {
 }
 
 /**
- * Returns the trips of a month. Each day is counted by itself and its counts are stored, so a request counts only the
- * days that changed since.
- * @throws ServiceError `not_found` for a month that is not over, or was before the service began
+ * Returns the trips of a month. Counts each day on its own and stores its counts, so that a request counts only the days
+ * that have changed since.
+ * @param file the name of the requested file, such as `2026-10.csv`
+ * @throws ServiceError `not_found` for a month that is not over, or was over before the agency can read trips
  */
 export async function reportOf(context: ReportContext, agency: Agency, file: string): Promise<Report> {
   const [, month] = /^(\d{4}-(?:0[1-9]|1[0-2]))\.csv$/.exec(file) ?? [];
-  // PostgreSQL knows no year 0.
+  // PostgreSQL has no year 0.
   if (month === undefined || month < "0001") throw serviceError("not_found", "report");
   const { filtered, clock } = context;
   const { whose, tripsSince } = agency;

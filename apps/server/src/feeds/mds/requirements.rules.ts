@@ -40,12 +40,12 @@ const requirementFile = z.object({
   ),
 });
 
-/** An agency's requirement file, as far as it is read. */
+/** The parts of an agency's requirement file that the service reads. */
 export type RequirementFile = z.infer<typeof requirementFile>;
 
 type Program = RequirementFile["programs"][number];
 
-/** Reads a requirement file of MDS's Policy API, 1.2 or 2.0. @throws Error that continues "it …" */
+/** Reads a requirement file of MDS's Policy API, 1.2 or 2.0. @throws Error whose message continues a sentence: "is no …" */
 export function readRequirements(document: unknown): RequirementFile {
   const { data, error } = requirementFile.safeParse(document);
   if (data !== undefined) return data;
@@ -54,9 +54,9 @@ export function readRequirements(document: unknown): RequirementFile {
 }
 
 /**
- * Returns the fields that a requirement file disallows the agency, by list. Programs that name other providers alone are
- * not about this one. Vehicle types and dates are not looked at: what may be given too little is asked for again, and what
- * was given too much stays given.
+ * Returns the fields that a requirement file disallows the agency, by list of records. Ignores programs that name other
+ * providers only. Ignores the vehicle types and dates of programs, and so may leave out too much: an agency can ask for
+ * more, but data that it has read cannot be taken back.
  * @param providerId the operator's id in MDS
  */
 export function leftOutFields({ programs }: RequirementFile, providerId: string | undefined): LeftOutFields {
@@ -64,7 +64,7 @@ export function leftOutFields({ programs }: RequirementFile, providerId: string 
     .filter((program) => isOurs(program, providerId))
     .flatMap(demandsOf)
     .flatMap(({ served, disallowed }) => served.flatMap(({ list }) => disallowed.map((field) => ({ list, field }))));
-  // A status has the last event and position of its vehicle, which are records of these lists.
+  // A vehicle's status contains its last event and last position, which are records of the lists `events` and `telemetry`.
   const nested = found.flatMap(({ list, field }) => {
     const part = { events: "last_event", telemetry: "last_telemetry" }[list as string];
     return part === undefined ? [] : [{ list: "vehicles_status" as const, field: `${part}.${field}` }];
@@ -75,7 +75,7 @@ export function leftOutFields({ programs }: RequirementFile, providerId: string 
   ) as { [List in RecordList]?: string[] };
 }
 
-/** Says of each field of each endpoint that a requirement file names whether the agency is given it. */
+/** Returns, for each field of each endpoint in a requirement file, whether the agency gets it. */
 export function answerRequirements(file: RequirementFile, providerId: string | undefined): RequirementAnswers {
   const leftOut = leftOutFields(file, providerId);
   return {
@@ -91,7 +91,7 @@ export function answerRequirements(file: RequirementFile, providerId: string | u
   };
 }
 
-/** The requirements of MDS itself: every endpoint that is served. */
+/** Returns a requirement file that requires every endpoint of MDS that the service has. */
 export function ownRequirements(): RequirementFile {
   const endpoints = everyEndpoint().map((name) => ({ endpoint_name: name }));
   const provider = { api_name: "provider", required_endpoints: endpoints };
@@ -104,7 +104,7 @@ function isOurs({ provider_ids: ids }: Program, providerId: string | undefined):
   return ids.length === 0 || ids.some((id) => id.toLowerCase() === providerId);
 }
 
-/** An endpoint that a program requires. */
+/** An endpoint that a program of a requirement file requires. */
 interface Demand {
   readonly spec: string;
   readonly version: string;
@@ -112,7 +112,7 @@ interface Demand {
   readonly endpoint: string;
   readonly required: readonly string[];
   readonly disallowed: readonly string[];
-  /** The endpoints that serve it; none: it is not served. */
+  /** The endpoints of this service that serve it. Empty: it is not served. */
   readonly served: readonly ServedEndpoint[];
 }
 

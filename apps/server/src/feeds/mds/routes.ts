@@ -19,10 +19,10 @@ export interface MdsContext extends LiveContext {
 
 const REPORT_PATH = "/mds/reports/:file";
 
-/** Most bytes of a form with credentials. */
+/** Maximum bytes of a form with credentials. */
 const MAX_FORM_BYTES = 8 * 1024;
 
-/** Prepares a part of the server for MDS: the form of credentials, and the version that requests accept. */
+/** Prepares a part of the server for MDS: parses forms with credentials, and checks the version that requests accept. */
 export function prepareForMds(app: FastifyInstance): void {
   sendExactType(app);
   app.addContentTypeParser(
@@ -37,7 +37,7 @@ export function prepareForMds(app: FastifyInstance): void {
   });
 }
 
-/** The type of an answer, which Fastify would write in another form, with a charset. */
+/** Sends the exact content type of MDS. Fastify would add a charset to it and write it in another form. */
 function sendExactType(app: FastifyInstance): void {
   app.addHook("onSend", (_request, reply, payload, done) => {
     const type = String(reply.getHeader("content-type"));
@@ -53,8 +53,8 @@ function nameOf(type: string): string {
 }
 
 /**
- * Tells whether an `Accept` header names a media type in the version that is served. Without a version it would mean an
- * older one.
+ * Tells whether an `Accept` header names a media type in the version that is served. A media type without a version means an
+ * older version.
  */
 function accepts(accept: string | undefined, wanted: string): boolean {
   return (accept ?? "").split(",").some((range) => {
@@ -110,7 +110,7 @@ type TokenOutcome =
   | { readonly token: string }
   | { readonly error: "invalid_request" | "invalid_client" | "unsupported_grant_type"; readonly description: string };
 
-/** Judges a request for a token, by RFC 6749. */
+/** Checks a request for a token by the rules of RFC 6749, and issues the token. */
 async function judgeCredentials(
   form: Readonly<Record<string, unknown>>,
   authorization: string | undefined,
@@ -138,7 +138,7 @@ function basicCredentials(authorization: string): readonly string[] {
   return [decoded(id ?? ""), decoded(secret ?? "")];
 }
 
-/** Both parts are encoded as in a form, by RFC 6749, and by many clients not at all. */
+/** Decodes a part of Basic credentials. RFC 6749 requires it to be encoded as in a form; many clients do not encode it. */
 function decoded(text: string): string {
   return new URLSearchParams(`x=${text.replaceAll("&", "%26")}`).get("x") ?? "";
 }

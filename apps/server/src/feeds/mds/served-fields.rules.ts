@@ -11,20 +11,20 @@ import { mdsContract, mdsReportRow } from "@bikeshare/contract/mds";
 import { z } from "zod";
 import type { RecordList } from "./left-out.rules.ts";
 
-/** A field that agencies are given. */
+/** A field that agencies get. */
 interface ServedField {
   readonly name: string;
-  /** Whether some records lack it, because nobody reported it of them. */
+  /** Whether the field may be missing from a record, because nobody reported it. */
   readonly isOptional: boolean;
 }
 
 /** An endpoint that is served. */
 export interface ServedEndpoint {
-  /** The list of its records; undefined for GBFS, which everybody reads. */
+  /** The list of its records; undefined for GBFS, whose feeds are public. */
   readonly list: RecordList | undefined;
   /** The fields of its records. */
   readonly fields: readonly ServedField[];
-  /** Returns the field, or the part of one, that a path names: `vehicle_attributes.year`, `special_group_type.all_riders`. */
+  /** Returns the field, or the part of a field, at a path: `vehicle_attributes.year`, `special_group_type.all_riders`. */
   find(path: string): Omit<ServedField, "name"> | undefined;
 }
 
@@ -37,13 +37,13 @@ interface NamedEndpoint {
   readonly endpoint: string;
 }
 
-/** Names of endpoints in files, and ours; those of MDS 1 are read as what took their place. */
+/** Other names of endpoints in requirement files, such as those of MDS 1, with the endpoints here that they stand for. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   events: ["events/historical", "events/recent"],
   status_changes: ["events/historical"],
 };
 
-/** Returns the endpoints that serve one of a requirement file; none: it is not served. */
+/** Returns the endpoints that serve an endpoint of a requirement file. Empty: it is not served. */
 export function servedEndpoints({ spec, version, api, endpoint }: NamedEndpoint): readonly ServedEndpoint[] {
   const name = endpoint.trim().replace(/^\//, "");
   if (spec.toUpperCase() === "GBFS") return servedFeed(version, name.replace(/\.json$/, ""));
@@ -53,7 +53,7 @@ export function servedEndpoints({ spec, version, api, endpoint }: NamedEndpoint)
 
 let known: ReadonlyMap<string, ServedEndpoint> | undefined;
 
-/** The endpoints of the contract that have lists of records, by their paths below `/mds`. */
+/** Returns the endpoints of the contract that have lists of records, by their paths below `/mds`. */
 function ofContract(): ReadonlyMap<string, ServedEndpoint> {
   known ??= new Map([
     ...Object.values(mdsContract).flatMap(({ path, responses }): [string, ServedEndpoint][] => {
@@ -82,11 +82,11 @@ function fieldsOf(schema: z.ZodTypeAny): ServedField[] {
   return Object.entries(shape).map(([name, field]) => ({ name, isOptional: field.isOptional() }));
 }
 
-/** @param path a field, then a part of it, which may be one of the words that it takes */
+/** Finds a field by its path in a schema. @param path a field, then a part of it, which may be a word of its enumeration */
 function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<ServedField, "name"> | undefined {
   if (step === undefined) return { isOptional: false };
   const bare = unwrap(schema);
-  // San Francisco's file has such a word in the plural.
+  // Accepts the plural of a word too, because San Francisco's requirement file uses it.
   if (bare instanceof z.ZodEnum)
     return (bare.options as string[]).some((word) => word === step || `${word}s` === step)
       ? { isOptional: true }
@@ -96,7 +96,7 @@ function find(schema: z.ZodTypeAny, [step, ...rest]: readonly string[]): Omit<Se
   return found && { isOptional: found.isOptional || field.isOptional() };
 }
 
-/** Returns the schema of a value that is there, and of the items of a list. */
+/** Returns a schema without "optional" and "nullable". Returns the schema of the items for an array. */
 function unwrap(schema: z.ZodTypeAny): z.ZodTypeAny {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return unwrap(schema.unwrap() as z.ZodTypeAny);

@@ -48,13 +48,13 @@ export interface Agency extends RecordContext {
   readonly timeZone: string | null;
   /** The fields that its requirement file disallows. */
   readonly leftOut: LeftOutFields;
-  /** Identifies its boundary, and changes with it; null: it has no boundary. */
+  /** A hash of its boundary; null: it has no boundary. */
   readonly boundaryHash: string | null;
 }
 
 /**
  * Returns the agency behind a key.
- * @throws Error when the partner is not an agency: no other partner gets a key with `mds:read`
+ * @throws Error when the partner is not an agency, which is a bug, because only agencies get keys with `mds:read`
  */
 export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Promise<Agency> {
   const known = new Map(jurisdictions);
@@ -74,11 +74,11 @@ export async function agencyOf({ filtered }: AgencyReads, whose: ListReader): Pr
   };
 }
 
-/** Recently used boundaries, ready for look-ups, by their hashes. Building one for each request would take too long. */
+/** The cached jurisdictions of recently used boundaries, by hash. Building one for each request would take too long. */
 const jurisdictions = new Map<string, Jurisdiction>();
 const MAX_JURISDICTIONS = 20;
 
-/** @param known the boundaries that the statement did not read again */
+/** Returns an agency's jurisdiction. @param known the cached jurisdictions, whose boundaries the statement did not read */
 function jurisdictionIn(
   { boundary_hash: hash, new_boundary: boundary }: AgencyRow,
   known: ReadonlyMap<string, Jurisdiction>,
@@ -93,7 +93,7 @@ function jurisdictionIn(
   return made;
 }
 
-/** The UUIDs of recently used systems. */
+/** The cached functions that compute UUIDs, of recently used systems. */
 const names = new Map<string, UuidNames>();
 const MAX_SYSTEMS = 20;
 
@@ -108,15 +108,15 @@ function namesOf(namespace: string): UuidNames {
 
 const MINUTE_MS = 60_000;
 
-/** How long a vehicle stays listed after it left the boundary, by list. */
+/** How long a vehicle stays listed after it left the agency's boundary or the fleet, by list. */
 const LEFT_MS = { deployed: 30 * 24 * HOUR_MS, statuses: 90 * MINUTE_MS } as const;
 
-/** Returns the time, in milliseconds since 1970: vehicles that left the boundary later are still listed. */
+/** Returns the instant, in milliseconds since 1970, after which a vehicle must have left to be still listed. */
 export function leftSince({ clock }: AgencyReads, list: keyof typeof LEFT_MS): number {
   return clock() - LEFT_MS[list];
 }
 
-/** Vehicles of a page. Too low: an agency asks often. Too high: one answer takes its time from others. */
+/** Vehicles on a page. Too low: an agency makes many requests. Too high: one response delays others. */
 const PAGE_SIZE = 500;
 
 /**
@@ -134,10 +134,10 @@ export async function vehiclePage(
   return { rows: page, next: rows.length > PAGE_SIZE ? page.at(-1)?.id : undefined };
 }
 
-/** Ids that are read at a time to find the one that a UUID names. */
+/** Ids that one statement reads when the id of a UUID is searched. */
 const SEARCHED_IDS = 10_000;
 
-/** How to find a row by the UUID that agencies know. */
+/** How to find a row by the UUID that agencies see instead of its id. */
 interface NamedLookUp<Row> {
   readonly kind: "device" | "stop";
   readonly listIds: (db: QueryRunner, systemId: string, after: string, limit: number) => Promise<readonly string[]>;
@@ -145,8 +145,8 @@ interface NamedLookUp<Row> {
 }
 
 /**
- * Finds a row by the UUID that agencies know. A UUID is computed from an id and cannot be reversed, so this computes
- * the UUIDs of all ids: 40,000 take some 60 ms, and the agency's rate limit bounds it.
+ * Finds a row by the UUID that agencies see instead of its id. An id cannot be computed from its UUID, so the function
+ * computes the UUIDs of all ids. 40,000 take some 60 ms; the agency's rate limit bounds how often that happens.
  * @throws ServiceError `not_found`
  */
 export async function findNamed<Row>(
@@ -169,14 +169,14 @@ export async function findNamed<Row>(
   throw serviceError("not_found", kind);
 }
 
-/** Returns the vehicle that an agency knows by a UUID. @throws ServiceError `not_found` */
+/** Returns the vehicle with a UUID. @throws ServiceError `not_found` */
 export function vehicleOfDevice(reads: AgencyReads, agency: Agency, deviceId: string): Promise<VehicleRow> {
   return findNamed(reads, agency, deviceId, { kind: "device", listIds: listVehicleIds, find: findVehicle });
 }
 
-/** An hour of a list that is settled. */
+/** The content of one hour of a list, such as the trips of an hour. */
 export interface SettledHour<Row> {
-  /** Identifies the content of the hour: changes whenever the content does. */
+  /** A text that changes whenever the content of the hour changes. */
   readonly version: string;
   /** Its rows in batches. A batch is read only after the previous one was used. */
   readonly batches: () => AsyncGenerator<readonly Row[]>;
@@ -185,7 +185,7 @@ export interface SettledHour<Row> {
 /** Events of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
 
-/** Events lie at most this far ahead of now: reports of later times are refused. */
+/** Events are at most this far in the future, because reports of later times are rejected. */
 const MAX_AHEAD_MS = 24 * HOUR_MS;
 
 /** Sorts before the id of every event. */
@@ -193,7 +193,7 @@ const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Returns the events of an hour; undefined when it is not settled.
- * @param hour its start, milliseconds since 1970
+ * @param hour the start of the hour, in milliseconds since 1970
  * @throws ServiceError `not_found` for an hour that never has events
  */
 export function eventsOfHour(
@@ -209,7 +209,7 @@ export function eventsOfHour(
   });
 }
 
-/** Like `eventsOfHour`, of the rides that ended in the hour. */
+/** Like `eventsOfHour`, for the rides that ended in the hour. */
 export function tripsOfHour(
   reads: AgencyReads,
   agency: Agency,
@@ -224,8 +224,8 @@ export function tripsOfHour(
 }
 
 /**
- * Returns the positions of vehicles in an hour, from events and reports. Every hour is answered at once, although late
- * reports may still change it: MDS has no 202 and no 404 for telemetry.
+ * Returns the positions of vehicles in an hour, from events and reports. Does not wait until the hour is settled, although
+ * late reports may still change it, because MDS has no 202 and no 404 for telemetry.
  */
 export async function telemetryOfHour(
   reads: AgencyReads,
@@ -241,7 +241,7 @@ export async function telemetryOfHour(
   });
 }
 
-/** Statements that read one list of an hour. */
+/** The statements that read an hour of one list. */
 interface HourReads<Row> {
   readonly state: (
     db: QueryRunner,
@@ -286,7 +286,7 @@ async function hourOf<Row>(
 /** How far back `/events/recent` reads. */
 const RECENT_MS = 14 * 24 * HOUR_MS;
 
-/** The times of events that an agency asks for, in milliseconds since 1970. */
+/** The requested period of events, in milliseconds since 1970. */
 export interface EventSpan {
   readonly from: number;
   readonly to: number;
@@ -299,9 +299,9 @@ export interface EventPlace {
 }
 
 /**
- * Returns the events of a span after a position, and the position after which the next page begins; undefined: it is
- * the last page.
- * @throws ServiceError `invalid_parameter` when the span begins more than two weeks ago, or ends before it begins
+ * Returns the events of a period after a position, and the position after which the next page begins; undefined: it is the
+ * last page.
+ * @throws ServiceError `invalid_parameter` when the period begins more than two weeks ago, or ends before it begins
  */
 export async function recentEvents(
   { filtered, clock }: AgencyReads,
@@ -324,7 +324,7 @@ export async function recentEvents(
 
 /**
  * Records in the audit log that an agency read vehicles' movements.
- * @param what the endpoint, and the times that were asked for
+ * @param what the endpoint, and the requested times
  */
 export async function recordRead(
   context: Omit<ActorContext, "actor">,

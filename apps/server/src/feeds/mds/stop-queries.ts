@@ -11,10 +11,10 @@ const columns = columnsOfTable("stations").only(
   ...(["num_docks_available", "num_docks_disabled"] as const),
 );
 
-/** A station, with the vehicles that stand there. */
+/** A station, with the vehicles at the station. */
 export interface StopRow extends RowOf<typeof columns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
-  /** Null: the operator's vehicles are not counted there, but a feed's. */
+  /** Null: the station has mirrored counters, which a feed gives, so its vehicles are not known one by one. */
   readonly vehicles: readonly StoppedVehicle[] | null;
 }
 
@@ -23,7 +23,7 @@ interface StoppedVehicle {
   readonly id: string;
   readonly vehicle_state: (typeof STATES_IN_DOCK)[number];
   readonly form_factor: string | null;
-  /** Whether agencies know it: its events are logged. */
+  /** Whether the vehicle's events are logged. Agencies see only such vehicles. */
   readonly is_logged: boolean;
 }
 
@@ -48,22 +48,22 @@ const listForms = statement(
    where system_id = $1 and kind = 'vehicle_type' and ${FORM_FACTOR} is not null order by id`,
 );
 
-/** Returns stations that are there or will be, in the order of their ids. */
+/** Returns existing and planned stations after an id, in the order of their ids. */
 export function listStops(db: QueryRunner, systemId: string, after: string, limit: number): Promise<StopRow[]> {
   return db.query<StopRow>(listRows, [systemId, after, limit]);
 }
 
-/** Returns a station; undefined where there is none. */
+/** Returns a station; undefined when it does not exist or was removed. */
 export async function findStop(db: QueryRunner, systemId: string, id: string): Promise<StopRow | undefined> {
   return (await db.query<StopRow>(findRow, [systemId, id]))[0];
 }
 
-/** Returns ids of stations, in their order. */
+/** Returns ids of existing and planned stations after an id, in their order. */
 export async function listStopIds(db: QueryRunner, systemId: string, after: string, limit: number): Promise<string[]> {
   return (await db.query<{ id: string }>(listIds, [systemId, after, limit])).map(({ id }) => id);
 }
 
-/** Returns the shapes of a system's vehicle types, by the types' ids. */
+/** Returns the form factors of a system's vehicle types, by the types' ids. */
 export async function listFormFactors(db: QueryRunner, systemId: string): Promise<ReadonlyMap<string, string>> {
   const rows = await db.query<{ id: string; form_factor: string }>(listForms, [systemId]);
   return new Map(rows.map(({ id, form_factor: form }) => [id, form]));

@@ -4,7 +4,7 @@ import type { StopRow } from "./stop-queries.ts";
 
 type Counts = MdsStop["capacity"];
 
-/** What the stops of a system have in common. */
+/** What all stops for one agency have in common. In MDS, a station is called a stop. */
 export interface StopContext extends RecordContext {
   /** The form factors of the system's vehicle types, by type id. */
   readonly formFactors: ReadonlyMap<string, string>;
@@ -44,7 +44,7 @@ export function stopRecord(row: StopRow, { providerId, uuid, formFactors }: Stop
   };
 }
 
-/** Most characters of a text in MDS. */
+/** Maximum characters of a text in MDS. */
 const MAX_LENGTH = 255;
 
 function short(text: string): string {
@@ -60,8 +60,8 @@ function capacityOf(row: StopRow): number | null {
 }
 
 /**
- * Returns the available vehicles by MDS's vehicle type. Vehicles for which the feed gives no type count under the most
- * usual type.
+ * Returns the number of available vehicles for each vehicle type of MDS. Vehicles for which the feed gives no type count as
+ * the only type of the system, or as bicycles.
  */
 function availableOf(row: StopRow, formFactors: StopContext["formFactors"], usual: keyof Counts): Counts {
   if (row.vehicles !== null) return countByForm(row.vehicles, "available");

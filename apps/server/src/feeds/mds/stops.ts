@@ -2,10 +2,10 @@ import { serviceError } from "@bikeshare/rules";
 import { type Agency, type AgencyReads, findNamed } from "./service.ts";
 import { findStop, listFormFactors, listStopIds, listStops, type StopRow } from "./stop-queries.ts";
 
-/** Stations of a statement. Too low: makes more statements. Too high: one of them runs for too long. */
+/** Stations that one statement reads. Too low: needs more statements. Too high: one statement runs for too long. */
 const BATCH_SIZE = 1_000;
 
-/** Returns every station within the agency's boundary. There is one page: MDS has no pages for stops. */
+/** Returns every station within the agency's boundary, on one page, because MDS has no pages for stops. */
 export async function stopsOf(
   reads: AgencyReads,
   agency: Agency,
@@ -22,7 +22,7 @@ export async function stopsOf(
   }
 }
 
-/** Returns the station that an agency knows by a UUID. @throws ServiceError `not_found` */
+/** Returns the station with a UUID. @throws ServiceError `not_found`, also outside the agency's boundary */
 export async function stopOfId(
   reads: AgencyReads,
   agency: Agency,

@@ -20,9 +20,9 @@ interface TokensOptions {
   readonly keys: KeySource<NumberedKey>;
 }
 
-/** The access tokens of agencies. Each stands for a key, and is refused as soon as the key is. */
+/** Issues and checks the access tokens of agencies. A token stands for a key, and is rejected as soon as its key is. */
 export interface AgencyTokens extends AccessTokens {
-  /** Returns a token for an agency's credentials; undefined where they are wrong. */
+  /** Returns a token for an agency's credentials; undefined when these are wrong. */
   issue(clientId: string, secret: string): Promise<string | undefined>;
 }
 

@@ -1,13 +1,13 @@
 /**
- * SQL: joins what the operator says of a vehicle's type, as `type`. Types that a feed alone describes have none: vehicles of
- * feeds are not served.
- * @param id SQL of the type's id
+ * Returns SQL that joins the operator's description of a vehicle type as `type`. Types that only a feed describes have no
+ * such description. They are not needed, because agencies do not read the vehicles of feeds.
+ * @param id SQL for the id of the vehicle type
  */
 export const joinType = (id: string) =>
   `left join descriptions type on type.system_id = $1 and type.kind = 'vehicle_type' and type.id = ${id}`;
 
-/** SQL: the shape of vehicles of a joined type. */
+/** SQL for the form factor of a joined vehicle type, such as `bicycle`. */
 export const FORM_FACTOR = "type.content ->> 'form_factor'";
 
-/** SQL: what moves vehicles of a joined type. */
+/** SQL for the propulsion of a joined vehicle type, such as `human`. */
 export const PROPULSION_TYPE = "type.content ->> 'propulsion_type'";
