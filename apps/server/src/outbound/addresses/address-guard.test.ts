@@ -7,7 +7,7 @@ import { judgeAddress, NetworkList, refusedIpv4, refusedIpv6 } from "./address-g
 const strict = new NetworkList([]);
 const allowing = (...networks: string[]) => new NetworkList(networks);
 
-/** webhooks.md, as text of its own: the table of the code is checked against it, not against itself. */
+/** The ranges that webhooks.md lists, written here again, so that the table in the code is not compared with itself. */
 const refused4 =
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 " +
   "192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 168.63.129.16/32";
@@ -15,11 +15,11 @@ const refused6 =
   "::/8 64:ff9b:1::/48 100::/64 100:0:0:1::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 fc00::/7 fe80::/10 " +
   "fec0::/10 ff00::/8";
 const refused = `${refused4} ${refused6}`.split(" ");
-/** What lies inside a refused range and is public all the same; of 64:ff9b::/96 what is inside counts. */
+/** Public networks inside refused ranges. An address in 64:ff9b::/96 is judged by the IPv4 address inside it. */
 const publicInside = ["2001:3::/32", "2001:4:112::/48"];
 const translator = "64:ff9b::/96";
 
-/** IPv6 addresses that hold IPv4 ones, in hexadecimal groups or in IPv4's notation. */
+/** IPv6 addresses that contain IPv4 addresses, in hexadecimal groups or in IPv4's notation. */
 const embedding = fc
   .tuple(fc.constantFrom("::", "::ffff:", "::ffff:0:", "64:ff9b::", "64:ff9b:1::", "::5efe:"), fc.ipV4(), fc.boolean())
   .map(

@@ -57,7 +57,7 @@ export class NetworkList {
 
 /**
  * Reads a comma-separated list of IP addresses and networks, such as `10.0.0.0/8, ::1`.
- * @throws Error naming the part that is neither
+ * @throws Error naming the part that is neither an address nor a network
  */
 export function parseNetworks(text: string): NetworkList {
   return new NetworkList(
@@ -175,7 +175,7 @@ export const refusedIpv6: readonly RefusedRange[] = [
   range("::1/128", "loopback", "this machine itself"),
   range("::ffff:0:0/96", "embedded", "IPv4 inside IPv6; write the IPv4 address"),
   range("64:ff9b:1::/48", "translation", "a local translator to IPv4"),
-  // The rest of the block: IPv4-compatible (::7f00:1), ISATAP (::5efe:7f00:1) and whatever was never assigned.
+  // The rest of the block ::/8: IPv4-compatible (::7f00:1), ISATAP (::5efe:7f00:1) and unassigned addresses.
   range("::/8", "embedded", "a reserved block that holds IPv4 inside IPv6"),
   range("100::/64", "discard", "a block that discards"),
   range("100:0:0:1::/64", "discard", "a dummy block"),
@@ -205,7 +205,7 @@ const translator = blockList("64:ff9b::/96");
  */
 const publicAnycast = blockList("2001:3::/32", "2001:4:112::/48");
 
-/** Returns the range that refuses an address, or undefined where the address is public. */
+/** Returns the refused range that contains an address; undefined when the address is public. */
 function findRefusedRange(address: string): RefusedRange | undefined {
   const family = isIP(address) === 4 ? "ipv4" : "ipv6";
   if (family === "ipv6" && publicAnycast.check(address, family)) return undefined;

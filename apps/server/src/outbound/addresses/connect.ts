@@ -12,7 +12,7 @@ import {
 } from "./address-guard.ts";
 
 interface RaceLimits {
-  /** For all addresses together. */
+  /** Time limit for all addresses together. */
   readonly timeoutMs: number;
   /** Head start of an address over the next. */
   readonly attemptDelayMs: number;
@@ -181,7 +181,7 @@ export function describeTlsError(error: Error): string {
 
 /** Limits of opening a connection. */
 export interface ConnectLimits {
-  /** TCP and TLS together, over all addresses of the name. */
+  /** Time limit for TCP and TLS together, over all addresses of the name. */
   readonly connectTimeoutMs: number;
   /** Head start of an address over the next one (RFC 8305: Connection Attempt Delay). */
   readonly attemptDelayMs: number;
@@ -202,7 +202,7 @@ export interface ConnectOptions {
 /** Milliseconds that each part took; null where it did not happen. */
 export interface ConnectTimings {
   readonly dns: number | null;
-  /** TCP. */
+  /** The time for the TCP connection. */
   readonly connect: number | null;
   readonly tls: number | null;
 }
@@ -280,7 +280,7 @@ function judgeAddresses(
   }
   const reasons = addresses.map((address) => refuse(address, url));
   if (isLoopbackName(url.hostname)) {
-    // These two addresses are ours, not DNS answers; the operator may have named the network of only one.
+    // The addresses of `localhost` do not come from DNS, and the operator may have allowed only one of them.
     const named = addresses.filter((_address, index) => reasons[index] === undefined);
     if (named.length > 0) return { addresses: named };
   }

@@ -22,7 +22,7 @@ afterEach(() => {
   }
 });
 
-/** A room that answers so. @returns its URL, and what it was sent */
+/** Starts a chat room that answers with a status. @returns its URL, and the messages that it got */
 async function room(status: number, headers: Record<string, string> = {}) {
   const got: { readonly url: string | undefined; readonly type: string | undefined; readonly body: unknown }[] = [];
   const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ async function room(status: number, headers: Record<string, string> = {}) {
   return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${SECRET}` };
 }
 
-/** How sending fails. */
+/** Sends a notice that must fail. Returns the error, and checks that it does not contain the secret URL. */
 async function failure(url: string, signal?: AbortSignal): Promise<Error> {
   const error: unknown = await createOperatorMailer(undefined, url)
     ?.send(NOTICE, signal)

@@ -12,7 +12,7 @@ const MAIL: Mail = {
   text: "Since noon.\nÅrsak: 500\n.\nEnd.\n",
 };
 
-/** What a server says that wants a password. */
+/** The replies of a server that requires a password. */
 const login = { EHLO: "250-here\r\n250 AUTH PLAIN", AUTH: "235 welcome" };
 
 const good = await makeCertificate("127.0.0.1");
@@ -36,7 +36,7 @@ function mailer(smtpUrl: string, options: Partial<MailerOptions> = {}) {
   return made;
 }
 
-/** How sending fails. */
+/** Sends a mail that must fail. Returns the error. */
 async function failure(port: number, options: Partial<MailerOptions> = {}, mail: Partial<Mail> = {}): Promise<Error> {
   const error: unknown = await mailer(`smtp://127.0.0.1:${port}`, options)
     .send({ ...MAIL, ...mail })
@@ -189,7 +189,7 @@ describe.each(["start", "STARTTLS"] as const)("TLS from %s on", (from) => {
     ["is for another name", named, named.cert],
     ["has expired", expired, expired.cert],
   ])("sends neither mail nor password where the certificate %s", async (_, certificate, ca) => {
-    // Even where the environment says not to look. Node warns of that; here it must have no effect.
+    // The certificate must be checked even if the environment switches checks off. Node would print a warning about that.
     vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     const server = await serve({ tls: { from, ...certificate } });

@@ -30,7 +30,7 @@ export class PermanentMailError extends Error {
 export interface MailerOptions {
   /** The sender: an address, with an optional name before it (`Bikes <noreply@bikes.example>`). */
   readonly from: string;
-  /** Milliseconds for one mail, everything included. */
+  /** Time limit in milliseconds for sending one mail, from the connection to the server's last reply. */
   readonly timeout?: number;
   /** The authority (PEM) that vouches for the server, instead of those that Node trusts. */
   readonly ca?: string;
@@ -59,7 +59,7 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
   const { from, timeout = MAIL_TIMEOUT_MS, ca } = options;
   const domain = domainToASCII(from.slice(from.lastIndexOf("@") + 1).replace(/>$/, "")) || "localhost";
   const open = async () => {
-    // Loaded with the first mail: most services send none.
+    // Loads nodemailer only for the first mail, because most processes send none.
     const { createTransport } = await import("nodemailer");
     return createTransport({
       url: smtpUrl,

@@ -15,7 +15,7 @@ import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
  */
 export type MailOutcome = "sent" | "postponed" | "refused" | "expired" | "unaddressed";
 
-/** A mail that waits. */
+/** A mail that waits to be sent. */
 interface QueuedMail {
   readonly id: string;
   /** Null: there is no address any more. */
@@ -24,7 +24,7 @@ interface QueuedMail {
   readonly body: string;
   /** Tries, this one included. */
   readonly attempts: number;
-  /** Added to log lines: whose mail it is. */
+  /** Fields that log lines about the mail get, such as the partner's id. */
   readonly detail: object;
 }
 
@@ -90,7 +90,7 @@ const WORK = { work: "send-mail" } as const;
 /** Milliseconds that the current try has when the process stops. Too high: the whole stop takes too long. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
-/** Starts sending. */
+/** Starts to send the mails of all queues. */
 export function startOutbox(options: OutboxOptions): MailOutbox {
   const { queues, onError, watch } = options;
   const stop = new AbortController();
@@ -126,7 +126,7 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
   const now = clock();
   const expired = await queue.deleteExpired({
     recordedBefore: new Date(now - MAIL_LIFETIME_MS),
-    // When no process ran for a day, each mail still gets one try.
+    // With a mail server, each mail gets at least one try, even if no process ran for a day.
     leastAttempts: mailer === undefined ? 0 : 1,
     now: new Date(now),
   });
