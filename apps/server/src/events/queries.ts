@@ -402,7 +402,7 @@ const listByIds = statement(
   `select id, name, ${resourceHistoryInstant("occurred_at")} as at from events where system_id = $1 and id = any($2::text[])`,
 );
 
-/** An event of a resource. */
+/** An event about a resource, such as a ride. */
 export interface ResourceEventRow {
   readonly id: string;
   readonly name: string;

@@ -32,13 +32,13 @@ const countsFromEvents = statement(
    from events where system_id = $1 group by 1, 2, 3 order by 1, 2, 3`,
 );
 
-/** One transaction: how many events it leaves, how many pauses it waits between them and at its end, whether it commits. */
+/** Plans of transactions: how many events each records, how many pauses follow each event, and whether it commits. */
 const transactions = fc.array(
   fc.record({ events: fc.integer({ min: 1, max: 4 }), pauses: fc.integer({ min: 0, max: 3 }), commits: fc.boolean() }),
   { minLength: 10, maxLength: 40 },
 );
 
-/** Writes as a transaction of the plan says; gives the data of the events if it has committed. */
+/** Runs a transaction by a plan. Returns the data of its events if it committed. */
 async function write(plan: { events: number; pauses: number; commits: boolean }, name: string): Promise<string[]> {
   const written: string[] = [];
   try {
@@ -172,7 +172,7 @@ describe("a sequencer that runs", () => {
       connectionString: harness.db.connectionString,
       notifier: harness.db,
       on: { event_outbox: (systemId) => sequencer.wake(systemId) },
-      // On a busy machine the connection may count as dead for a moment; what was told then is looked for.
+      // On a busy machine the connection may count as dead for a moment. Notifications may be lost then.
       onGap: () => sequencer.wake(harness.systemId),
     });
     await until(() => listener.listening());
@@ -189,7 +189,7 @@ describe("a sequencer that runs", () => {
     await listener.close();
     await sequencer.close();
     waits.sort((a, b) => a - b);
-    // Half of them: a machine that is busy for a while makes some late. Alone it is some milliseconds.
+    // Checks the median only, because a busy machine delays some events. On an idle machine it is some milliseconds.
     expect(waits[20]).toBeLessThan(1_000);
   });
 

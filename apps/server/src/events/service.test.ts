@@ -15,14 +15,14 @@ import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 
 let harness: EventsHarness;
-/** What was written, in the order of the list. */
+/** The events that were written, in the order of the events list. */
 const written: NewEvent[] = [];
 const partners = [null, "partner-1", "partner-2"] as const;
 
 beforeAll(async () => {
   harness = await openEventsHarness();
   let n = 0;
-  // Five days, one of them without events, each with events of every name for each partner and for all.
+  // Writes events on four of five days. Each day has events of every name, for each partner and for all partners.
   for (const day of [0, 1, 3, 4]) {
     const events = Array.from({ length: 2 }, () => eventNames)
       .flat()
@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The numbers of the events that somebody may see, from a plain look at all that was written. */
+/** Returns the numbers of the written events that a viewer may see, computed without the database. */
 function seenBy(viewer: EventViewer, name?: EventName): number[] {
   return written.flatMap((event, i) => {
     const mine = event.partnerId === null || event.partnerId === viewer.partnerId;
@@ -56,11 +56,11 @@ const viewers = fc
   })
   .map(({ partnerId, scopes }) => viewerWith(partnerId, scopes));
 const names = fc.option(fc.constantFrom(...eventNames), { nil: undefined });
-/** The place in the list behind which to begin. */
+/** The index of the visible event after which the list begins; undefined: it begins with the first event. */
 const starts = fc.option(fc.nat(300), { nil: undefined });
 const limits = fc.integer({ min: 1, max: 200 });
 
-/** Some event of those seen, and what must come behind it. */
+/** Returns the id of a visible event, and the numbers of the events that must follow it in the list. */
 async function startBehind(viewer: EventViewer, start: number | undefined, name: EventName | undefined) {
   const visible = seenBy(viewer);
   if (start === undefined || visible.length === 0) return { after: undefined, expected: seenBy(viewer, name) };

@@ -32,7 +32,7 @@ export interface EventFilters {
   readonly after?: string | undefined;
 }
 
-/** The dependencies of reading events. */
+/** What the functions that read events need. */
 export interface EventContext extends ReadContext {
   readonly eventBlocks: EventBlocks;
 }
