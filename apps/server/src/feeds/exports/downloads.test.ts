@@ -110,7 +110,7 @@ it("a link that was changed, has ended, or whose file or partner is gone gives n
   await shareExport(context, first.systemId, ID, false);
   expect(await ended(url)).toEqual(gone);
   await shareExport(context, first.systemId, ID, true);
-  // Of a partner that was suspended afterwards.
+  // The link of a partner that is suspended afterwards ends too.
   const other = await createPartner(context, first.systemId, "Another");
   const { key: otherKey } = await first.issue({ partnerId: other.id });
   const otherUrl = (
@@ -136,7 +136,7 @@ it("a key without the scope sees no file, and a file that is on another machine 
 
 it("a partner downloads two files at a time, and a third is told to wait", async () => {
   const url = (await link()).replace("http://127.0.0.1/", `${app.url}/`);
-  // More than the sockets take, so that the downloads last.
+  // The file is larger than the buffers of the sockets, so that the downloads do not end by themselves.
   await writeFile(join(directory, "exports", "export_large-1.csv.gz"), Buffer.alloc(30_000_000));
   await putReadyExport(first, "export_large", { bytes: 30_000_000 });
   const large = (await link("export_large")).replace("http://127.0.0.1/", `${app.url}/`);

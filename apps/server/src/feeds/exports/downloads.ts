@@ -75,7 +75,7 @@ interface FileReply {
   header(name: string, value: string | number): unknown;
 }
 
-/** Sends files, a few at a time. */
+/** Sends exported files to partners, a few at the same time. */
 export interface FileSender {
   /**
    * Answers a request for a file: sets the reply's headers, and returns the status and the body to send.

@@ -20,7 +20,7 @@ export interface Column {
   readonly text: string;
 }
 
-/** How instants are written in CSV. */
+/** The time zone and precision of instants in CSV. */
 export interface InstantFormat {
   readonly clock: CityClock;
   readonly hasMilliseconds: boolean;

@@ -120,7 +120,7 @@ describe("an export of rides", () => {
       ...[each["id"], each["started_at"], each["ended_at"], each["start_station_id"], each["end_station_id"]],
       ...[each["vehicle_type_id"], each["rider_category"]],
     ];
-    // The hour that clocks show twice: a file of the field does not say which one it means.
+    // Leaves out the hour that clocks show twice, because a file in Citi Bike's format does not say which one it means.
     const isAmbiguous = (each: { readonly started_at: string }) =>
       each.started_at >= "2026-10-24T23:50" && each.started_at < "2026-10-25T02:00";
     const sorted = (all: readonly (Readonly<Record<string, unknown>> & { readonly started_at: string })[]) =>
@@ -195,7 +195,7 @@ describe("a coarse export", () => {
           expect(made.rows + (made.left_out?.rare ?? 0)).toBe(rides.length);
         }
         expect(parquet.left_out).toEqual(csv.left_out);
-        // The pairs that are frequent are all there, by their stations.
+        // All rides of frequent pairs are in the file, and name stations.
         const pairs = Map.groupBy(rides, (each) => `${each.start_station_id} ${each.end_station_id}`);
         const frequent = [...pairs.values()].filter(({ length }) => length >= MIN_FLOW_RIDES).flat().length;
         expect(csv.rows - (csv.merged ?? 0)).toBe(frequent);

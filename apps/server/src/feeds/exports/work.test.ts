@@ -54,7 +54,7 @@ const request = (changes: Partial<typeof CHOICE> = {}) =>
 const found = (id: string) => findExport(harness.db, harness.systemId, id);
 const all = () => listExports(harness.db, harness.systemId, { before: undefined, limit: 100 });
 
-/** A process's work. */
+/** Starts the work of one process. */
 function start(options: Partial<ExportWorkOptions> = {}): PeriodicWork {
   const work = startExportWork({
     ...{ db: harness.db, clock, ids, directory, version: "1.2.3" },
@@ -101,7 +101,7 @@ describe("the work of exports", () => {
 
   it("says why a file cannot be made, and goes on with the next", async () => {
     const [full, next] = [await request(), await request()];
-    // Every write to this device fails as one to a full disk does.
+    // Every write to /dev/full fails like a write to a full disk.
     await symlink("/dev/full", join(directory, `${full.id}-1.csv.gz.part`));
     await start().runOnce();
     const problem = `The disk of ${directory} is full. Free space there, then export again.`;

@@ -3,7 +3,7 @@ import { shorten } from "../report-files.ts";
 
 /** One problem that a rule found at one place of a feed. */
 export interface Finding extends Omit<FeedFinding, "count" | "examples" | "path"> {
-  /** The path of the faulty value: `data.stations[12].capacity`. */
+  /** The path of the value in question: `data.stations[12].capacity`. */
   readonly path: string;
   readonly id?: string | undefined;
   readonly value?: unknown;

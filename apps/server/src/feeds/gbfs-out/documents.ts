@@ -115,7 +115,7 @@ export interface TypeInputs {
   readonly plans: Ids;
   readonly uses: ReadonlyMap<string, TypeUse>;
   readonly hasStations: boolean;
-  /** Whether a station has vehicles of no known type. */
+  /** Whether a station has more vehicles than its counts by type add up to. */
   readonly hasUntypedCounts: boolean;
 }
 

@@ -80,8 +80,8 @@ function checkReferences(version: PublishedGbfsVersion, documents: Map<string, D
 }
 
 /**
- * No planner drops anything, such as an e-bike without a range, but for vehicles to which the operator gives no plan.
- * OpenTripPlanner takes no release candidate.
+ * Expects that OpenTripPlanner and MOTIS drop no station or vehicle, such as an e-bike without a range, and that lamassu
+ * drops only vehicles without a pricing plan. OpenTripPlanner does not read release candidates of GBFS.
  */
 function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Document>): void {
   const files = [...documents].map(([name, document]) => ({
@@ -109,7 +109,7 @@ function checkConsumers(version: PublishedGbfsVersion, documents: Map<string, Do
   expect([stations.shown, vehicles.shown]).toEqual([hasPlans ? stations.of : 0, vehicles.of - unpriced]);
 }
 
-/** Counts free vehicles that neither have a plan nor are of a type with one. */
+/** Counts vehicles outside stations that have no pricing plan and whose type has none. */
 function vehiclesWithoutPlan(version: PublishedGbfsVersion, documents: Map<string, Document>): number {
   const { vehicleFeed, vehicles } = namesIn(version);
   const types = documents.get("vehicle_types")?.data["vehicle_types"] ?? [];

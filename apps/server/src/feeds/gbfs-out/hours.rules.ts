@@ -14,11 +14,11 @@ export interface Hours {
 }
 
 interface HoursRule {
-  /** Undefined: the whole year. */
+  /** The season in which the rule applies; undefined: the whole year. */
   readonly season: Season | undefined;
-  /** 0 is Sunday. */
+  /** The weekdays on which the rule applies; 0 is Sunday. */
   readonly weekdays: ReadonlySet<number>;
-  /** Begin and end in minutes since midnight; an end above 1440 is on the next day. Empty: closed. */
+  /** Opening times: start and end in minutes since midnight. An end above 1440 is on the next day. Empty: closed. */
   readonly spans: readonly (readonly [from: number, to: number])[];
   /** Whether a comma adds the spans to those of the previous rule. */
   readonly isAdded: boolean;

@@ -30,7 +30,7 @@ async function loadAs(system: string, source: GbfsSource): Promise<void> {
   await importSnapshot(harness.db, context, source);
 }
 
-/** What the system's feeds lack of those that it was made from. */
+/** Returns the fields that the imported feeds have and the published feeds of the system lack. */
 async function losses(
   system: string,
   documents: Readonly<Record<string, unknown>>,
@@ -105,7 +105,7 @@ test.skipIf(!isHere)(
     const names = readdirSync(divvy).flatMap((file) => /^((?!gbfs).*)\.json$/.exec(file)?.[1] ?? []);
     const read = (name: string): unknown => JSON.parse(readFileSync(join(divvy, `${name}.json`), "utf8"));
     const lost = await losses("divvy", Object.fromEntries(names.map((name) => [name, read(name)])));
-    // Divvy counts its scooters among the types alone, so that they are more than its vehicles.
+    // Divvy counts scooters only by type, so the service publishes more vehicles than Divvy's `num_bikes_available`.
     expect(lost).toEqual([
       expect.stringMatching(/^station_status data\.stations\[\]\.num_bikes_available: 139 differ/),
     ]);

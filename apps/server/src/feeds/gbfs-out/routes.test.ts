@@ -253,7 +253,7 @@ test("a date does not say which of two documents from the same second a caller h
 
 test("a large feed is sent as it is or in gzip, whatever else a caller takes, and to HEAD without its body", async () => {
   await createSystem(harness.db, "large", "Large", harness.clock());
-  // The system is found by then at the latest.
+  // After two seconds the cached list of systems is read again, so that the new system is found.
   harness.clock.advance(2000);
   const stations = Array.from({ length: 1000 }, (_, n) => ({
     item: { id: `s${n}`, name: `Straße ${n}`, lat: 1, lon: n / 10 },
@@ -313,7 +313,7 @@ describe("what there is not", () => {
           expect((await callUrl(other.url + path)).status).toBe(404);
         }
       }
-      // Reads the list of systems, and once that this system has no regions.
+      // One transaction reads the list of systems, and one finds that this system has no regions.
       return transactions <= 2;
     });
   });
@@ -381,7 +381,7 @@ test("the list of feeds is made again without reading the zones, which may have 
       return names.every((name) => feeds.includes(name));
     });
   await listed(["geofencing_zones"]);
-  // Whoever reads the zones now finds none. Their state says that they are as they were.
+  // Deletes the content of the zones behind the cache: reading them now would find none, but `zonesState` is unchanged.
   const text = "update descriptions set content = '{}' where system_id = $1 and kind = 'geofencing_zones'";
   await harness.db.query({ name: "", text }, [systemId]);
   const price = { price: 1, is_taxable: false, description: "A day", currency: "EUR", name: "Day" };

@@ -241,7 +241,7 @@ export class AddressSource implements GbfsSource {
     return this.#ages;
   }
 
-  /** Frees the memory that reading takes. */
+  /** Ends the thread that parses documents, and frees its memory. */
   release(): Promise<void> {
     return this.#reader.release();
   }
@@ -284,7 +284,7 @@ export class AddressSource implements GbfsSource {
       }
     }
     const failure = FeedFailure.from(feed, firstError);
-    // A request that we aborted says nothing about the feed.
+    // A request that this process aborted is not a failure of the feed.
     if (signal?.aborted !== true) {
       const { message, retryAfterMs } = failure;
       const before = this.#health.get(feed) ?? UNKNOWN_HEALTH;

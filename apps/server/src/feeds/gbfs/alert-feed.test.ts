@@ -11,7 +11,7 @@ const ids = createTestIds();
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.close());
 
-/** Applies a feed of alerts as it was at a minute. */
+/** Applies a feed of alerts whose `last_updated` is some minutes after `CITY_TIME`. Returns the numbers of events. */
 async function apply(minute: number, ...alerts: readonly object[]) {
   const now = CITY_TIME + minute * 60_000;
   const description = readDescription("system_alerts", { last_updated: now / 1000, data: { alerts } }, now);

@@ -17,7 +17,7 @@ let systems = 0;
 const madeIds = createTestIds();
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.close());
-// A system of its own for each test is as good as a database of its own.
+// Each test has its own system, which isolates tests as well as separate databases would.
 beforeEach(() => void (systemId = `s${++systems}`));
 
 const sql = <Row>(text: string, ...values: unknown[]) =>
@@ -76,7 +76,7 @@ const apply = (snapshot: GbfsSnapshot, over = {}) => applySnapshot(database.db, 
 test("a source that names other stations each time is refused at a bound, whole, and goes on with those that it has", async () => {
   const bound = { maxStations: 3 };
   await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) }, bound);
-  // One that waits for its other feed counts.
+  // A station that waits for its status counts too.
   await apply(informationAt(1, ["a", "b", "c"]), bound);
   const before = await readRows("stations");
   const rejection =
@@ -109,11 +109,15 @@ test("a source's stations are loaded and written in pieces, however many it has"
     [2_500, 2_500, 0],
   ]);
   expect(Math.max(...rows)).toBeLessThanOrEqual(2_000);
-  // Rows as text; a piece of 2,000 stations takes some 800 KB.
+  // 2,000 stations, the rows of one statement, have some 800 KB as text.
   expect(Math.max(...given)).toBeLessThan(1_500_000);
 });
 
-/** The database; notes how many rows of more than an id each statement gives, and the characters of the rows that it is given. */
+/**
+ * Returns the database, and collects the sizes of its statements.
+ * @param rows gets the number of rows of each result with more than one column
+ * @param given gets the length of each text parameter
+ */
 function observed(rows: number[], given: number[]): Queryable {
   const watch = <Runner extends Queryable>(runner: Runner): Runner =>
     Object.assign(Object.create(runner) as Runner, {
@@ -317,7 +321,7 @@ describe("whose station it is", () => {
       const takeOffline =
         "update stations set status = 'offline', offline_reason = 'operator' where system_id = $1 and id = 'a'";
       await tx.query({ name: "", text: takeOffline }, [systemId]);
-      // In an object, since the transaction would otherwise wait for it, and it for the transaction.
+      // Returns the promise in an object: otherwise the transaction would wait for the promise, which waits for its end.
       const started = { outcome: apply(statusAt(1, ["a"], { num_bikes_available: 7 })) };
       await untilSomeoneWaitsForALock();
       return started;

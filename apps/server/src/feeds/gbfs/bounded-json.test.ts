@@ -24,7 +24,7 @@ test("nesting is bounded, before it is parsed", () => {
   expect(parse(nested(64))).toBeDefined();
   expect(() => parse(nested(65))).toThrow("it is nested more than 64 levels deep");
   expect(() => parse("[".repeat(1_000_000))).toThrow("levels deep");
-  // Side by side is not deep.
+  // Many lists beside each other are not nested deeply.
   expect(parse(`[${Array(1_000).fill("[[]]").join(",")}]`)).toHaveLength(1_000);
 });
 
@@ -39,6 +39,6 @@ test("records are counted before they are parsed, and what is in a record is non
     Buffer.from(JSON.stringify({ data: { stations: Array.from({ length: records }, () => ({ a: [{}], b: {} })) } }));
   expect(() => parseBounded(feed(3), 3)).not.toThrow();
   expect(() => parseBounded(feed(4), 3)).toThrow("it has more than 3 records");
-  // Never parsed: this is no JSON.
+  // This is not valid JSON, but it is never parsed.
   expect(() => parseBounded(feed(4).subarray(0, -2), 3)).toThrow("it has more than 3 records");
 });

@@ -40,7 +40,7 @@ const texts = (version: GbfsVersion, each: Arbitrary<string>) =>
       })
     : each.map((text) => [{ text, language: LANGUAGE }]);
 
-/** Canonical values of a type, as far as a version can say them. */
+/** Generates canonical values of a type that a version of GBFS can express. */
 function valuesOf(type: FieldType, version: GbfsVersion): Arbitrary<unknown> {
   const { min = 0, max = 1_000_000 } = type;
   switch (type.kind) {
@@ -70,7 +70,7 @@ function valuesOf(type: FieldType, version: GbfsVersion): Arbitrary<unknown> {
     case "country":
       return fc.constantFrom("NO", "FR");
     case "phone":
-      // 3.x takes none without its country.
+      // GBFS 3.x accepts no phone number without a country code.
       return isAtLeast(version, "3.0") ? fc.constantFrom("+4722001122", "+18555534889") : strings;
     case "text":
       return texts(version, strings);
@@ -125,7 +125,7 @@ const derived: Readonly<Record<string, string>> = {
   ride_end_allowed: "ride_allowed",
 };
 
-/** Versions before 3.0 say one thing of the beginning and the end of a ride, and count each type of vehicle alone. */
+/** Reduces a record to what GBFS before 3.0 can express: one rule for the start and the end of a ride, and single types. */
 function asOld(record: Canonical): Canonical {
   const counted = (name: string) => {
     const counts = record[name] as { vehicle_type_ids: string[]; count: number }[] | undefined;
@@ -208,7 +208,7 @@ describe("what was written in a version is read as it was", () => {
   });
 });
 
-/** A system whose language is the first of its languages. */
+/** Returns a system whose `language` is the first of its `languages`. */
 function inItsLanguages(system: Canonical, version: GbfsVersion): Canonical {
   const given = (system["languages"] ?? []) as string[];
   const listed = isAtLeast(version, "3.0") && given.length > 0 ? given : [LANGUAGE];

@@ -61,7 +61,7 @@ test("a document that is made anew of the same data has the same digest, and eac
   expect(contentDigest(status(at + 60, [station({ station_id: "b" }), station()]))).toBe(base);
   const renderedAt = (seconds: number) => contentDigest(status(seconds, [station({ last_reported: seconds })]));
   expect(renderedAt(at)).toBe(renderedAt(at + 3_600));
-  // A station that reports by itself shows that its system lives.
+  // A new `last_reported` of a station that reports by itself changes the digest.
   const reportedAt = (seconds: number) => contentDigest(status(at, [station({ last_reported: seconds })]));
   expect(reportedAt(at - 600)).not.toBe(reportedAt(at - 300));
   expect(contentDigest(status(at, [station({ num_bikes_available: 2 }), station({ station_id: "b" })]))).not.toBe(base);
@@ -102,7 +102,7 @@ test.skipIf(!existsSync(OSLO)).each(series.flatMap((file) => [10, 50, Infinity].
     }
     const frozen = { data_at: new Date(at), content_since: new Date(since), stale_after_seconds: 3_600 };
     expect(dataAge(frozen, at + 2 * HOUR)?.reason).toMatch(/last_updated/);
-    // The publisher's web server goes on setting the time.
+    // The publisher still advances `last_updated`, although the data do not change.
     const restamped = { ...frozen, data_at: new Date(at + 26 * HOUR) };
     expect(dataAge(restamped, at + 26 * HOUR)?.reason).toMatch(/goes on/);
   },

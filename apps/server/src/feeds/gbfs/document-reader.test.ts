@@ -67,7 +67,7 @@ test("a feed of two hundred thousand empty records fails by name, while everythi
       ticks++;
     }
     await failed;
-    // Read here, it would be over in the first.
+    // If this thread read the document, the event loop would turn only once meanwhile.
     expect(ticks).toBeGreaterThan(50);
   }
 });

@@ -24,7 +24,7 @@ test("every process says how old each part of a followed source is", async () =>
     ]),
   );
 
-  // Another process begins, which knows nothing of the good time before it; one feed is listed no more.
+  // Another process starts, which does not know when feeds last succeeded. One feed is no longer listed.
   now = START + 25 * MINUTE;
   await save(
     now,
@@ -40,7 +40,7 @@ test("every process says how old each part of a followed source is", async () =>
     { ...common, feed: "station_status", ageMs: 25 * MINUTE, failingMs: 24 * MINUTE, ...unjudged },
   ]);
 
-  // A week after the last check nobody follows them any more.
+  // A week after the last poll, the feeds count as no longer followed.
   now = START + 8 * 24 * 60 * MINUTE;
   expect(await allFeedAges(db, now)).toEqual([]);
   await close();

@@ -13,7 +13,7 @@ import { AnswerError } from "./problems.ts";
 interface Listening {
   readonly port: number;
   readonly url: string;
-  /** What was asked, in order. */
+  /** The requests that the server got, in order. */
   readonly asked: string[];
 }
 
@@ -92,7 +92,7 @@ describe("a feed leads to public addresses and to the configured host and port a
     rule.reached(url, "1.1.1.1");
     expect(rule.reject("10.0.0.1", url)).toContain("a private network");
     expect(rule.reject("1.0.0.1", url)).toBeUndefined();
-    // Several clients know it, such as those of one check after the other.
+    // Several clients share the list, such as those of successive checks.
     const hosts = new PublicHosts();
     createAddressRule(url, hosts).reached(url, "1.1.1.1");
     expect(createAddressRule(url, hosts).reject("10.0.0.1", url)).toContain("a private network");
@@ -174,7 +174,7 @@ test.each([
   await expect(get(`${own}/gbfs.json`, undefined, options)).rejects.toThrow(message);
 });
 
-/** A server that answers with the start, and with the same bytes again and again for as long as they are read. */
+/** Starts a server that sends `start`, and then the same bytes again and again as long as the client reads them. */
 async function flood(start: string, bytes: Buffer): Promise<string> {
   const server = createTcpServer((socket) => {
     socket.on("error", () => undefined);

@@ -26,7 +26,7 @@ test("every version of the same city reads the same, without a remark", () => {
     const [described, ...rest] = read(city3(version));
     const harbour = described?.records.get("harbour");
     expect(harbour).toMatchObject({ name: "Harbour", source_facts: names });
-    // Only 3.x has a name in several languages.
+    // Ignores the facts, which contain the name in several languages in GBFS 3.x only.
     const inOne = [...(described?.records ?? [])].map(
       ([id, record]) => [id, { ...record, source_facts: null }] as const,
     );
@@ -81,7 +81,7 @@ describe("what is wrong is repaired or rejected, and said", () => {
       const feed = status({ ...good, ...fields });
       return [feed.records.get("a")?.num_bikes_available, ...issues(feed)];
     };
-    // Lyft counts scooters apart: 2 bikes, and 13 scooters that are among the types alone.
+    // Lyft does not count scooters among the bikes: 2 bikes, and 13 scooters that are counted only by type.
     expect(read({ num_bikes_available: 2, vehicle_types_available: types(1, 1, 13) })).toEqual([
       15,
       ["num_bikes_available", "fewer_than_types", "repaired"],

@@ -95,7 +95,7 @@ test("a server that says when it may be asked again is not asked before, and its
     ages: { free_bike_status: 0, station_status: null },
   });
   clock.advance(119_000);
-  // What fails is still told of in polls that do not ask for it.
+  // A failing feed is also reported by polls that do not fetch it.
   const seen = polls.length;
   await until(() => polls.length > seen + 5);
   expect(polls.at(-1)).toMatchObject({ outcome: "partial", failures: [{ feed: "station_status" }] });
@@ -111,7 +111,7 @@ test("a source that becomes another system is refused with its stations untouche
   await roundUntil(({ outcome }) => outcome === "unchanged");
   const before = await stations();
   const { station_information, station_status } = server.pages;
-  // The others change as this one is asked for, so that no round finds the old id beside the new stations.
+  // The stations change when `system_information` is fetched, so that no poll finds the old id with the new stations.
   server.pages["system_information"] = (response) => {
     server.pages["station_information"] = renamed(station_information);
     server.pages["station_status"] = renamed(station_status);
@@ -121,11 +121,11 @@ test("a source that becomes another system is refused with its stations untouche
   expect(round.failures[0]?.message).toMatch(/"gbfs" was the system "oslo" .+ say "divvy" .+--source.+--force/);
   await roundUntil(({ outcome }) => outcome === "failed");
   expect([errors.at(-1), await stations()]).toEqual([expect.any(OtherSystemError), before]);
-  // Every process can say so, from the database.
+  // The failure is in the database, where every process can read it.
   const state = async () => (await sourceStates(database.db, systemId))[0];
   const expected = { location: server.url, failing_since: expect.any(Date) as Date, published_id: "oslo" };
   expect(await state()).toMatchObject({ ...expected, message: expect.stringMatching(/say "divvy"/) as string });
-  // Neither is it believed while nobody says which system it is.
+  // The feeds are not applied either while `system_information` is missing.
   server.pages["system_information"] = undefined;
   clock.advance(300_000);
   await roundUntil(({ outcome, failures }) => outcome === "failed" && failures.length > 1);
@@ -140,7 +140,7 @@ test("a source that becomes another system is refused with its stations untouche
 test("a source that was another system for a moment is asked at its usual pace, and says when", async () => {
   follow({ intervalMs: 5 });
   await roundUntil(({ outcome }) => outcome === "unchanged");
-  // By its `ttl` this document need not be asked again for ten minutes; our clock stands still.
+  // By its `ttl` this document need not be fetched again for ten minutes, and the test's clock does not advance.
   server.pages["system_information"] = { ...systemCalled("divvy"), last_updated: CITY_TIME / 1000 + 3_600, ttl: 600 };
   const { failures } = await roundUntil(({ outcome }) => outcome === "failed");
   const at = new Date(clock()).toISOString();
@@ -149,7 +149,7 @@ test("a source that was another system for a moment is asked at its usual pace, 
   expect(failures[0]?.message).toMatch(/asked again every 0.005 s, and applied once it says "oslo"/);
   const [askedId, askedStations] = [asked("system_information"), asked("station_status")];
   await until(() => asked("system_information") > askedId + 2);
-  // Nothing else is asked of it until then.
+  // No other feed is fetched until the old id is back.
   expect(asked("station_status")).toBe(askedStations);
   server.pages["system_information"] = systemCalled("oslo");
   expect((await roundUntil(({ outcome }) => outcome === "applied")).failures).toEqual([]);
@@ -177,7 +177,7 @@ test("a feed whose publisher has stopped behind a cache is stale in the poll, in
   };
   await createSystem(database.db, systemId, "City", 0);
   expect(await found()).toEqual({ doctor: [], page: "well" });
-  // It can be read all the time, and gives what it gave four hours ago.
+  // The feed can be read, but returns a document that is four hours old.
   server.pages["station_status"] = document(240, 1);
   expect(await roundUntil(({ stale }) => stale.length > 0)).toMatchObject({
     ...{

@@ -18,7 +18,7 @@ const quiet: PollResult = {
 };
 const counts = { created: 1, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 
-/** A log of rounds, and its lines: second, level, message, and what names the source. */
+/** Opens a log of polls, and collects its lines. */
 function openLog() {
   let now = 0;
   const lines: { second: number; level: string; message: string; detail: Record<string, unknown> }[] = [];

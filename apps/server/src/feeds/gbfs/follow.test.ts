@@ -41,7 +41,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** The city without a time to live, so that it is asked again at once. */
+/** The feeds of the city with a `ttl` of 0, so that each poll fetches them again. */
 const city = (): Documents => fresh(city23());
 const fresh = (documents: Documents, seconds = 0): Documents =>
   Object.fromEntries(
@@ -69,7 +69,7 @@ function follow(over: Partial<FollowOptions> = {}): Following {
   return following;
 }
 
-/** The polls until one is as wanted. */
+/** Waits for a poll that is as wanted, and returns its result. */
 async function roundUntil(isWanted: (round: PollResult) => boolean): Promise<PollResult> {
   const from = polls.length;
   let found: PollResult | undefined;
@@ -84,7 +84,7 @@ const events = () =>
   sql<{ name: string; occurred_at: Date; data: string }>(
     "select name, occurred_at, data from event_outbox where system_id = $1 order by id",
   );
-/** Takes the harbour out of service, as of some seconds later. */
+/** Returns a `station_status` some seconds later, in which no station rents or takes back bikes. */
 const harbourOut = (seconds: number) => {
   const { station_status } = city23() as { station_status: { data: { stations: object[] } } };
   const stations = station_status.data.stations.map((station) => ({
@@ -143,7 +143,7 @@ test.each([
   ],
   ["never answers", () => undefined],
 ])("keeps the last good state while a feed %s, is partial meanwhile, and goes on when it is back", async (_, page) => {
-  // Short, for the page that never comes. On a busy machine it strikes others too: they are asked again.
+  // A short timeout, for the page that never comes. On a busy machine other pages may time out too, and are fetched again.
   follow({ fetchOptions: { timeoutMs: 200 } });
   await until(async () => (await states()).length === 2);
   await roundUntil(({ outcome }) => outcome === "unchanged");
@@ -264,9 +264,9 @@ test("alerts of a feed that its list drops end, and what its other feeds describ
   server = await startFeedServer(fresh({ ...city(), system_alerts: alerts, system_regions: regions }));
   follow();
   expect((await roundUntil(({ outcome }) => outcome === "applied")).events).toMatchObject({ "alert.opened": 1 });
-  // One that is dropped sooner is ended by the clock.
+  // An alert that disappears sooner than `MIN_OPEN_MS` after it was opened would end only later.
   clock.advance(MIN_OPEN_MS);
-  // A round that began before would take the list of now for that of then.
+  // Waits until the current poll has ended, because it would read the new list at the old time.
   await roundUntil(() => true);
   const { data, ...list } = server.pages["gbfs"] as { data: { feeds: { name: string }[] } };
   const left = data.feeds.filter(({ name }) => name !== "system_alerts" && name !== "system_regions");

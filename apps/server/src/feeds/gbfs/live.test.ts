@@ -162,7 +162,7 @@ describe("a bike that our reservation holds", () => {
       reported_lat: 5,
       reported_lon: 6,
     });
-    // What a command makes of the bike afterwards starts from the feed's word, not from what was before.
+    // A later command starts from the state that the feed gave, not from the state before.
     await reserve("a");
     expect(await bikes()).toEqual(["a reserved"]);
   });
@@ -189,7 +189,7 @@ describe("a bike on our ride", () => {
     expect(await bikes()).toEqual(["a available", "b available dock"]);
     await apply(12, bike("a"), bike("b"));
     expect(await bikes()).toEqual(["a available dock", "b available dock"]);
-    // The same once more is no change, and a report from before the feed's word says nothing.
+    // The same feed again changes nothing. Neither does a report that is older than the feed.
     expect((await apply(13, bike("a"), bike("b"))).bikes).toMatchObject({ unchanged: 2, updated: 0 });
     await reportBikes(context(), systemId, [{ item: { id: "a", at: instant(11), vehicle_state: "missing" } }]);
     expect(await bikes()).toEqual(["a available dock", "b available dock"]);

@@ -13,7 +13,7 @@ afterAll(() => database.close());
 const NOW = Date.UTC(2025, 5, 2);
 const IDS = ["a", "b", "c"];
 
-/** One document of a feed, naming some of the stations. */
+/** One document of a feed, with some of the stations. */
 interface Part {
   readonly feed: "information" | "status";
   readonly at: number;
@@ -38,7 +38,7 @@ const history = fc
   .tuple(...[1, 2, 3, 4].flatMap((at) => [document(at, "information", location), document(at, "status", status)]))
   .map((parts) => parts.filter((part) => part.stations.length > 0));
 
-/** Each document whole, or cut into several with the same time. */
+/** Returns each document whole, or split into several documents with the same time. */
 const cut = (parts: readonly Part[], whole: readonly boolean[]): Part[] =>
   parts.flatMap((part, i) => (whole[i] ? [part] : part.stations.map((station) => ({ ...part, stations: [station] }))));
 
@@ -56,7 +56,7 @@ async function stationsAfter(snapshots: readonly GbfsSnapshot[]) {
   for (const snapshot of snapshots) {
     await applySnapshot(database.db, { systemId, source: "gbfs", now: NOW, ids }, snapshot);
   }
-  // All with the same `updated_at`, so that only the state can differ.
+  // All snapshots are applied at the same time, so that rows differ only if the states of stations do.
   return database.db.query(
     { name: "", text: "select json, absent_snapshots, was_installed from stations where system_id = $1 order by id" },
     [systemId],

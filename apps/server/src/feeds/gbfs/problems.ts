@@ -68,7 +68,7 @@ export class AnswerError extends Error {
 export class FeedFailure extends Error {
   override readonly name = "FeedFailure";
   readonly feed: string;
-  /** As in `AnswerError`. */
+  /** The server's `Retry-After` in milliseconds; null: it sent none. */
   readonly retryAfterMs: number | null;
 
   constructor(feed: string, reason: string, retryAfterMs: number | null = null) {

@@ -61,7 +61,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       { ...none, created: 1811 },
       { ...none, created: 1244 },
     ]);
-    // Divvy counts its scooters apart from its bikes, but among the types.
+    // Divvy counts scooters only by type, not among its bikes.
     expect(first.problems).toHaveLength(139);
     expect(new Set(first.problems.map(({ field, reason }) => `${field} ${reason}`))).toEqual(
       new Set(["num_bikes_available fewer_than_types"]),
@@ -83,7 +83,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       ["system_regions", 1],
       ["vehicle_types", 3],
     ]);
-    // Lyft's own counts, which are also among the types.
+    // Lyft's additional counts, which repeat the counts by type.
     expect(first.notTaken).toEqual([
       "station_status.num_ebikes_available",
       "station_status.num_scooters_available",
@@ -149,7 +149,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       waiting: { withoutInformation: 0, withoutStatus: 0 },
     });
     const before = await readRows("stations");
-    // A sample of all days, which costs a fifth of them all.
+    // Replays a sample of the lines, which takes a fifth of the time of all lines.
     const lines = gunzipSync(await readFile(series))
       .toString()
       .trimEnd()

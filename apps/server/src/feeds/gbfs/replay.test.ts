@@ -32,7 +32,7 @@ beforeEach(async () => {
   await createSystem(database.db, systemId, "City", 0);
 });
 
-/** A line: the stations named at a minute, in service unless written in capitals. */
+/** Returns a line of the file, with a station for each letter. A lower-case letter: the station is in service. */
 const line = (minute: number, stations: string) =>
   JSON.stringify({
     last_updated: CITY_TIME / 1000 + minute * 60,

@@ -62,7 +62,7 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
     const applied = await applySnapshot(db, { systemId, source, ids, now: clock() }, snapshot);
     ({ waiting } = applied.stations);
     for (const [name, n] of Object.entries(eventsOf(applied)) as [EventName, number][])
-      // the keys of EventCounts
+      // The cast is safe: the names are the keys of `EventCounts`.
       events[name] = (events[name] ?? 0) + n;
   };
   const report = (found: readonly Problem[], where = "") => {

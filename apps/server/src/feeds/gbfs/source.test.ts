@@ -34,7 +34,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Something else than a page of JSON. */
+/** A response that is not JSON, such as a redirect. */
 class Answer {
   readonly send: (response: ServerResponse) => unknown;
   constructor(send: (response: ServerResponse) => unknown) {
@@ -207,7 +207,7 @@ describe("an address", () => {
       "/large": new Answer((response) => response.write(" ".repeat(5000))),
       "/slow": new Answer(() => undefined),
     });
-    // The others must not take longer either, on a busy machine.
+    // Only the slow page gets a short timeout, so that the other pages do not fail on a busy machine.
     const timeoutMs = path === "/slow" ? 100 : 60_000;
     await expect(open(address + path, { timeoutMs, maxBytes: 1000 })).rejects.toThrow(message);
   });

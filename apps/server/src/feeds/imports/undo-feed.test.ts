@@ -34,7 +34,7 @@ afterEach(async () => {
 
 const acting = () => ({ clock: () => now, ids, actor: "cli:test" });
 
-/** Imports the city as it was so many seconds after its time; gives the import's id. */
+/** Imports the feeds of the city with a `last_updated` some seconds after `CITY_TIME`. Returns the import's id. */
 async function importCity(secondsLater: number, changes: (text: string) => string = (text) => text): Promise<string> {
   now = CITY_TIME + 1000 * (secondsLater + 1);
   for (const [feed, document] of Object.entries(city23())) {

@@ -46,7 +46,7 @@ const alertEnds = statement(
 const run = (text: string) => (systemId: string) => harness.db.query(statement("", text), [systemId]);
 
 let systems = 0;
-/** A system of its own in the harness's database, with all that a test does to it. */
+/** Creates a system in the harness's database. Returns the functions with which a test imports, undoes and checks. */
 async function openSystem() {
   const systemId = `city${++systems}`;
   let at = NOW;
@@ -79,7 +79,7 @@ async function openSystem() {
 
 const rejection = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
 
-/** How often tables that rides are written to were vacuumed and analysed, the least of them. */
+/** Returns how often the least cared for of the tables with rides and their counts was vacuumed and analysed. */
 async function timesCaredFor(): Promise<number> {
   const text = `select min(least(vacuum_count, analyze_count))::int as n from pg_stat_user_tables
     where relname in ('rides', 'ride_counts', 'list_counts', 'stations')`;

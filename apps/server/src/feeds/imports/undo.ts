@@ -136,7 +136,7 @@ function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: Abort
   };
 }
 
-/** Records the rejection in the audit log, since the caller has already been answered. */
+/** Records the rejection in the audit log, because the caller has already got a response. */
 function recordRejection(context: ActorContext, { systemId, id }: Wish, { httpMessage }: ServiceError): Promise<void> {
   const act = { systemId, action: "import.undo_refused", subject: id, detail: { reason: httpMessage } };
   return insertActOf(context, context.db, act);
@@ -249,7 +249,7 @@ function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: 
     await recordDeletedRows(tx, systemId, "stations");
     command.bikesWritten(bikes, []);
     command.notify("stations");
-    // Counters first: stations are locked before alerts.
+    // Writes the counters of stations before alerts end, because every command locks stations before alerts.
     await command.writeBikes();
     await endAlertsOfSource(command, row.source);
     await endAlertsOfDeleted(command, stations);
@@ -325,8 +325,8 @@ async function completeUndo(
 }
 
 /**
- * Returns why a feed's source is no longer as the import left it; undefined when the import created the whole source and
- * nothing has used its stations and bikes since. Locks them until the transaction ends.
+ * Returns why a feed's source is no longer as the import left it. Undefined when the import created the whole source, and
+ * nothing has used its stations and bikes since. Locks the source, its stations and bikes until the transaction ends.
  */
 async function sourceSinceImport(tx: Transaction, systemId: string, row: ImportRow): Promise<string | undefined> {
   await lockSourceRows(tx, systemId, row.source);

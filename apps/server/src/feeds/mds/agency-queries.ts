@@ -46,7 +46,7 @@ export async function findAgencySettings(
   return (await db.query<AgencySettings>(findSettings, [systemId, partnerId]))[0];
 }
 
-/** Updates the settings of an agency whose partner is locked. */
+/** Updates the settings of an agency. The caller has locked its partner. */
 export async function updateAgencySettings(
   tx: Transaction,
   systemId: string,

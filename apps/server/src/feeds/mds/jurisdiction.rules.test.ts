@@ -6,7 +6,7 @@ import { jurisdictionOf, toldEvents } from "./jurisdiction.rules.ts";
 
 type Ring = MultiPolygon["coordinates"][number][number];
 
-/** A star around a center: its corners at the given distances, evenly by angle. */
+/** Returns a star around a center, with a corner at each of the distances and equal angles between the corners. */
 const ringOf = (center: readonly [number, number], distances: readonly number[]): Ring => {
   const corners = distances.map((distance, index): [number, number] => {
     const angle = (2 * Math.PI * index) / distances.length;
@@ -22,7 +22,7 @@ const stars = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-/** Sums the angles under which a ring's edges are seen: a whole turn from within, none from outside. */
+/** Returns how often a ring goes around a position: not 0 from within, 0 from outside. Sums the angles of its edges. */
 function turns(ring: Ring, lat: number, lon: number): number {
   const angles = ring.map(([x = 0, y = 0]) => Math.atan2(y - lat, x - lon));
   const sum = angles.slice(1).reduce((total, angle, index) => {
@@ -103,7 +103,7 @@ it.each(mdsTransitions.flatMap(({ from, type, to }) => from.map((before) => ({ b
       const times = told.map((each) => each.at.getTime());
       expect(times).toEqual(times.toSorted((a, b) => a - b));
       expect(new Set(times).size).toBe(times.length);
-      // The log leaves room for what is told before.
+      // The log leaves 6 ms before the event of a move, into which the derived events must fit.
       expect(times.every((time) => time > at.getTime() - 6 && time <= at.getTime())).toBe(true);
       expect(new Set(told.map(({ part }) => part)).size).toBe(told.length);
     }

@@ -91,7 +91,7 @@ function nameOf({ timeZone, boundaryHash }: CountedBy): string {
   return boundaryHash === null ? timeZone : `${timeZone} ${boundaryHash}`;
 }
 
-/** Returns the days of a month in a time zone. @param month its first day */
+/** Returns the days of a month in a time zone. @param month the first day of the month: `2026-10-01` */
 export function listReportDays(db: QueryRunner, systemId: string, by: CountedBy, month: string): Promise<DayRow[]> {
   return db.query<DayRow>(listDayRows, [systemId, by.timeZone, month, nameOf(by)]);
 }

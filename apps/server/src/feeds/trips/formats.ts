@@ -28,7 +28,7 @@ export interface TripFormat {
   readonly dropped: readonly string[];
 }
 
-/** Returns a column's name without case, spaces and punctuation: `Start Station ID` and `start_station_id` are one. */
+/** Returns a column's name in lower case without spaces and punctuation: `Start Station ID` becomes `startstationid`. */
 export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
@@ -130,7 +130,7 @@ const urbanSharing: TripFormat = {
   dropped: ["startstationdescription", "endstationdescription"],
 };
 
-/** Every kind of trip file that is understood. */
+/** All kinds of trip files that the import can read. */
 export const tripFormats: readonly TripFormat[] = [citiBike, lyft, divvy, divvyBefore2017, divvyReport, urbanSharing];
 
 /** The assignment of a file's columns to fields. */

@@ -14,7 +14,7 @@ afterAll(() => harness.close());
 
 const ZONE = "Europe/Oslo";
 const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: ZONE, dateStyle: "short", timeStyle: "medium" });
-/** What a wall clock shows, or for formats with their own offset, the time in UTC. */
+/** Writes an instant as local time, or as UTC with an offset for formats that have one. */
 const wall = (instant: number, utc: boolean) => {
   const ms = String(instant % 1000).padStart(3, "0");
   return utc
@@ -32,7 +32,7 @@ const station = fc.record({
 });
 const trip = fc.record({
   bike: fc.integer({ min: 1, max: 50 }),
-  // A year with a change of clocks each way, and enough rides near them.
+  // Any time of a year, and more often times near the two changes of clocks.
   start: fc.oneof(
     fc.integer({ min: Date.UTC(2021, 0, 1), max: Date.UTC(2021, 11, 31) }),
     fc.integer({ min: Date.UTC(2021, 9, 30, 22), max: Date.UTC(2021, 9, 31, 3) }),

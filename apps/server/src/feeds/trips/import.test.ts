@@ -435,7 +435,7 @@ describe("importTrips, whole files", () => {
   });
 
   it("takes letters of every length, wherever the file is read in pieces", async () => {
-    // Longer than a piece, and with letters of two to four bytes at each of its ends.
+    // The file is longer than one read, and has letters of two to four bytes where one read ends and the next begins.
     const rows = Array.from({ length: 3_000 }, (_, n) =>
       lyftRow(`ride-${n}`, { start_station_name: `${"é駅😀".repeat(8)}${"x".repeat(n % 7)}` }),
     );
@@ -536,7 +536,7 @@ it("says in the database how far it is while it runs, and nothing of it when it 
 
   const { systemId } = harness;
   const of = (importId: string) => ({ db, systemId, importId, kind: "replay" }) as const;
-  // One look for both: whoever looked by itself could find that the other has failed already.
+  // Both imports wait for the same poll. With polls of their own, one import could find that the other has failed already.
   const bothRunning = vi.waitUntil(async () => (await running()).find(({ imports }) => imports === 2), TIMEOUT);
   const fails = async () => {
     await bothRunning;
@@ -576,7 +576,7 @@ it("an import has got on when its figures have changed, not when it says again h
   );
 });
 
-/** A database that is gone after some transactions. */
+/** Returns a database that fails after some transactions. */
 function failingAfter(db: Database, transactions: number): Database {
   let begun = 0;
   return {

@@ -132,7 +132,7 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
         throw error;
       });
       written = staged === undefined ? Promise.resolve() : write(all, input, staged);
-      // Awaited in the next iteration or below, where a failure is thrown.
+      // Prevents an unhandled rejection. The next iteration or the code below awaits `written` and throws its failure.
       written.catch(() => undefined);
     }
     await written;
@@ -266,7 +266,7 @@ function warner({ report, tally }: Run, name: string) {
   };
 }
 
-/** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */
+/** Writes an import's rides and stations to the database. For a trial, only counts what it would write. */
 interface TripWriter {
   /** Whether several batches may be written at the same time, or only one. */
   readonly lanes: "several" | "one";

@@ -251,8 +251,8 @@ export interface FoundInputs {
 /** Most bytes of a copied input: ten times the largest month that any operator publishes. */
 const MAX_COPY_BYTES = 16 * 1024 ** 3;
 /**
- * Limits the ratio to which an archive may unpack. Trip files shrink to about an eighth; a much higher ratio indicates a
- * zip bomb.
+ * Maximum ratio of the unpacked size of an archive to its own size. Trip files have a ratio of about eight; a much higher
+ * ratio indicates a zip bomb.
  */
 export const MAX_UNPACK_RATIO = 100;
 /** Bytes that any archive may unpack to, whatever the ratio: a small file of many equal rows has a very high ratio. */

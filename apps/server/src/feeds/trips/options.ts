@@ -14,7 +14,7 @@ export interface TripImportOptions {
   /** Files, zip archives, folders of such, addresses, or `-` for standard input. */
   readonly files: readonly string[];
   readonly standardInput: Readable;
-  /** What messages and the import's record call standard input; "standard input" by default. */
+  /** The name of standard input in messages and in the import's record. Default: "standard input". */
   readonly standardInputName?: string;
   /** Bytes of text that all files may have together. Default: no limit. */
   readonly maxTextBytes?: number;
@@ -24,7 +24,7 @@ export interface TripImportOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
-  /** The person who runs it, for the audit log. */
+  /** Who runs the import, for the audit log. */
   readonly actor: string;
   /** The id of the import. No other import has it. */
   readonly importId: string;

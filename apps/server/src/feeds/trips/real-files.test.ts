@@ -32,7 +32,7 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
     expect(rides.filter((ride) => ride.end_station_id === null)).toHaveLength(67);
     expect(rides.filter((ride) => !ride.is_countable)).toHaveLength(80);
     expect(rides.filter((ride) => ride.duration_seconds > 86_400)).toHaveLength(37);
-    // Over the night of 2020-03-08 the wall clock shows an hour more than the trip took.
+    // Clocks went forward on 2020-03-08, so the local times of these trips differ by an hour more than the trips took.
     const overTheChange = rides.filter((ride) =>
       ["2020-03-05T14:28:18.911Z", "2020-03-07T20:57:18.772Z"].includes(ride.started_at),
     );
@@ -69,7 +69,7 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
     ]);
     const rides = await harness.rides();
     expect(rides.filter((ride) => ride.end_station_id === null)).toHaveLength(977 - 2);
-    // The clean twin differs in the third corrupted row's kind of bike.
+    // The clean file has another kind of bike in the row that is the third corrupted row of the other file.
     expect(await harness.import([join(trips, "202306-divvy-tripdata-clean.csv")], { zone })).toMatchObject({
       created: 2,
       unchanged: 996,

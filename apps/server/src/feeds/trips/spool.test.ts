@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { isDiskFull } from "../../storage/db/errors.ts";
 import { writeAt } from "./spool.ts";
 
-/** Returns a file on a disk that has room for so many bytes, and takes a part of the write that fills it. */
+/** Returns a file on a disk with `room` free bytes. A write takes at most three bytes, and fails when the disk is full. */
 function fileWithRoom(room: number) {
   const content = Buffer.alloc(room);
   const write = (bytes: Uint8Array, offset: number, length: number, position: number) => {

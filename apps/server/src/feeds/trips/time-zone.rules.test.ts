@@ -45,7 +45,7 @@ describe("openTimeZone", () => {
     for (const name of ["America/New_York", "Europe/Oslo", "Australia/Lord_Howe", "America/Sao_Paulo"]) {
       const zone = openTimeZone(name);
       const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: name, dateStyle: "short", timeStyle: "medium" });
-      // 7,919 minutes is prime, so that all hours of the day and of the year come up.
+      // The step of 7,919 minutes is a prime number, so that the instants cover all hours of the day and of the year.
       for (let step = 0; step < 700; step++) {
         const instant = Date.UTC(2017, 0, 1) + step * 7_919 * 60_000;
         const shown = Date.parse(`${clock.format(instant).replace(" ", "T")}Z`);

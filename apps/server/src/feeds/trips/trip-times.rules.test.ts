@@ -62,12 +62,12 @@ describe("resolveTripTimes", () => {
   });
 
   it("lets the end follow from the start when the clock was not moved during the trip", () => {
-    // Shown: 3 h. By the zone: 2 h. The duration says 3 h.
+    // The local times differ by 3 h, the instants by the time zone by 2 h. The duration is 3 h.
     expect(resolve("2020-03-08 01:30:00", "2020-03-08 04:30:00", 10_800).slice(0, 2)).toEqual([
       "2020-03-08T06:30:00.000Z",
       "2020-03-08T09:30:00.000Z",
     ]);
-    // Shown: 2 h. By the zone: 3 h. The duration says 2 h.
+    // The local times differ by 2 h, the instants by the time zone by 3 h. The duration is 2 h.
     expect(resolve("2021-11-07 00:30:00", "2021-11-07 02:30:00", 7200).slice(0, 2)).toEqual([
       "2021-11-07T04:30:00.000Z",
       "2021-11-07T06:30:00.000Z",

@@ -64,7 +64,7 @@ export function openTimeZone(name: string): TimeZone {
   };
 }
 
-/** Returns the two readings of a local time that no clock showed. */
+/** Returns the two instants that a local time can mean which clocks skipped. */
 function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonly number[] {
   const after = stretches.findIndex(({ from, offset }) => local - offset < from);
   const moved = stretches[after];
@@ -194,7 +194,7 @@ function offsetFormat(timeZone: string): Intl.DateTimeFormat {
 export interface TripTimes {
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The start's local time is shown twice that day, and this is the second time. */
+  /** True: clocks showed the local time of the start twice, and the trip started at the second time. */
   readonly isSecondOccurrence: boolean;
 }
 
@@ -281,7 +281,7 @@ const MONTH_FIRST = /^(\d{1,2})\/(\d{1,2})\/(\d{4}) (\d{1,2}):(\d{2})(?::(\d{2})
 
 /**
  * Reads a time. Digits after the millisecond are cut off.
- * @returns undefined when the text is no date with a time, or names one that no calendar has (February 30)
+ * @returns undefined when the text is not a date with a time, or the calendar does not have the date (February 30)
  */
 export function readWallTime(text: string): WallTime | undefined {
   const match = YEAR_FIRST.exec(text);

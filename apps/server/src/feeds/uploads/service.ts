@@ -121,7 +121,7 @@ export function addUploadPart(
   });
 }
 
-/** Asks for another trial of a file, with another time zone. @throws ServiceError */
+/** Requests another trial of a file, with another time zone. @throws ServiceError */
 export function tryUpload(context: ActorContext, systemId: string, id: string, zone: string): Promise<StoredUpload> {
   requireZone(zone);
   return change(context, systemId, id, ["tried"], (tx) =>
@@ -129,7 +129,7 @@ export function tryUpload(context: ActorContext, systemId: string, id: string, z
   );
 }
 
-/** Asks for the import of a file, after its trial. @throws ServiceError */
+/** Requests the import of a file, after its trial. @throws ServiceError */
 export function startUpload(context: ActorContext, systemId: string, id: string): Promise<StoredUpload> {
   return change(context, systemId, id, ["tried"], async (tx, { file_name: file, time_zone: zone, result }) => {
     if ((result?.created ?? 0) + (result?.unchanged ?? 0) === 0)

@@ -59,7 +59,7 @@ const SIGN_MS = 2_000;
 const MAX_ATTEMPTS = 3;
 /** Milliseconds without data after which a partly sent file is deleted. */
 const UNSENT_MS = 15 * 60_000;
-/** Milliseconds after which a file that was tried, and that nobody has imported, is deleted. */
+/** Milliseconds after its trial after which a file that nobody imports is deleted. */
 const UNDECIDED_MS = 12 * 3_600_000;
 /** Default of `minFreeBytes`. PostgreSQL may use the same disk, and would fail if imports filled it. */
 const MIN_FREE_BYTES = 1024 ** 3;

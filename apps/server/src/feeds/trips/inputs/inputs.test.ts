@@ -33,7 +33,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** A zip archive of our own making. @param size what the archive says of each file's size */
+/** Makes a zip archive. @param changes wrong values to write into the headers, such as another size */
 function zip(
   files: Readonly<Record<string, string | Buffer>>,
   changes: { crc?: number; size?: number; flags?: number; method?: number } = {},
@@ -74,13 +74,13 @@ async function write(name: string, content: string | Buffer): Promise<string> {
   return path;
 }
 
-/** Any text that has another in it, or matches. */
+/** Matches any text that contains a part, or matches a pattern. */
 function anything(part: string | RegExp): string {
   // The matchers' own type is `any`.
   return (typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part)) as string;
 }
 
-/** What a command would read: each input's text, or why it is refused. Names begin after the test's directory. */
+/** Returns the text of each input, or why it is rejected, by its name. Names are relative to the test's directory. */
 async function read(args: readonly string[], changes: Partial<InputSearch> = {}): Promise<Record<string, string>> {
   const found = await findInputs({
     arguments: args,
@@ -132,7 +132,7 @@ it("an archive's trip files are read in the order of their paths, gzip within an
     "year.zip/months/q1.zip/02.csv": "feb",
   });
   expect(Object.keys(texts)).toEqual(Object.keys(texts).toSorted());
-  // What was unpacked on the way has no name.
+  // Temporary files have no name in the directory.
   expect(await readdir(join(directory, "spool"))).toEqual([]);
 });
 
@@ -215,7 +215,7 @@ it("an address leads to public addresses and to its own host and port alone, by 
 it("an archive or gzip stream that unpacks to far more than trips do is refused before it has filled the disk", async () => {
   const megabytes = (n: number) => Buffer.alloc(n * 1024 * 1024, "0");
   const bomb = await write("bomb.zip", zip({ "a.csv": megabytes(80) }));
-  // It says it is small: unpacking it stops where it is more.
+  // The header gives too small a size. Unpacking stops when there are more bytes than that.
   const liar = await write("liar.zip", zip({ "a.csv": megabytes(2) }, { size: 1000 }));
   const nested = await write("nested.zip", zip({ "deep.zip": zip({ "a.csv": megabytes(80) }) }));
   const stream = await write("bomb.csv.gz", gzipSync(megabytes(80)));
