@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Where an event happened. A webhook endpoint that is limited to some stations, regions or a box receives an event only if
- * its place matches. Lists are written as PostgreSQL arrays: `{"a","b"}`.
+ * Where an event happened. A webhook endpoint may be limited to some stations, regions or a box: then it receives an event
+ * only if the event's place matches. Lists are written as PostgreSQL arrays: `{"a","b"}`.
  */
 export interface EventPlace {
   /** Ids of the event's stations. For a ride: the stations where the ride starts and ends. */

@@ -46,7 +46,7 @@ const take = statement(
 /*
  * Gives events positions in the order in which they happened. No step of the statement reads the result of another step: a
  * distributed database would send such a result to every node, and would fail while one node is unavailable. The database
- * executes the steps in the order written here. Every step reads the outbox as it was before the statement.
+ * executes the steps in the order written here, so the outbox is emptied last.
  */
 const move = statement(
   "sequencer.move",
@@ -131,9 +131,9 @@ const visible = "name = any($2::text[]) and (partner_id is null or partner_id = 
 /*
  * Reads, for each name, the public events and the partner's own events from an index that each day's partition has for this
  * statement (storage/partitions/partition-queries.ts). The first events of all these are the page. So the statement never
- * reads events that the viewer may not see: skipping them takes 900 ms for one rare name among 3 million events. It sorts by
- * the position alone. If it sorted by day and position, PostgreSQL would use the primary key while it has few statistics of
- * a new day, and would have to skip events after all.
+ * reads events that the viewer may not see: skipping them takes 900 ms for one rare name among 3 million events. The
+ * statement sorts by the position alone. If it sorted by day and position, PostgreSQL would use the primary key while it has
+ * few statistics of a new day, and would have to skip events after all.
  */
 const list = (size: FetchSize) =>
   statement(
