@@ -2,7 +2,7 @@
 
 /** Something that an import left out or repaired. */
 export interface ReportEntry {
-  /** The file or feed that contained it. */
+  /** The name of the file or feed that the entry is about. */
   readonly part: string;
   /** The line in the file, or the id of a station or vehicle; null: the entry is about the whole file or feed. */
   readonly record: string | null;
