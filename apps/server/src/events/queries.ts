@@ -381,9 +381,6 @@ export async function listStationEvents(
   return oneRow(await db.query<StationEvents>(listHistory, [systemId, stationId, scanLimit, limit]));
 }
 
-const resourceHistoryInstant = (column: string) =>
-  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
 // Event ids sort by the time at which the events were recorded, so a range of ids is a range of time. `recorded_on` is the
 // day on which an event was numbered: the day of its id, or soon after. The data of an event begin with its resource's id.
 const listBetween = statement(
@@ -393,13 +390,13 @@ const listBetween = statement(
      where system_id = $1 and id >= $2 and id < $3 and recorded_on between $4::date and $5::date
      order by id limit $6)
    select (select count(*)::int from scanned) as scanned,
-     coalesce((select json_agg(json_build_object('id', id, 'name', name, 'at', ${resourceHistoryInstant("occurred_at")}))
+     coalesce((select json_agg(json_build_object('id', id, 'name', name, 'at', ${instant("occurred_at")}))
                from scanned where starts_with(data, '{"id":' || to_json($7::text) || ',')), '[]') as events`,
 );
 
 const listByIds = statement(
   "events.listByIds",
-  `select id, name, ${resourceHistoryInstant("occurred_at")} as at from events where system_id = $1 and id = any($2::text[])`,
+  `select id, name, ${instant("occurred_at")} as at from events where system_id = $1 and id = any($2::text[])`,
 );
 
 /** An event about a resource, such as a ride. */

@@ -25,7 +25,10 @@ export interface ResourceHistory {
   readonly isComplete: boolean;
 }
 
-/** Most events searched around one instant. The search takes some 30 ms. Even a big city has fewer events in ten seconds. */
+/**
+ * Most events searched around one instant. The search takes some 30 ms. A big city may have more events in the searched
+ * minutes: then the result is incomplete, and says so.
+ */
 const SCAN_LIMIT = 10_000;
 /** How long before the time of a change the event about it may have been recorded, at most. */
 const EARLY_MS = 2_000;

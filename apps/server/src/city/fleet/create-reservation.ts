@@ -35,7 +35,7 @@ export interface CreateReservation extends ReservationOwner {
  * Maximum number of retries when other requests lock all free bikes of a station before this one. Too low: refuses a
  * request although bikes are free. Too high: keeps a connection waiting at a station that many riders use.
  */
-const MAX_ATTEMPTS = 5;
+const MAX_RETRIES = 5;
 
 /**
  * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
@@ -47,7 +47,7 @@ const MAX_ATTEMPTS = 5;
 export function createReservation(context: CommandContext, call: CreateReservation): Promise<string> {
   return runCommand(context, call.systemId, async (command) => {
     let waitFor: readonly string[] = [];
-    for (let attempt = 0; attempt <= MAX_ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt <= MAX_RETRIES; attempt++) {
       const outcome = await command.attempt(async () => {
         const [reserved] = await reserve(command, [call], waitFor);
         return reserved === "run-alone" ? undefined : reserved;

@@ -46,12 +46,17 @@ function orderedRules(rules: readonly Rule[], types: ReadonlySet<string>): Rule[
   return [...usable.filter(isGeneral), ...usable.filter((rule) => !isGeneral(rule))];
 }
 
-/** Returns polygons with closed rings; undefined when none has an area. */
+/** Returns polygons with closed rings, without holes that have no area; undefined when no polygon has an area. */
 function closed({ coordinates }: MultiPolygon): MultiPolygon | undefined {
   const polygons = coordinates
-    .map((polygon) => polygon.map(closedRing).filter((ring) => ring.length >= 4))
-    .filter((polygon) => polygon.length > 0);
+    .map((polygon) => polygon.map(closedRing))
+    .filter(([outer]) => hasArea(outer))
+    .map((polygon) => polygon.filter(hasArea));
   return polygons.length === 0 ? undefined : { type: "MultiPolygon", coordinates: polygons };
+}
+
+function hasArea(ring: Ring | undefined): ring is Ring {
+  return ring !== undefined && ring.length >= 4;
 }
 
 function closedRing(ring: Ring): Ring {

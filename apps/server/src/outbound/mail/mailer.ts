@@ -24,7 +24,7 @@ export interface Mailer {
 
 /** The recipient is not a valid address, or the server has rejected the recipient or the mail permanently. */
 export class PermanentMailError extends Error {
-  override readonly name = "MailRefused";
+  override readonly name = "PermanentMailError";
 }
 
 export interface MailerOptions {
