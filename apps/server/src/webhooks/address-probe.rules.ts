@@ -1,22 +1,22 @@
 import { literalAddress, portOf } from "../outbound/addresses/address-guard.ts";
 import type { AttemptResult } from "./rules/after-attempt.ts";
 
-/** The parts of a request to an address, in their order. */
+/** The steps of a test request to a webhook address, in the order in which they happen. */
 const probeSteps = ["address", "dns", "connect", "tls", "response"] as const;
 type StepName = (typeof probeSteps)[number];
 
-/** The result of one part of a probe. */
+/** The result of one step of an address probe: a signed test request to a URL that somebody wants to set. */
 export interface ProbeStep {
   readonly step: StepName;
   readonly result: "passed" | "failed" | "not_needed" | "not_reached";
   readonly ms: number | null;
-  /** The finding. */
+  /** What the step found, as a text for the page. */
   readonly text: string;
 }
 
 /**
  * Returns the steps of a probe with their findings. A failed step is the last one: no step follows a failure.
- * @param address as it was given, which may be invalid
+ * @param address the URL as typed; it may be invalid
  */
 export function stepsOf(address: string, result: AttemptResult): readonly ProbeStep[] {
   const url = URL.parse(address);

@@ -27,7 +27,7 @@ export interface ProbedAddress {
   /** Whether the address may be set. */
   readonly isAllowed: boolean;
   readonly steps: readonly ProbeStep[];
-  /** False: there is no endpoint yet, and a random secret made the signature. */
+  /** False: the partner has no endpoint yet, or has several and none was named. A random secret made the signature then. */
   readonly isSignedWithSecret: boolean;
   readonly body: string;
   readonly result: AttemptResult;
@@ -35,15 +35,15 @@ export interface ProbedAddress {
 
 type ProbeContext = ActorContext & { readonly cipher: SecretCipher };
 
-/** Tries addresses before they are set. */
+/** Sends test requests to addresses before they are set as webhook URLs. */
 export interface AddressProber {
   /**
    * Sends one signed test request to an address, under all rules of a delivery: its addresses are judged, the limits of an
-   * attempt hold, and no redirect is followed. Nothing is stored but that it was asked for.
+   * attempt hold, and no redirect is followed. Stores an audit entry about the request, and nothing else.
    * @throws ServiceError `rate_limited`
    */
   probe(context: ProbeContext, input: ProbeInput): Promise<ProbedAddress>;
-  /** Counts a test delivery as a probe: it calls an address whenever somebody wants it, too. @throws ServiceError `rate_limited` */
+  /** Counts a test delivery as a probe, because it also calls an address on request. @throws ServiceError `rate_limited` */
   count(personId: string): void;
   /** Removes expired counts. */
   sweep(): void;
@@ -54,7 +54,10 @@ export interface AddressProber {
  * network through us.
  */
 const PROBES_PER_PERSON = 6;
-/** Test requests of all people of a process in any 60 s. Each holds a socket for 15 s at most, so that 15 are open at a time. */
+/**
+ * Limit of all people's test requests to one process in any 60 s. Each holds a socket for 15 s at most, so about 15 are open
+ * on average at this limit.
+ */
 const PROBES_PER_PROCESS = 60;
 
 export function createAddressProber(
@@ -81,7 +84,7 @@ export function createAddressProber(
       await requirePartner(context, input);
       count(input.personId);
       const { headers, body, isSignedWithSecret } = await compose(context, input, userAgent);
-      // Its own sender, so that each probe uses a new connection: it resolves, connects and shakes hands.
+      // Creates a sender for each probe, so that it uses a new connection: it resolves, connects and shakes hands.
       const sender = createSender(options);
       const result = await sendOnce(sender, { url: input.url, headers, body });
       await recordProbe(context, input, rules, result);
@@ -103,7 +106,7 @@ async function compose(context: ProbeContext, { event, ...scope }: ProbeInput, u
   const { db, ids, clock } = context;
   const rows = await listEndpointsOf(db, scope.systemId, scope.partnerId);
   const existing = rows.filter((row) => !isRemoved(row));
-  // Of several it may be for none: an address is tried before its endpoint is added.
+  // A partner with several endpoints may try an address for a new one: the probe belongs to no endpoint then.
   const endpoint = scope.endpointRef === undefined && existing.length > 1 ? undefined : chooseEndpoint(existing, scope);
   const sentAt = clock();
   const eventId = ids.next("event");
@@ -119,13 +122,13 @@ async function compose(context: ProbeContext, { event, ...scope }: ProbeInput, u
   return { ...message, isSignedWithSecret: endpoint !== undefined };
 }
 
-/** Those of the endpoint; before there is one, a secret that is thrown away. */
+/** Returns the endpoint's active secrets; without an endpoint, a random secret that is not stored. */
 async function signingSecrets(context: ProbeContext, systemId: string, endpoint: EndpointRow | undefined) {
   if (endpoint !== undefined) return decryptActiveSecrets(context, systemId, endpoint.id);
   return [{ text: createSecret((bytes) => context.ids.randomBytes(bytes)), expiresAt: null }];
 }
 
-/** Written down, because somebody had the service call an address that they chose. */
+/** Records the probe in the audit log, because a person made the service call an address of their choice. */
 async function recordProbe(
   context: ProbeContext,
   { systemId, partnerId, url }: ProbeInput,
@@ -133,7 +136,7 @@ async function recordProbe(
   { outcome, status, failure }: AttemptResult,
 ): Promise<void> {
   const verdict = judgeUrl(url, rules);
-  // An invalid URL may hold anything, including a password.
+  // Leaves out an invalid URL, because it may contain anything, such as a password.
   const shown = verdict.ok ? verdict.url.href : null;
   const detail = { url: shown, outcome, status, failure };
   await insertActOf(context, context.db, { systemId, action: "webhook.probed", subject: partnerId, detail });

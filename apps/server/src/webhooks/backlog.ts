@@ -2,7 +2,7 @@ import type { Queryable } from "../storage/db/database.ts";
 import { countSetAside, findOldestDue } from "./queue/backlog-queries.ts";
 import { countWorkers } from "./queue/lane-queries.ts";
 
-/** Worker processes of a system that are alive. */
+/** Returns the number of a system's live worker processes. */
 export function countLiveWorkers(db: Queryable, systemId: string): Promise<number> {
   return countWorkers(db, systemId);
 }
@@ -12,7 +12,10 @@ export function oldestDueAt(db: Queryable, systemId: string, now: Date): Promise
   return findOldestDue(db, systemId, now);
 }
 
-/** Deliveries that were given up because each ended three processes, and have not been sent again since. */
+/**
+ * Returns the number of deliveries that were set aside, because each ended three processes, and have not been sent again
+ * since.
+ */
 export function countSetAsideDeliveries(db: Queryable, systemId: string): Promise<number> {
   return countSetAside(db, systemId);
 }

@@ -10,9 +10,9 @@ export type ChangedStation = Pick<Tables["stations"], "json" | "updated_at">;
 const subscription = statement("stationNotices.subscription", `select ${isSubscribed("station.updated")} as found`);
 
 /*
- * The stations that differ from their last notice, if that is old enough. They are found without a lock; the row of the
- * last notice is the guard: where another process has written it meanwhile, this one publishes nothing. In the order of
- * the ids, so that two processes never deadlock.
+ * `list` finds, without a lock, the stations that differ from their last notice, if that notice is old enough. `claim`
+ * writes the row of the last notice: one process alone succeeds, and publishes the change. `claim` writes in the order of
+ * ids, so that two processes never deadlock.
  */
 const list = statement(
   "stationNotices.list",
@@ -43,7 +43,10 @@ export async function findStationSubscription(db: Queryable, systemId: string): 
   return oneRow(await db.query<{ found: boolean }>(subscription, [systemId])).found;
 }
 
-/** The stations that changed since their last notice, if that was at `before` or earlier. @param apart those to leave out */
+/**
+ * Returns the stations that changed since their last notice, if that notice was at `before` or earlier.
+ * @param apart ids to leave out
+ */
 export async function listChangedStations(
   db: Queryable,
   systemId: string,
@@ -53,7 +56,7 @@ export async function listChangedStations(
   return rows.map(({ id }) => id);
 }
 
-/** Claims those of the stations that changed since their last notice, if that was at `before` or earlier. */
+/** Claims those of the given stations that changed since their last notice, if that notice was at `before` or earlier. */
 export function claimChangedStations(
   tx: Transaction,
   systemId: string,

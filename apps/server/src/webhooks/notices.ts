@@ -8,8 +8,8 @@ import { claimChangedStations, findStationSubscription, listChangedStations } fr
 /**
  * Publishes a notice of each station that differs from its last notice, once a minute at most, to the endpoints that
  * subscribe to it. Any number of processes may call this: one of them publishes each change. When nobody subscribed before,
- * it publishes every station, so that a partner misses nothing between its choice and the first sweep.
- * @returns how many stations
+ * it publishes every station, so that a partner misses nothing between its subscription and the first sweep.
+ * @returns how many stations were published
  */
 export async function publishChangedStations(
   context: CommandContext,

@@ -12,12 +12,13 @@ export async function findDatabaseNow(db: Queryable): Promise<Date> {
   return oneRow(await db.query<{ now: Date }>(readNow, [])).now;
 }
 
-/** SQL: the endpoints of thresholds. While a partner is suspended nothing is watched for it. */
+/** SQL: a system's thresholds with their endpoints and partners. */
 const WITH_ENDPOINT = `webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    where threshold.system_id = $1`;
-// A process of 0.1.0 that removes an endpoint leaves its thresholds.
+// SQL: a threshold is not watched while its partner is suspended, nor when its endpoint is removed. (Release 0.1.0 keeps the
+// thresholds of a removed endpoint.)
 const IS_WATCHED = "(partner.suspended_at is null and endpoint.pause_reason is distinct from 'removed')";
 
 const whether = statement(
@@ -33,7 +34,7 @@ interface WatchedSystem {
   readonly isWatched: boolean;
   /** A threshold is new, or its partner was suspended or resumed: see `updateWatched`. */
   readonly hasPending: boolean;
-  /** There are rows that say how far stations were compared. */
+  /** Rows of `webhook_threshold_stations` say how far stations were compared. */
   readonly hasCompared: boolean;
 }
 
@@ -42,7 +43,7 @@ export async function findWhetherWatched(db: Queryable, systemId: string): Promi
   return oneRow(await db.query<WatchedSystem>(whether, [systemId]));
 }
 
-// A new one has been watched since the oldest threshold: nothing before that is asked for.
+// The history of a new station is read from the time when its system's oldest threshold began to be watched.
 const insertStations = (which: string, oldest = "now()") =>
   `insert into webhook_threshold_stations (system_id, station_id, seen_at, seen)
    select $1, id, coalesce((select min(since) from webhook_thresholds where system_id = $1), ${oldest}), '' from stations
@@ -59,11 +60,13 @@ const markAll = statement(
 );
 
 /**
- * Lets all stations of a system be compared anew. Afterwards nobody compares one until the transaction ends.
- * @param now nothing before it is asked for of a station that was never compared
+ * Marks all stations of a system to be compared again, and locks them: no other process compares one until the transaction
+ * ends.
+ * @param now where the history of a station without a row begins, if no threshold is watched yet
  */
 export async function lockAllStations(tx: Transaction, systemId: string, now: Date): Promise<void> {
-  // Waits for processes that compare stations for the first time: a lock finds rows that are committed alone.
+  // Inserts missing rows before it locks: an insert waits for another process that inserts the same row, while a lock does
+  // not see a row that is not committed.
   await tx.query(insertAll, [systemId, now]);
   await tx.query(lockAll, [systemId]);
   await tx.query(markAll, [systemId]);
@@ -83,7 +86,7 @@ const forgetStates = statement(
      select id from webhook_thresholds where system_id = $1 and since is not null and since < $2)`,
 );
 
-/** Begins to watch for thresholds that are not watched yet, and ends it for those of suspended partners. */
+/** Starts watching new thresholds, and stops watching those of suspended partners. Deletes the states of both. */
 export async function updateWatched(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(watch, [systemId, since]);
   await tx.query(forgetStates, [systemId, since]);
@@ -91,27 +94,28 @@ export async function updateWatched(tx: Transaction, systemId: string, since: Da
 
 const forget = statement("thresholds.forgetStations", "delete from webhook_threshold_stations where system_id = $1");
 
-/** Forgets how far stations were compared, where nothing is watched. */
+/** Deletes how far a system's stations were compared, once no threshold is watched. */
 export async function deleteComparedStations(db: Queryable, systemId: string): Promise<void> {
   await db.query(forget, [systemId]);
 }
 
-/** SQL: all of a station that decides. */
+/** SQL: the properties of a station that decide whether it crosses a threshold, as one text. */
 const SEEN = `concat_ws(' ', extract(epoch from station.state_since), station.num_bikes_available,
   coalesce(station.num_docks_available, -1), station.status, station.region_id)`;
 
-/** Milliseconds for which a station of a feed waits for the feed's next report before a threshold is told. */
+/** Milliseconds after a feed's latest report for which a comparison waits for the feed's next report. */
 const REPORT_TIMEOUT_MS = 5 * 60_000;
 /**
- * SQL: up to when it is known how a station was. A feed reports late: the next report may say that the station had enough in
- * time. One that does not report is not waited for.
+ * SQL: the time up to which a station's state is known. A feed reports late, and its next report may say that the station
+ * had enough in time: the state is known up to the latest report. If the feed no longer reports, the state counts as known
+ * up to `until`.
  */
 const knownUntil = (until: string) => `coalesce((
        select least(status_at, ${until}) from gbfs_sources
        where system_id = $1 and source = station.source and station.counters = 'mirrored'
          and status_at > ${until} - interval '${REPORT_TIMEOUT_MS} ms'), ${until})`;
 
-// In any order: where more change than can be compared, none waits for ever behind those whose ids come first.
+// In random order: if more stations change than can be compared, none waits for ever behind stations with lower ids.
 const list = statement(
   "thresholds.listStations",
   `select id from (
@@ -130,8 +134,8 @@ const list = statement(
 );
 
 /**
- * Lists stations that changed since they were compared, or are below a threshold for long enough.
- * @param until the end of those minutes is not after it
+ * Lists stations that changed since they were compared, or that have been below a threshold for its minutes.
+ * @param until the minutes are over if `due_at` is at or before this time
  * @param except ids to leave out
  */
 export async function listStationsToCompare(
@@ -150,7 +154,7 @@ const lock = statement(
   `select station_id as id from webhook_threshold_stations where system_id = $1 and station_id = any($2::text[])
    order by station_id for update skip locked`,
 );
-// A statement of its own, which sees what was committed before the lock.
+// A separate statement after the lock, so that it sees what other processes committed before the lock was taken.
 const read = statement(
   "thresholds.readStations",
   `select seen.station_id as id, ${SEEN} as seen, case when station.id is not null then greatest(seen.seen_at, station.state_since)::text end as seen_at,
@@ -164,19 +168,19 @@ const read = statement(
 /** A station that this transaction compares. */
 export interface WatchedStation {
   readonly id: string;
-  /** What it is compared with later, to see whether it has changed. */
+  /** The properties that decide, as one text. The next comparison detects a change by it. */
   readonly seen: string;
-  /** Up to when its history is read, as PostgreSQL writes it; null: it is gone. */
+  /** The time up to which its history is read, as PostgreSQL writes it; null: the station no longer exists. */
   readonly seen_at: string | null;
   readonly known_until: Date;
-  /** Its history since it was compared last; null: it has none. */
+  /** Its counts since the last comparison, as `historySince` writes them; null: there are none. */
   readonly numbers: string | null;
-  /** How it is, and since when; null: it is gone. */
+  /** Its present state, and since when it is so; both null: the station no longer exists. */
   readonly json: string | null;
   readonly since: Date | null;
 }
 
-/** Locks stations that nobody else compares now, and reads what has become of them. */
+/** Locks those of the stations that no other process compares now, and reads their state and history. */
 export async function lockStations(
   tx: Transaction,
   systemId: string,
@@ -229,7 +233,7 @@ const forgetUnwatched = statement(
        where threshold.system_id = $1 and threshold.id = state.threshold_id and threshold.since is not null)`,
 );
 
-/** Forgets that stations are below thresholds that do not watch them any more. */
+/** Deletes the states of stations at thresholds that no longer apply to them. */
 export async function deleteUnwatchedStates(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
   await tx.query(forgetUnwatched, [systemId, ids]);
 }
@@ -254,7 +258,7 @@ const remove = statement(
      and state.station_id = ended.station_id`,
 );
 
-/** Whether a station is below a threshold; `below_since` null: it is not any more. */
+/** Whether a station is below a threshold; `below_since` null: it no longer is. */
 export interface StateRow {
   readonly threshold_id: string;
   readonly station_id: string;
@@ -279,7 +283,7 @@ const deleteGone = statement(
   "delete from webhook_threshold_stations where system_id = $1 and station_id = any($2::text[])",
 );
 
-/** Notes how far stations were compared, and forgets those that are gone. */
+/** Records how far stations were compared, and deletes the rows of stations that no longer exist. */
 export async function updateSeen(
   tx: Transaction,
   systemId: string,

@@ -30,10 +30,10 @@ import {
 } from "./threshold-queries.ts";
 
 /*
- * A threshold is an endpoint's rule "fewer than n bikes (or docks) for m minutes" at some stations. This compares the stations
- * with the thresholds every few seconds, and records `station.below_threshold` when a station has been below for the minutes,
- * and `station.back_to_normal` when it has enough again. `rules/threshold.ts` says when a station crosses a threshold.
- * Words: docs/glossary.md#threshold, docs/glossary.md#crossing.
+ * A threshold is an endpoint's rule "fewer than n bikes (or docks) for m minutes" at some stations. This file compares the
+ * stations with the thresholds every few seconds, and records `station.below_threshold` when a station has been below for
+ * those minutes, and `station.back_to_normal` when it has enough again. `rules/threshold.ts` says when a station crosses a
+ * threshold. Words: docs/glossary.md#threshold, docs/glossary.md#crossing.
  */
 
 /**
@@ -43,11 +43,20 @@ import {
 export const SETTLE_MS = 2_000;
 /** Milliseconds between two comparisons. Too low: reads stations more often. Too high: alarms are late. */
 const COMPARE_INTERVAL_MS = 3_000;
-/** Stations in one transaction, each with up to thousands of thresholds. Too high: it takes longer than a run may. */
+/**
+ * Stations in one transaction, each with up to thousands of thresholds. Too high: the transaction exceeds the time limit of
+ * a run.
+ */
 const BATCH_SIZE = 25;
-/** Events in one statement. Too low: costs more statements. Too high: its texts take memory, and it longer than a statement may. */
+/**
+ * Events in one statement. Too low: costs more statements. Too high: the statement needs much memory and exceeds its time
+ * limit.
+ */
 const MAX_EVENTS = 500;
-/** After so long the stations of other systems are compared. Too high: a system with many thresholds delays their alarms. */
+/**
+ * Maximum milliseconds for one system before the stations of the next are compared. Too high: a system with many thresholds
+ * delays the alarms of others.
+ */
 const MAX_SYSTEM_MS = 10_000;
 
 export interface CompareContext extends CommandContext {
@@ -112,7 +121,7 @@ async function compare(context: CompareContext, systemId: string, stationIds: re
     await deleteUnwatchedStates(tx, systemId, lockedIds);
     await updateStates(tx, systemId, followed.filter(isChanged).map(stateRow));
     const events: NewEvent[] = [];
-    // Thousands of thresholds may be crossed by one change of a station.
+    // Caches past texts, because one change of a station may cross thousands of thresholds.
     const texts = new Map<string, Promise<string | undefined>>();
     const textAt: PastText = (id, at) => {
       const key = `${at.getTime()} ${id}`;
@@ -172,7 +181,7 @@ function isChanged({
   return before?.belowSince !== crossing?.belowSince || before?.dueAt !== crossing?.dueAt;
 }
 
-/** Returns a station as a GET showed it at an instant; undefined before its history. */
+/** Returns a station as a GET showed it at an instant; undefined: its history begins later. */
 type PastText = (id: string, at: Date) => Promise<string | undefined>;
 
 async function newEvent(
@@ -183,8 +192,8 @@ async function newEvent(
 ): Promise<NewEvent> {
   const occurredAt = new Date(at);
   const past = since !== null && at < since.getTime() ? await textAt(id, occurredAt) : undefined;
-  // In a sandbox, advancing the clock can put the event before the station's change. Its state at that instant does not fit
-  // the event then, so the present one is sent.
+  // In a sandbox, advancing the clock can put the event before the station's change. The station's state at the event's time
+  // does not fit the event then, so its present state is sent.
   const isPast = past !== undefined && fitsEvent({ count, fewer_than }, name, past);
   const station = isPast ? past : json;
   if (station === null) throw new Error(`station ${id}, which is gone, crossed a threshold`);
@@ -194,8 +203,8 @@ async function newEvent(
 }
 
 /**
- * Tells whether a threshold is due, or a station changed, and was not compared yet. By the present time, without
- * `SETTLE_MS`: what is due now is compared soon, so a sandbox that shows it is not ready.
+ * Tells whether a station still has to be compared, because it changed or a threshold is due. Uses the present time, without
+ * `SETTLE_MS`, because a sandbox is not ready while a comparison is about to happen.
  */
 export async function hasUncompared(
   { db, databaseNow = findDatabaseNow }: CompareContext,

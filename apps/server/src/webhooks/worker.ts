@@ -25,13 +25,16 @@ import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } f
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
 export interface Dispatcher {
-  /** Something of a system may be due. To be called with each message on the channel `event_outbox`. */
+  /** Looks for due deliveries of a system. Call it for each message on the channel `event_outbox`. */
   wake(systemId: string): void;
-  /** An endpoint of a system has changed. To be called with each message on the channel `webhook_endpoints`. */
+  /** Reloads the endpoints of a system. Call it for each message on the channel `webhook_endpoints`. */
   reload(systemId: string): void;
   /** Attempts in flight in this process. */
   inFlight(): number;
-  /** Begins nothing more, lets attempts in flight end, writes their results, and leaves the rest to others. */
+  /**
+   * Starts no more attempts, waits for those in flight, writes their results, and leaves the other deliveries to other
+   * processes.
+   */
   close(): Promise<void>;
 }
 
@@ -49,7 +52,7 @@ export interface DispatcherOptions {
   readonly observe: DispatchObserver;
   readonly onError: (error: unknown) => void;
   readonly timeouts?: LeaseTimeouts;
-  /** Learns how the cycles of all systems go. */
+  /** Watches the dispatch cycles of all systems for failures and hangs. */
   readonly watch?: WorkWatch | undefined;
 }
 
@@ -57,7 +60,7 @@ export interface DispatcherOptions {
 const SYSTEMS_INTERVAL_MS = 5_000;
 /** Minimum milliseconds between two checks that notifications cause. Too low: a burst of them costs the database. */
 const FOLLOW_PAUSE_MS = 50;
-/** One to claim, one to write results, one for whatever a second system does meanwhile. */
+/** Database connections of a process: one to claim, one to write results, one for another system meanwhile. */
 const CONNECTIONS = 3;
 /**
  * Settings that make the dispatcher's statements use an index. Its queue tables change so fast that PostgreSQL's estimate
@@ -84,7 +87,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     wake(systemId) {
       const system = systems.get(systemId);
-      // A sandbox may have slept.
+      // A sandbox that was asleep is not open yet.
       if (system === undefined) opening.request();
       else system.wake();
     },
@@ -104,10 +107,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 function ignore(): void {
-  // Nobody counts it.
+  // Deliberately empty: nothing is counted.
 }
 
-/** How deliveries of sandboxes fare says nothing of the service. */
+/** The observer for sandboxes. Their deliveries are left out of the metrics, because they say nothing about the service. */
 const UNOBSERVED: DispatchObserver = {
   ...{ claimed: ignore, attemptStarted: ignore, resultsWritten: ignore, orphansWritten: ignore, setAside: ignore },
 };
@@ -116,11 +119,11 @@ const UNOBSERVED: DispatchObserver = {
 class OpenSystems {
   readonly #db: Database;
   readonly #options: DispatcherOptions;
-  /** What they share. */
+  /** What all systems' dispatchers of this process share. */
   readonly #shared;
   readonly #systems = new Map<string, SystemDispatcher>();
   readonly #faultySenders = new Map<string, Sender>();
-  /** What the deliveries of sandboxes suffer, by their systems. */
+  /** The faults to simulate for the deliveries of each sandbox, by the sandbox's system id. */
   readonly #faults = new Map<string, DeliveryFaults | null>();
 
   constructor(db: Database, options: DispatcherOptions, inFlight: InFlight) {
@@ -158,7 +161,7 @@ class OpenSystems {
   }
 
   async #close(ids: readonly string[]): Promise<void> {
-    // A sandbox's sender first: what it lets deliveries wait for must not keep the service from stopping.
+    // Closes the senders of sandboxes first: the delays that they simulate must not keep the service from stopping.
     for (const id of ids) await this.#faultySenders.get(id)?.close();
     const closing = ids.map(async (id) => this.#systems.get(id)?.close().catch(this.#options.onError));
     for (const id of ids) {
@@ -179,7 +182,7 @@ class OpenSystems {
       ...(faulty !== undefined && {
         sender: faulty,
         observe: UNOBSERVED,
-        // Nobody is mailed of what a test makes fail.
+        // Failures in a sandbox are part of a test, so no mail is sent about them.
         recordFailures: () => Promise.resolve(),
       }),
       ...{ db, systemId, isSandbox, timeouts },
@@ -211,8 +214,8 @@ interface WebhookWorkerOptions extends WebhookSettings {
 }
 
 /**
- * How long no damaged secret may be found before the problem counts as solved: longer than the interval between two
- * readings of the settings.
+ * The problem counts as solved when no damaged secret was found for `quietMs`. This is longer than the interval between two
+ * readings of the endpoints.
  */
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 
@@ -308,7 +311,7 @@ function endpointLoader(
 /** Failing endpoints that the metrics list one by one. Too high: creates more time series than anybody reads. */
 const SHOWN_FAILING = 20;
 
-/** Partners whose log is shown one by one: the largest. */
+/** Partners with the largest logs, whose size the metrics list one by one. */
 const SHOWN_LOGS = 20;
 
 /** Returns the current number of pending deliveries and the health of the endpoints of a system. */

@@ -60,7 +60,10 @@ export interface DeliveryPage {
   readonly searchedTo: Date | null;
 }
 
-/** Where no endpoint is named, the deliveries of all that the partner has or had. */
+/**
+ * A page request for a partner's deliveries. Without `endpointRef`, it lists the deliveries of all endpoints that the
+ * partner has or had.
+ */
 export interface DeliveryListInput extends EndpointScope, DeliveryFilter {
   /** The position, or the id of the delivery, behind which the page begins. */
   readonly after?: DeliveryPosition | string | undefined;
@@ -68,7 +71,7 @@ export interface DeliveryListInput extends EndpointScope, DeliveryFilter {
   readonly limit?: number | undefined;
 }
 
-/** The position of a delivery in the list, as cursors have it. */
+/** Encodes the position of a delivery in the list, for cursors. */
 export const deliveryPosition: PositionCodec<DeliveryPosition> = {
   encode: ({ created_at: at, id }) => timePosition.encode({ at: at.toISOString(), id }),
   decode(text) {
@@ -99,7 +102,7 @@ export async function listDeliveries(context: ReadContext, input: DeliveryListIn
   return listDeliveriesOf(context, input, await listedEndpoints(context.db, input));
 }
 
-/** Like `listDeliveries`; where none is named, a partner that never had an endpoint has no deliveries. */
+/** Like `listDeliveries`. If the input names no endpoint, a partner that never had one gets an empty page. */
 export async function listPartnersDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
   if (input.endpointRef !== undefined) return listDeliveries(context, input);
   return listDeliveriesOf(context, input, await listEndpointsOf(context.db, input.systemId, input.partnerId));
@@ -140,8 +143,8 @@ async function listDeliveriesOf(
 }
 
 /**
- * Returns the search for a filter's deliveries, newest first, from its end or from a position.
- * @throws ServiceError when its range is empty by definition
+ * Returns a search for the deliveries that match a filter, newest first, from the end of its time range or from a position.
+ * @throws ServiceError when `since` is not before `until`
  */
 export function searchOf(
   { clock }: Pick<ReadContext, "clock">,
@@ -191,7 +194,7 @@ export interface DeliveryScope {
 
 /**
  * One delivery with its attempts.
- * @param latest so many attempts at most; undefined: every one
+ * @param latest maximum number of attempts, counted from the latest; undefined: all
  * @throws ServiceError when there is none, or it is another partner's
  */
 export async function showDelivery(
@@ -216,15 +219,18 @@ export async function showDelivery(
 }
 
 /**
- * Returns the latest attempt with the current due time of the next. The time planned after it no longer holds once the
- * delivery is held, sent again or given up.
+ * Returns the latest attempt with the time at which the next one is due now. The time that was planned after the attempt no
+ * longer holds once the delivery is held, sent again or given up.
  */
 function withDueTime(exchange: Exchange, dueAt: Date | null): Exchange {
   const isPlanned = exchange.next_attempt_at?.getTime() === dueAt?.getTime();
   return isPlanned ? exchange : { ...exchange, next_attempt_at: dueAt, next_attempt_reason: null };
 }
 
-/** Returns the nearest deliveries to its endpoint, older and newer than one, that fail or were given up; null: none is. */
+/**
+ * Returns the ids of the nearest older and newer deliveries to the same endpoint that fail or were given up; null: there is
+ * none.
+ */
 export async function findFailingBeside(
   { db }: Pick<ReadContext, "db">,
   systemId: string,
@@ -249,7 +255,7 @@ export async function endpointOf({ db }: ReadContext, systemId: string, row: Fou
   return findEndpoint(db, systemId, row.endpoint_id);
 }
 
-/** Returns whether anybody sends, which explains pending deliveries. Queries only when there are pending ones. */
+/** Tells whether any worker sends, which the explanation of a pending delivery needs. Queries only if a row is pending. */
 async function findWhetherSending(
   { db }: ReadContext,
   systemId: string,
@@ -286,7 +292,10 @@ function viewOf(
   };
 }
 
-/** Returns the latest attempt of each delivery. The log lies by day: where to look follows from when it ended or goes on. */
+/**
+ * Returns the latest attempt of each delivery. The log is partitioned by day: the days to search follow from when the
+ * delivery ended or is due.
+ */
 async function latestAttempts(
   { db, clock }: ReadContext,
   systemId: string,
@@ -304,15 +313,18 @@ async function latestAttempts(
   return new Map(latest.map((attempt) => [attempt.delivery_id, attempt]));
 }
 
-/** Returns the days on which a delivery may have been created, as far as its id tells; otherwise any day that is kept. */
+/**
+ * Returns the days on which a delivery may have been created: three days by the time in its id; all stored days if the id
+ * has no time.
+ */
 export function likelyDays(deliveryId: string, now: number): string[] {
   const made = timeOfId(deliveryId);
   return made === undefined ? daysToSearch(deliveryId, now) : [made, made - DAY_MS, made + DAY_MS].map(dayOf);
 }
 
 /**
- * Returns the days on which a delivery may have been created, the likeliest first: its id has the time of its event; where
- * it has none, any day that is kept. Some to spare, because days are dropped late rather than early.
+ * Returns the days on which a delivery may have been created, the likeliest first: the days around the time in its id, if it
+ * has one, then all stored days. Adds a few days, because old days are dropped late.
  */
 function daysToSearch(deliveryId: string, now: number): string[] {
   const made = timeOfId(deliveryId);
@@ -323,7 +335,7 @@ function daysToSearch(deliveryId: string, now: number): string[] {
 
 export type { DeliverySummary } from "./delivery-queries.ts";
 
-/** Deliveries that are counted of each kind: the cost of an overview does not grow beyond. */
+/** Maximum deliveries that are counted of each kind. It bounds the cost of an overview. */
 const MAX_COUNTED = 20_000;
 
 /** Returns a summary of an endpoint's deliveries since an instant. */
@@ -336,9 +348,12 @@ export function summarizeDeliveries(
   return countRecentDeliveries(db, systemId, endpointId, since, MAX_COUNTED);
 }
 
-/** Deliveries of an endpoint that are followed: the newest. Older ones change rarely, and few pages show them. */
+/**
+ * The newest deliveries of an endpoint, whose changes are reported to open pages. Older ones change rarely, and few pages
+ * show them.
+ */
 const FOLLOWED_DELIVERIES = 200;
-/** Ids that are named at once. */
+/** Maximum ids in one report of changes. */
 const MAX_IDS = 50;
 
 /** The changes of an endpoint's deliveries since the last poll. */
@@ -355,7 +370,7 @@ export class DeliveryChanges {
   /** The last seen state of each of the newest deliveries, by endpoint. */
   readonly #seen = new Map<string, ReadonlyMap<string, string>>();
 
-  /** Reads all of a system's watched endpoints in one statement. The first poll of one finds no change. */
+  /** Reads all of a system's watched endpoints in one statement. The first poll of an endpoint finds no change. */
   async poll(db: Queryable, systemId: string, endpointIds: readonly string[]): Promise<Changes[]> {
     const rows = await listNewestDeliveries(db, systemId, endpointIds, FOLLOWED_DELIVERIES);
     const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);
@@ -369,7 +384,7 @@ export class DeliveryChanges {
     });
   }
 
-  /** Forgets endpoints without a watcher. @param isWatched of a system and an endpoint */
+  /** Forgets endpoints without a watcher. @param isWatched whether somebody watches an endpoint of a system */
   forget(isWatched: (systemId: string, endpointId: string) => boolean): void {
     for (const key of [...this.#seen.keys()]) {
       const [systemId = "", endpointId = ""] = key.split("\n");

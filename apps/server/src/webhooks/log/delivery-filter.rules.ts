@@ -10,14 +10,14 @@ export interface DeliveryFilter {
   readonly resourceId?: string | undefined;
   /** The status code of the latest attempt's response, or `4xx` for all from 400 to 499. */
   readonly code?: CodeFilter | undefined;
-  /** The reason why the latest attempt failed, as rules/attempt-failure.ts names it. */
+  /** The reason why the latest attempt failed, as `failureOf` in rules/after-attempt.ts names it. */
   readonly failure?: string | undefined;
-  /** Created from then on, and before then. */
+  /** Created at `since` or later, and before `until`. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
 }
 
-/** A filter as the parameters of a list give it. */
+/** A filter as the query parameters of a list. */
 interface DeliveryParameters {
   readonly status?: DeliveryFilter["status"];
   readonly event?: string | undefined;
@@ -65,14 +65,14 @@ export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   return filter.event === undefined ? "endpoint" : "event";
 }
 
-/** Returns the failure that a filter asks for: by its name, or by a class of codes. */
+/** Returns the failure that a filter asks for by its name or by a class of codes; null: none. */
 export function failureAskedFor({ failure, code }: DeliveryFilter): string | null {
   if (failure !== undefined) return failure;
   if (code === undefined || "exact" in code || isSuccessCode(code)) return null;
   return `http_${code.firstDigit}xx`;
 }
 
-/** Returns the problem of deliveries of a status, in the terms of their rows; null: none. */
+/** Returns the value of the column `problem` that deliveries of a status have; null: none. */
 export function problemOf(status: DeliveryFilter["status"]): "failing" | "failed" | "held" | null {
   return status === "failing" || status === "failed" || status === "held" ? status : null;
 }

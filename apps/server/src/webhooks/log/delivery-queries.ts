@@ -27,14 +27,17 @@ export type BulkResendRow = Pick<
 
 const resendColumns = "id, total, queued, skipped, is_stopped, created_at, finished_at";
 
-/** Deliveries that one resend chooses at most, and rows that are looked at for them. */
+/** Maximum deliveries that one resend sends, and maximum rows that are read to find them. */
 export const MAX_RESENDS = 100_000;
 const MAX_LOOKED_AT = 500_000;
 
-/* A delivery that waits for its first attempt is sent anyway; a test is sent once only. */
+/*
+ * Leaves out deliveries that wait for their first attempt, because they are sent anyway, and tests, which are sent only
+ * once.
+ */
 const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
 
-/** SQL for the deliveries of a choice: `is_end` marks a row behind which more would have to be looked at. */
+/** SQL for the deliveries that a filter chooses. `is_end` marks the last row that may be read: more may match behind it. */
 const chosenBy = (index: SearchIndex) => `
   select created_on, id, n = ${MAX_LOOKED_AT} as is_end
   from (${found(index, { endpoint: "$2", limit: MAX_LOOKED_AT })}) as delivery
@@ -49,8 +52,8 @@ const countOf = (name: string, chosen: string): Statement =>
     `select count(*) as total, coalesce(bool_or(is_end), false) as is_cut from (${chosen}) as chosen`,
   );
 
-// One statement counts and writes, in one snapshot: the count equals the number of deliveries that will be sent. Parameters
-// from $13 on.
+// One statement counts and writes, in one snapshot: the count equals the number of deliveries that will be sent. The
+// insert's own parameters begin at $13.
 const insertOf = (name: string, chosen: string): Statement =>
   statement(
     `bulkResends.insert.${name}`,
@@ -132,8 +135,8 @@ export async function findBulkResend(
   return (await db.query<BulkResendRow & { is_behind: boolean }>(findToResend, [systemId, endpointId, id]))[0];
 }
 
-// Of each endpoint a page, so that each is found by its index. The last of the rows that may be read is returned whether it
-// matches or not: the next page begins behind it.
+// Reads one page for each endpoint, so that each uses its index. Returns the last row that may be read even if it does not
+// match: the next page begins behind it.
 const pageOf = (index: SearchIndex): Statement =>
   statement(
     `deliveries.search.${index}`,
@@ -157,9 +160,9 @@ export function findPageStatement(
   return { page: pages[index], values: [...searchValues(search, search.endpointIds), limit, perEndpoint] };
 }
 
-// A plan that sorts reads everything that an index gives before it returns the first row, and most often looks cheaper: to
-// PostgreSQL, which does not know how much that is for the values of one call. One plan for all values, because planning
-// takes longer than a search does.
+// Forbids plans that sort: they read the whole range of an index before they return the first row. PostgreSQL often
+// estimates such a plan as cheaper, because it does not know how many rows the values of one call match. Uses one plan for
+// all values, because planning takes longer than a search does.
 const settings = statement(
   "deliveries.searchSettings",
   `select set_config(name, value, true) from (values ('enable_sort', 'off'), ('enable_bitmapscan', 'off'),
@@ -185,8 +188,8 @@ interface SearchedRow extends DeliveryRow {
 }
 
 /**
- * Returns deliveries that a filter lets through, newest first, `limit` at most. It reads no more than MAX_SEARCHED_ROWS
- * rows: of several endpoints each has an equal share, and the list ends where the first of them has read its share.
+ * Returns deliveries that a filter lets through, newest first, `limit` at most. Reads at most MAX_SEARCHED_ROWS rows, an
+ * equal share for each endpoint. The list ends where the first endpoint has read its share.
  */
 export async function listFoundDeliveries(db: Queryable, search: DeliverySearch, limit: number): Promise<FoundRows> {
   if (search.endpointIds.length === 0) return { rows: [], stoppedAt: null };
@@ -209,8 +212,8 @@ const queued = statement(
 );
 
 /**
- * Returns the index for a search. It uses the queue only while that is short: a long queue consists of the newest
- * deliveries, which a search meets first.
+ * Returns the index for a search. Uses the queue only while it is short: a long queue consists of the newest deliveries,
+ * which a search by endpoint finds first.
  */
 export async function findSearchIndex(
   db: Queryable,
@@ -238,7 +241,7 @@ const nextTo = (direction: "older" | "newer") => {
 };
 const neighbours = { older: nextTo("older"), newer: nextTo("newer") } as const;
 
-/** Returns the nearest delivery that fails or was given up, in one direction. */
+/** Returns the id of the nearest delivery older or newer than a position that fails or was given up; null: there is none. */
 export async function findNextProblem(
   db: Queryable,
   { systemId, endpointId }: Pick<EndpointSearch, "systemId" | "endpointId">,
@@ -281,7 +284,7 @@ export function listNewestDeliveries(
   });
 }
 
-// Each endpoint's by the index of resources.
+// Reads the deliveries of each endpoint by the index on `resource_id`.
 const list = statement(
   "webhooks.listOfResource",
   `select found.id, found.event_id, found.event, found.status, found.created_at, endpoint.partner_id,
@@ -297,7 +300,7 @@ const list = statement(
    order by found.created_at desc, found.id desc limit $4`,
 );
 
-/** A delivery of an event about a resource, and whose it is. */
+/** A delivery of an event about a resource, and the partner that it is for. */
 export interface ResourceDelivery extends Pick<
   Tables["webhook_deliveries"],
   "id" | "event_id" | "event" | "status" | "created_at"
@@ -306,7 +309,7 @@ export interface ResourceDelivery extends Pick<
   readonly partner_name: string;
 }
 
-/** Returns the deliveries about a resource, the newest first. @param perEndpoint so many of each endpoint at most */
+/** Returns the deliveries about a resource, the newest first. @param perEndpoint maximum for each endpoint */
 export function listResourceDeliveries(
   db: Queryable,
   systemId: string,
@@ -338,18 +341,18 @@ export interface DeliveryRow extends Pick<
   /** Attempts of this schedule so far; null: not queued. */
   readonly tries: number | null;
   readonly replay: boolean | null;
-  /** Being sent since then. */
+  /** When a worker claimed it to send it; null: it is not being sent. */
   readonly claimed_at: Date | null;
 }
 
-/** A delivery whose id alone was known. */
+/** A delivery that was found by its id. */
 export interface FoundDelivery extends DeliveryRow {
   readonly partner_id: string;
   /** The body is still stored. */
   readonly has_body: boolean;
 }
 
-// Day after day, each by the primary key, until it is found.
+// Searches one day after the other, by the primary key, until the delivery is found.
 const find = statement(
   "deliveries.find",
   `select ${deliveryColumns}, endpoint.partner_id, exists (
@@ -393,8 +396,8 @@ const attempts = statement(
 );
 
 /**
- * The attempts of a delivery that were made on one of the days from `from` to `to`, the first first.
- * @param limit at most so many, the latest; undefined: every one
+ * Returns the attempts of a delivery that were made on the days from `from` to `to`, oldest first.
+ * @param limit maximum, counted from the latest; undefined: all
  */
 export async function listAttempts(
   db: Queryable,
@@ -428,7 +431,7 @@ const latest = statement(
      limit 1) as attempt`,
 );
 
-/** Certain attempts, each looked for on the days from `from` to `to`. */
+/** Returns the attempts with these delivery ids and numbers, each looked for on the days from `from` to `to`. */
 export function listLatestAttempts(
   db: Queryable,
   systemId: string,
@@ -452,12 +455,13 @@ export interface DeliverySummary {
   readonly given_up_failure: string | null;
   /** Deliveries that will be tried again after a failed attempt. */
   readonly failing: number;
-  /** Whether nothing more could be counted. */
+  /** False: a limit ended the counts, so they may be too low. */
   readonly is_complete: boolean;
 }
 
-// Each part walks one index from its newest end, up to the limit. Deliveries that were given up were created days before.
-// Dropped ones are filtered behind the limit: skipping all of them would be unbounded.
+// Each part walks one index from its newest end, up to the limit. `failed` has no lower bound for `created_at`, because
+// deliveries that are given up now were created days before. Dropped ones are filtered after the limit, because skipping
+// them before it could read any number of rows.
 const summary = statement(
   "deliveries.summary",
   `with latest as materialized (

@@ -94,19 +94,24 @@ function command({ url, request }: SentExchange, to: CurlInput["to"], signature:
   ].join(" \\\n  ");
 }
 
-/** Returns a text as one word of a POSIX shell, whatever it contains. A body that begins with `@` would be read from a file. */
+/**
+ * Returns a text as one word of a POSIX shell, whatever it contains. (curl would read a body that begins with `@` from a
+ * file; the bodies are JSON objects.)
+ */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Rows of one file, at most: more is for a program, which has the events list. */
+/** Maximum rows of one file. Whoever needs more can use a program and the list of events. */
 const MAX_CSV_ROWS = 10_000;
 /**
  * Maximum pages in one CSV file. A selective filter reads MAX_SEARCHED_ROWS rows for each page and fills none. Too low:
  * an export of a million deliveries needs several files. Too high: one file takes minutes.
  */
 const MAX_CSV_PAGES = 100;
-/** Times that a page is asked for in a busy service, some seconds each, before the file ends without it. */
+/**
+ * Maximum attempts to read one page while the service is busy, some seconds each. After them the file ends without the page.
+ */
 const MAX_PAGE_ATTEMPTS = 3;
 
 const columns = [
@@ -166,7 +171,7 @@ async function* pagesOf(
   yield csvLine([incomplete(after)]);
 }
 
-/** Undefined: the service is too busy. */
+/** Returns a page; undefined: the service is too busy. */
 async function pageOf(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage | undefined> {
   for (let attempt = 1; attempt <= MAX_PAGE_ATTEMPTS; attempt++) {
     try {

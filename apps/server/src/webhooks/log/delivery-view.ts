@@ -30,7 +30,7 @@ interface Circumstances {
   readonly isSending: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Texts that tell the reader how to send it again: commands, or the names of buttons. */
+  /** Texts that tell the reader how to send the delivery again: commands, or the names of buttons. */
   readonly hints: Hints;
 }
 
@@ -60,7 +60,7 @@ export const pageHints: Hints = {
 };
 
 /**
- * Returns an explanation of why a delivery has not arrived.
+ * Returns an explanation of a delivery's state: when it arrived, or why it has not.
  * @param last its latest attempt; undefined: none was made, or it is not known
  */
 export function explainDelivery(
@@ -134,7 +134,9 @@ function explainPending(delivery: ExplainedDelivery, { endpoint, now, hints }: C
   return `queued: ${attempt} due since ${at(dueAt)}${behind}${probing}`;
 }
 
-/** For the time between the end of a day's retention and its dropping, which deletes its bodies. */
+/**
+ * The text for a delivery whose retention is over, but whose day has not been dropped yet. Bodies are deleted with the day.
+ */
 const PAST = `its ${EVENT_RETENTION_DAYS} days are over, and what it said is no longer kept`;
 
 function isPast(delivery: ExplainedDelivery, now: number): boolean {
@@ -155,7 +157,7 @@ function count(attempts: number): string {
   return attempts === 1 ? "1 attempt" : `${attempts} attempts`;
 }
 
-/** A body as text where it is text. */
+/** A response body: as text, or as base64 if it is not text. */
 interface ShownBody {
   readonly encoding: "utf-8" | "base64";
   readonly text: string;
@@ -179,7 +181,7 @@ export interface Exchange extends Pick<
   readonly summary: string;
   /** Null when the exact request is not known. */
   readonly request: { readonly headers: readonly HeaderPair[]; readonly body: string } | null;
-  /** Null where none was received. */
+  /** Null: no response was received. */
   readonly answer: {
     readonly status: number;
     readonly headers: readonly HeaderPair[];
@@ -233,7 +235,7 @@ export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   try {
     // With `stream`, an incomplete character at the end is not an error.
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
-    // Text has no NUL.
+    // A NUL is valid UTF-8, but marks the body as binary data.
     if (!text.includes("\0")) return { encoding: "utf-8", text, truncated };
   } catch {
     // The bytes are not UTF-8.
@@ -241,7 +243,10 @@ export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
   return { encoding: "base64", text: Buffer.from(bytes).toString("base64"), truncated };
 }
 
-/** Returns the beginning of a receiver's text on one line: of a page of HTML nothing, for its beginning says nothing. */
+/**
+ * Returns the beginning of a receiver's response on one line. Returns an empty string for HTML, because its beginning says
+ * nothing.
+ */
 export function excerptOf(text: string, limit: number): string {
   const line = text.replaceAll(/[\s\p{C}\uFFFD]+/gu, " ").trim();
   if (line.startsWith("<")) return "";

@@ -7,15 +7,16 @@ import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
  * than 100 ms.
  */
 const MAX_CHARTED_ROWS = 50_000;
-/** Failed deliveries whose causes are counted at most. They lie apart from one another, and cost more to read. */
+/** Maximum failed deliveries whose causes are counted. They are scattered over the table, so they cost more to read. */
 const MAX_CAUSE_ROWS = 10_000;
 const MAX_CAUSES = 12;
 /** Bytes of an answer that are read for a few words of it. */
 const MAX_ANSWER_BYTES = 400;
 
 /**
- * Returns SQL for the newest deliveries of a range as `newest`: of several endpoints each has an equal share of the rows that
- * may be read. Where one has more, `cut` is how far back all of them were read, and older rows are left out.
+ * Returns SQL for the newest deliveries of a range, as `newest`. Each endpoint has an equal share of the rows that may be
+ * read. If an endpoint has more rows than its share, `cut` is the time back to which all endpoints were read, and older rows
+ * are left out.
  * @param share how many rows of each endpoint may be read
  */
 const newestOf = (columns: string, share: string, condition = "") => `
@@ -45,7 +46,7 @@ const counts = statement(
    from newest group by step`,
 );
 
-/** The deliveries of one step, by how they are now. */
+/** The deliveries that were created in one step of the chart, counted by their present state. */
 export interface StepRow {
   /** The index of the step, from 1. */
   readonly step: number;
@@ -71,12 +72,15 @@ function valuesOf({ systemId, endpointIds, bounds }: ChartedRange): unknown[] {
   return [systemId, endpointIds, bounds[0], bounds.at(-1)];
 }
 
-/** Returns the rows of each endpoint that may be read. */
+/** Returns how many rows of each endpoint may be read. */
 function shareOf({ endpointIds }: ChartedRange, rows: number): number {
   return Math.floor(rows / endpointIds.length);
 }
 
-/** Counts the newest deliveries of a range step by step: MAX_CHARTED_ROWS, and one more of each endpoint that has more. */
+/**
+ * Counts the newest deliveries of a range, step by step. Reads at most MAX_CHARTED_ROWS rows, and one more for each endpoint
+ * to see whether it has more.
+ */
 export function countDeliverySteps(tx: Transaction, range: ChartedRange): Promise<StepRow[]> {
   return tx.query<StepRow>(counts, [...valuesOf(range), range.bounds, shareOf(range, MAX_CHARTED_ROWS)]);
 }
@@ -108,9 +112,9 @@ interface CountedCauses {
 }
 
 /**
- * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped ones are no cause: they are
- * read and taken out here, because a condition in the statement might pass over any number of rows. They come first, as two
- * rows at most.
+ * Counts the newest deliveries of a range that fail or were given up, by cause. Dropped and skipped deliveries have not
+ * failed. They are removed here, because a condition in the statement could read any number of rows. They are the first rows
+ * of the result, two at most.
  */
 export async function countDeliveryCauses(tx: Transaction, range: ChartedRange): Promise<CountedCauses> {
   const values = [...valuesOf(range), shareOf(range, MAX_CAUSE_ROWS)];
@@ -132,7 +136,10 @@ const answers = statement(
      order by number desc limit 1) as answer`,
 );
 
-/** The beginning of the newest answer to each of some deliveries that has one. @param from, to the days of attempts */
+/**
+ * Returns the beginning of the newest response to each of the deliveries that has one.
+ * @param from, to the first and the last day of the attempts
+ */
 export function listAnswers(
   tx: Transaction,
   systemId: string,

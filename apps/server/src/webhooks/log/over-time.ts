@@ -1,4 +1,4 @@
-/** Deliveries over time, and why they fail: counted within a bound, whatever there is. */
+/** Counts deliveries over time, and the causes of failures. The number of rows that it reads is bounded. */
 import type { Queryable } from "../../storage/db/database.ts";
 import { countedSteps } from "../../storage/lists/counted-steps.rules.ts";
 import type { EndpointScope } from "../endpoints/endpoint-context.ts";
@@ -24,7 +24,7 @@ export interface OverTime {
   readonly data: readonly {
     readonly from: string;
     readonly to: string;
-    /** Null: it was not counted, or only in part. */
+    /** Null: the step was counted only in part, or not at all. */
     readonly deliveries: Counts | null;
   }[];
   readonly counted_from: string | null;
@@ -40,7 +40,8 @@ interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newe
 }
 
 /**
- * Returns the deliveries of an endpoint, or of all of a partner's, step by step, by how they are now, and the causes of those that fail.
+ * Counts the deliveries of an endpoint, or of all endpoints of a partner: step by step by their present state, and those
+ * that fail by cause.
  * @param bounds where each step begins, and where the last one ends
  * @throws ServiceError when there is no endpoint
  */
@@ -81,7 +82,7 @@ function causeOf({ failure, code, deliveries, first_at, last_at, newest_id }: Ca
   };
 }
 
-/** What the receiver answered lately for each cause that has an answer: "no signature matches". */
+/** Returns the beginning of the newest response for each cause that has one, such as "no signature matches". */
 async function answersOf(
   tx: Parameters<typeof listAnswers>[0],
   { systemId, bounds }: ChartedRange,

@@ -61,7 +61,7 @@ export interface ReplayInput extends EndpointScope {
   readonly since: Date;
   /** The end of the range, exclusive; now by default. */
   readonly until?: Date | undefined;
-  /** All that are not pending, when left out. */
+  /** Left out: all that are not pending. */
   readonly statuses?: readonly ReplayableState[] | undefined;
   /** Only count. */
   readonly dryRun?: boolean | undefined;
@@ -74,19 +74,19 @@ export interface Replay {
   readonly total: number;
   readonly since: Date;
   readonly until: Date;
-  /** The endpoint's: a replay waits until it is `active`. */
+  /** The status of the endpoint: a replay waits until the endpoint is `active`. */
   readonly endpoint_status: "active" | "probing" | "paused";
 }
 
 /**
- * Sends a range of deliveries again, behind newer ones. It counts and records them at once; later changes do not affect the
- * range.
- * @throws ServiceError when there is no endpoint, or the range is empty by definition
+ * Sends a range of deliveries again, behind newer ones. The deliveries are counted and recorded at once: later changes do
+ * not affect the replay.
+ * @throws ServiceError when there is no endpoint, or `since` is not before `until`
  */
 export async function createReplay(context: ActorContext, input: ReplayInput): Promise<Replay> {
   const { systemId, since, statuses = replayableStates, dryRun = false } = input;
   const now = new Date(context.clock());
-  // This very millisecond is still in.
+  // One millisecond later, so that deliveries of the present millisecond are included.
   const end = new Date(now.getTime() + 1);
   const until = input.until === undefined || input.until > end ? end : input.until;
   if (since >= until) throw commandError("invalid_parameter", "emptyReplay");
@@ -147,7 +147,8 @@ export async function queueReplays(
 ): Promise<number> {
   let queued = 0;
   const failures: unknown[] = [];
-  // One at a time for each endpoint, in the order in which they were created. One that fails does not stop the others.
+  // The replays of an endpoint are queued one after the other, in the order of their creation. If one fails, the others go
+  // on.
   for (const { id } of await listUnfinishedReplays(db, systemId)) {
     const batch = db.transaction((tx) => queueBatch(tx, { systemId, id, maxQueued }, new Date(clock())));
     queued += await batch.catch((error: unknown) => {
@@ -240,7 +241,7 @@ export async function retryEndpointNow(context: ActorContext, scope: EndpointSco
   if (endpoint.status === "paused") {
     throw commandError("conflict", "endpointPausedReplay", { partnerId });
   }
-  // A delivery that begins to wait meanwhile has just been tried.
+  // Read once: a delivery that begins to wait during the loop has just been tried, and need not be tried again.
   const now = new Date(clock());
   let count = 0;
   for (let last = RETRY_BATCH; last === RETRY_BATCH; count += last) {
@@ -260,9 +261,8 @@ interface TestDeliveryInput extends EndpointScope {
 }
 
 /**
- * Queues a test delivery: the documentation's example of an event, signed, sent and logged as any other, but tried
- * once. Its id ends in `_test`. It counts as any other for the endpoint's health, and goes to an endpoint that does not
- * subscribe to the event as well.
+ * Queues a test delivery: the documentation's example of an event, signed, sent and logged as any other, but tried once. Its
+ * id ends in `_test`. It counts for the endpoint's health as any other. The endpoint need not subscribe to the event.
  * @returns its id
  * @throws ServiceError when there is no endpoint or event, the endpoint is paused, or no process is running to send it
  */
@@ -296,7 +296,7 @@ export type ResendChoice = { readonly ids: readonly string[] } | { readonly filt
 
 /** Many deliveries that are sent again. */
 interface BulkResend extends Omit<BulkResendRow, "is_stopped"> {
-  /** `waiting`: until the endpoint is active, or until an earlier one is done. */
+  /** `waiting`: the endpoint is not active, or an earlier resend is not done yet. */
   readonly status: "running" | "waiting" | "finished" | "cancelled";
 }
 
@@ -337,8 +337,8 @@ export async function startResend(
 }
 
 /**
- * How far a resend is.
- * @throws ServiceError when there is none of this partner
+ * Returns the progress of a bulk resend.
+ * @throws ServiceError when the partner has no such resend
  */
 export async function showResend(
   { db }: { readonly db: Queryable },

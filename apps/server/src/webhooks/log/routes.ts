@@ -69,7 +69,7 @@ export function partnerDeliveryRoutes(
     },
     resend: async ({ params: { id }, request, reply }) => {
       const acting = { ...context, actor: `key:${callerOf(request).key.id}` };
-      // The endpoint takes no body: a repeat with another one is the same request.
+      // The endpoint takes no body, so a repeated request counts as the same request whatever body it has.
       const asked = { ...repeatableRequest(request), body: {} };
       const answer = await withIdempotency(context, asked, async (tx) => ({
         status: 200,

@@ -19,7 +19,7 @@ export interface SearchRange {
   readonly filter: DeliveryFilter;
   /** Created from then on. */
   readonly since: Date;
-  /** Only those older than this. */
+  /** Only deliveries older than this position. */
   readonly before: DeliveryPosition;
 }
 
@@ -38,7 +38,10 @@ export interface EndpointSearch extends SearchRange {
  * takes longer than 50 ms.
  */
 export const MAX_SEARCHED_ROWS = 10_000;
-/** Queued deliveries up to which pending ones are found by the queue, which has no order that a page could stop at. */
+/**
+ * Longest queue that a search for pending deliveries reads. The search reads all of it, because the queue has no order in
+ * which a page could stop.
+ */
 export const MAX_QUEUED_ROWS = 5_000;
 
 /** SQL for the columns of a delivery, and of `due`, its row in the queue. */
@@ -47,7 +50,10 @@ export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpo
   delivery.latest_failure, delivery.problem, delivery.finished_at, due.due_at, due.tries, due.replay,
   case when due.claim is not null then due.claimed_at end as claimed_at`;
 
-/* A column may only be compared with a value in the way that its index needs: `is null or` would read all of it. */
+/*
+ * The condition that lets a search use each index. A condition with `is null or`, as in `matches`, would read the whole
+ * index.
+ */
 const indexConditions: Readonly<Record<SearchIndex, string>> = {
   endpoint: "true",
   queue: "true",
@@ -60,7 +66,9 @@ const indexConditions: Readonly<Record<SearchIndex, string>> = {
   code: "failed_code = $10",
 };
 
-/** Every parameter of a search, so that all its statements take the same. */
+/**
+ * SQL for all conditions of a filter. It uses every parameter of a search, so that all statements take the same parameters.
+ */
 export const matches = `($6::text is null or event = $6) and ($7::text is null or resource_id = $7)
   and ($8::text is null or latest_failure = $8) and ($9::text is null or problem = $9)
   and ($10::smallint is null or latest_code between $10 and $11::smallint) and ($12::text is null or status = $12 or ($12 = 'unsuccessful' and problem in ('failing', 'failed')))`;
@@ -68,7 +76,7 @@ export const matches = `($6::text is null or event = $6) and ($7::text is null o
 const range = `created_on between $3::timestamptz::date and $4::timestamptz::date
   and created_at >= $3 and (created_at, id) < ($4, $5::text)`;
 
-/** What a search's SQL has for the endpoint, and for the most rows that are read. */
+/** The SQL expressions for the endpoint, and for the maximum rows to read. */
 interface Bounds {
   readonly endpoint: string;
   readonly limit: number | string;
@@ -90,7 +98,10 @@ function candidates(index: SearchIndex, { endpoint, limit }: Bounds): string {
     where ${range.replaceAll(/\b(created_on|created_at|id)\b/g, "delivery.$1")} ${order}`;
 }
 
-/** Returns SQL for a filter's matches among at most `limit` rows, and for the last of these: `n` counts the rows that were read. */
+/**
+ * Returns SQL for those of the first `limit` rows that match a filter, and for the last of the `limit` rows even if it does
+ * not match. `n` numbers the rows that were read.
+ */
 export function found(index: SearchIndex, bounds: Bounds): string {
   return `select * from (
       select candidate.*, row_number() over (order by created_at desc, id desc) as n
@@ -98,7 +109,10 @@ export function found(index: SearchIndex, bounds: Bounds): string {
     where (${matches}) or n = ${bounds.limit}`;
 }
 
-/** Returns a statement for each index: one for all would have to be planned for each value. */
+/**
+ * Returns one statement for each index. A single statement for all indexes would have to be planned anew for the values of
+ * each call.
+ */
 export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<Record<SearchIndex, Statement>> {
   return {
     resource: make("resource"),
