@@ -13,7 +13,7 @@ export interface AttemptRunnerOptions {
   readonly monotonic: () => number;
   readonly random: () => number;
   readonly userAgent: string;
-  /** Whether the system is a partner's sandbox: receivers are told so. */
+  /** Whether the system is a sandbox: a header of its deliveries says so. */
   readonly isSandbox: boolean;
   /** Shared by all systems of the process. */
   readonly inFlight: InFlight;
@@ -27,11 +27,11 @@ export interface DispatchObserver {
   claimed(deliveries: number): void;
   /** An attempt begins, `waitedMs` after it was due. */
   attemptStarted(waitedMs: number, queue: QueueName): void;
-  /** @param stale results that a later holder of the lane had written as unknown */
+  /** @param stale number of results that a later holder of the lane had already written as unknown */
   resultsWritten(attempts: readonly CompletedAttempt[], stale: number): void;
-  /** Deliveries that an earlier holder of a lane had claimed got a result: unknown. */
+  /** Orphans of an earlier holder of a lane got the result `unknown`. */
   orphansWritten(orphans: number): void;
-  /** Deliveries that ended one process after the other were given up. */
+  /** Deliveries were set aside, because they ended several processes or PostgreSQL rejects their results. */
   setAside(systemId: string, deliveryIds: readonly string[]): void;
 }
 
@@ -49,31 +49,34 @@ const MAX_IN_FLIGHT = 2_000;
 /** The approximate size of a logged attempt without the bodies and the response's headers. */
 const LOGGED_HEADER_BYTES = 400;
 
-/** Failures that bind the process for seconds. */
+/** Failures that occupy a slot of the process for seconds. */
 const SLOW_FAILURES: ReadonlySet<string> = new Set(["dns_timeout", "connect_timeout", "timeout", "body_timeout"]);
 
 /** Runs the attempts of claimed deliveries: composes and signs the message, has it sent, judges the response. */
 export class AttemptRunner {
   readonly #options: AttemptRunnerOptions;
-  // A count, not a set of promises: a set that is added to and taken from for ever leaves a chain of its old tables.
+  // A count rather than a set of promises: a set that grows and shrinks for ever keeps its old hash tables in memory.
   #running = 0;
   #isClosed = false;
   readonly #idle = Promise.withResolvers<void>();
-  /** The lane that begins when not all of them can go on. */
+  /**
+   * The index of the lane that starts attempts first. It advances with each call, so that no lane always comes last when
+   * slots are few.
+   */
   #firstLane = 0;
 
   constructor(options: AttemptRunnerOptions) {
     this.#options = options;
   }
 
-  /** Begins as many attempts as may be in flight, lane by lane, each time beginning with another lane. */
+  /** Begins as many attempts as may be in flight, lane by lane, with another lane first each time. */
   startReady(lanes: ReadonlyMap<string, Lane>): void {
     const all = [...lanes.values()];
     this.#firstLane = all.length === 0 ? 0 : (this.#firstLane + 1) % all.length;
     for (const lane of [...all.slice(this.#firstLane), ...all.slice(0, this.#firstLane)]) this.#startLane(lane);
   }
 
-  /** Begins nothing more; resolves when the attempts in flight have ended. */
+  /** Starts no more attempts; resolves when the attempts in flight have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#running > 0) await this.#idle.promise;
@@ -149,18 +152,18 @@ function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: Atte
 /** The parts of a message. */
 export interface MessageInput {
   readonly row: Pick<ClaimedRow, "event" | "delivery_id" | "occurred_at" | "data">;
-  /** The attempt's own time, in milliseconds since 1970. */
+  /** When the attempt starts, in milliseconds since 1970. */
   readonly sentAt: number;
   readonly secrets: readonly SigningSecret[];
   readonly signature: SignatureSchemes;
-  /** Whether it is of a partner's sandbox; no, when left out. */
+  /** Whether the delivery is of a sandbox; false by default. */
   readonly isSandbox?: boolean;
 }
 
 /**
- * Composes and signs an attempt's message. Every secret that is active at `sentAt` signs; by the Standard Webhooks
- * specification as well where the endpoint asks for it, except with secrets from before it did, which that specification's
- * libraries cannot read.
+ * Composes and signs an attempt's message. Every secret that is active at `sentAt` signs it. If the endpoint asks for it,
+ * the message is signed by the Standard Webhooks specification as well. Secrets from before the endpoint asked for that are
+ * left out there, because the specification's libraries cannot read them.
  */
 export function composeMessage(
   { row, sentAt, secrets, signature, isSandbox = false }: MessageInput,

@@ -20,10 +20,7 @@ import {
 import { type EndpointHealth, HEALTHY } from "../rules/after-attempt.ts";
 import { LogMeter } from "../rules/log-budget.ts";
 
-/**
- * A lane, the deliveries of one endpoint, as the worker that leases it keeps it in memory. The folder above has its
- * states as a diagram (webhooks/README.md).
- */
+/** The state of a lane in the memory of the worker that leases it. webhooks/README.md shows the states as a diagram. */
 export interface Lane {
   readonly endpointId: string;
   readonly token: number;
@@ -43,11 +40,11 @@ export interface Lane {
   /** Nothing more is claimed; the lane is released when `unwritten` is empty. */
   draining: boolean;
   /**
-   * The database may hold claims under this lane's token that are not in `unwritten`, because an answer of it was lost or
-   * a release failed. Nothing is claimed until they are released.
+   * The database may hold claims under this lane's token that are not in `unwritten`, because a response of the database was
+   * lost or a release failed. Nothing is claimed until these claims are released.
    */
   mustRelease: boolean;
-  /** Changes of the endpoint's status that its own answers have caused. */
+  /** Changes of the endpoint's status that the endpoint's responses caused. */
   readonly statusChanges: StatusChanges;
   /** Counts the log size of the endpoint's attempts. */
   readonly logMeter: LogMeter;
@@ -58,8 +55,8 @@ export interface Lane {
 }
 
 /**
- * Counts of status changes. While fewer are loaded than decided, the endpoint's status in the database is older than the
- * one that its lane has.
+ * Counts of status changes. While `loaded` is less than `decided`, the status that was loaded from the database is older
+ * than the lane's.
  */
 interface StatusChanges {
   decided: number;
@@ -72,7 +69,7 @@ interface StatusChanges {
 interface QueueCursor {
   /** More deliveries may be due. */
   mayHaveMore: boolean;
-  /** Milliseconds since 1970: deliveries due earlier are gone, except those that were committed late. */
+  /** Milliseconds since 1970. No due deliveries are left before this time, except those that were committed late. */
   claimFrom: number;
   /** The time of the latest full scan of the queue by the monotonic clock, and its duration. */
   fullScanAt: number;
@@ -92,8 +89,9 @@ export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
  */
 const MAX_CLAIMED_AHEAD = 100;
 /**
- * The maximum number of deliveries that are begun and not written back: those in flight, and as many answered ones. They
- * are sent a second time when the process dies. Too high: more are repeated. Too low: a fast receiver waits for our writes.
+ * Maximum deliveries of a lane whose attempts have started and whose results are not written: those in flight, and as many
+ * answered ones. They are sent a second time when the process dies. Too high: more are repeated. Too low: a fast receiver
+ * waits for our writes.
  */
 const MAX_UNWRITTEN = 2 * MAX_IN_FLIGHT_PER_ENDPOINT;
 /**
@@ -101,7 +99,7 @@ const MAX_UNWRITTEN = 2 * MAX_IN_FLIGHT_PER_ENDPOINT;
  * high: reads more dead rows. Too low: leaves more to the next full scan.
  */
 const CLAIM_OVERLAP_MS = 3_000;
-/** Milliseconds between two full scans of a queue, at least. */
+/** Minimum milliseconds between two full scans of a queue. */
 const FULL_SCAN_INTERVAL_MS = 2_000;
 /** The pause between full scans, as a multiple of the last scan's duration. */
 const FULL_SCAN_PAUSE_FACTOR = 20;
@@ -142,8 +140,8 @@ function createCursor(): QueueCursor {
 }
 
 /**
- * Applies the endpoint's loaded settings. A resumed endpoint and one with a new address begin with a clean record: earlier
- * answers say nothing about it.
+ * Applies the endpoint's loaded settings. A resumed endpoint, or one with a new address, counts as healthy: its earlier
+ * responses say nothing about it now.
  */
 export function applySettings(lane: Lane, loaded: DispatchEndpoint): void {
   const { endpoint, statusChanges } = lane;
@@ -179,8 +177,8 @@ export function canClaim(lane: Lane, monotonic: number): boolean {
 }
 
 /**
- * Returns the claim for a lane from one of its queues; undefined: nothing now.
- * @param acceptSmall also when the lane can take few deliveries
+ * Returns the claim for a lane from one of its queues; undefined: nothing is to be claimed now.
+ * @param acceptSmall true: claims also when the lane can take few deliveries
  */
 export function claimRequestFor(
   lane: Lane,
@@ -194,7 +192,7 @@ export function claimRequestFor(
   const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.completedSinceClaim, MAX_CLAIMED_AHEAD);
   const taken = queue === "regular" ? countAheadOfRegular(lane) : lane.inFlight + lane.ready.length;
   const capacity = concurrency + ahead - taken;
-  // Claims of one or two would cost a statement each.
+  // Avoids claims of one or two deliveries, because each claim costs a statement.
   const isWorthwhile = capacity >= concurrency / 2 || (capacity > 0 && (acceptSmall || lane.inFlight === 0));
   if (!isWorthwhile) return undefined;
   const pauseMs = Math.max(FULL_SCAN_INTERVAL_MS, FULL_SCAN_PAUSE_FACTOR * cursor.fullScanMs);
@@ -205,8 +203,8 @@ export function claimRequestFor(
 }
 
 /**
- * Returns how many deliveries come before the next regular one. While replays are ready they take the next free slot of a
- * replay, and so a regular delivery must be claimed before there is a free slot.
+ * Returns how many deliveries are ahead of the next regular one. While replays are ready, deliveries in flight do not count:
+ * a regular delivery is claimed before a slot is free, because otherwise a ready replay would take the slot.
  */
 function countAheadOfRegular({ ready, inFlight }: Lane): number {
   const regular = countRegular(ready);
@@ -214,7 +212,7 @@ function countAheadOfRegular({ ready, inFlight }: Lane): number {
 }
 
 /**
- * Records a claim's result; `mayHaveMore` was cleared when it began.
+ * Advances a queue cursor after a claim. `mayHaveMore` was set to false when the claim began.
  * @param span the begin and end of the claim, by the monotonic clock
  */
 export function advanceCursor(
@@ -225,7 +223,7 @@ export function advanceCursor(
   span: { readonly from: number; readonly to: number },
 ): void {
   const isFull = rows.length >= request.limit;
-  // Otherwise it stays as it is: a notification may have set it since the claim began.
+  // Otherwise `mayHaveMore` stays as it is: a notification may have set it since the claim began.
   if (isFull) cursor.mayHaveMore = true;
   const last = rows.at(-1);
   cursor.claimFrom = (isFull && last !== undefined ? last.due_at.getTime() : now) - CLAIM_OVERLAP_MS;
@@ -237,7 +235,8 @@ export function advanceCursor(
 /** Makes claimed deliveries ready, regular ones before replays. */
 export function addClaimed(lane: Lane, rows: readonly ClaimedRow[]): void {
   lane.completedSinceClaim = 0;
-  // A delivery that is claimed twice has a result that was written without our knowing; it is released later.
+  // Skips a delivery that is claimed a second time: its result was written, but the database's response was lost. The second
+  // claim is released later.
   const fresh = rows.filter((row) => !lane.unwritten.has(row.delivery_id));
   for (const row of fresh) lane.unwritten.add(row.delivery_id);
   const isReplay = fresh[0]?.replay === true;
@@ -250,7 +249,9 @@ function countRegular(ready: readonly ClaimedRow[]): number {
   return firstReplay === -1 ? ready.length : firstReplay;
 }
 
-/** Notes that an attempt has ended. Slow ones halve the endpoint's concurrency, so that it binds little of the process. */
+/**
+ * Counts an attempt as ended. A slow one halves the endpoint's concurrency, so that it occupies few slots of the process.
+ */
 export function adjustConcurrency(lane: Lane, wasSlow: boolean): void {
   lane.inFlight--;
   lane.completedSinceClaim++;
@@ -266,7 +267,7 @@ interface LaneKeeperOptions {
   readonly clock: () => number;
   readonly monotonic: () => number;
   readonly timeouts: LeaseTimeouts;
-  /** Called with deliveries that an earlier holder of a lane had claimed and wrote no result of. */
+  /** Called with the orphans of an earlier holder of a lane: deliveries that it claimed without writing a result. */
   readonly onOrphans: (lane: Lane, orphans: readonly OrphanRow[]) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
@@ -284,8 +285,8 @@ export interface LeaseTimeouts {
 export const LEASE_TIMEOUTS: LeaseTimeouts = { leaseMs: 25_000, aliveMs: 5_000 };
 
 /**
- * Milliseconds between two writes of the log's size. Too high: when a worker dies, more of a day's budget is forgotten. Too
- * low: writes an imprecise figure more often than needed.
+ * Milliseconds between two writes of the log's size. Too high: the log budget (rules/log-budget.ts) forgets more of a day
+ * when a worker dies. Too low: costs writes without benefit.
  */
 const LOG_SIZE_INTERVAL_MS = 5_000;
 /** Milliseconds between two deletions of the sizes of days whose log is dropped. */
@@ -360,14 +361,18 @@ export class LaneKeeper {
     for (const row of claimed) {
       const { endpoint_id: endpointId, token } = row;
       const endpoint = endpoints.get(endpointId);
-      // An endpoint that was made after the settings were loaded: next time.
+      // The endpoint was created after the settings were loaded: its lane is leased again later.
       if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
-      // One that cannot be adopted now is leased again once its lease is over; the others are not kept from it.
+      // A lane that cannot be adopted is leased again once this lease has expired. Its error does not affect the other
+      // lanes.
       else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs)).catch(onError);
     }
   }
 
-  /** Writes a result for each delivery that the earlier holder had claimed: this holder never claims those. */
+  /**
+   * Takes over a lane. Writes a result for each orphan of its earlier holder first, because this holder never claims
+   * orphans.
+   */
   async #adopt(lane: Lane): Promise<void> {
     const { db, systemId, clock, onOrphans } = this.#options;
     for (let found = ORPHAN_BATCH; found === ORPHAN_BATCH;) {
@@ -382,7 +387,7 @@ export class LaneKeeper {
     this.#lanes.set(lane.endpointId, lane);
   }
 
-  /** Lanes above the worker's share are released to others, once none of their claims is unwritten. */
+  /** Releases lanes above the worker's share to other workers, each once all its results are written. */
   async #drainSurplus(share: number): Promise<void> {
     const { db, systemId } = this.#options;
     let surplus = this.#lanes.size - share;
@@ -416,7 +421,7 @@ export class LaneKeeper {
     await deletePastLogSizes(db, systemId, oldestKept(dayOf(clock())));
   }
 
-  /** Releases the ready deliveries and those that `mustRelease` accepts. */
+  /** Releases the claims of ready deliveries, and the claims that `mustRelease` stands for. */
   async #releaseClaims(lane: Lane): Promise<void> {
     const { db, systemId } = this.#options;
     for (const { delivery_id: id } of lane.ready.splice(0)) {

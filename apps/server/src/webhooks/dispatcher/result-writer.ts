@@ -30,7 +30,7 @@ import { healthRowOf, type Lane } from "./lanes.ts";
 export interface CompletedAttempt {
   readonly lane: Lane;
   readonly result: ResultRow;
-  /** The endpoint's health after it. */
+  /** The endpoint's health after the attempt. */
   readonly health: EndpointHealth;
   readonly healthChanged: boolean;
   /** The endpoint's new status, where the attempt changes it: `active`, or the reason of a pause. */
@@ -43,7 +43,7 @@ export interface ResultWriterOptions {
   readonly systemId: string;
   readonly clock: () => number;
   readonly recordFailures: RecordFailures;
-  /** After the commit. `stale`: results that a later holder of the lane had written as unknown. */
+  /** Called after the commit. `stale`: number of results that a later holder of the lane had already written as unknown. */
   readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
   /** Called when a delivery was given up because its result cannot be stored. */
   readonly onSetAside: (deliveryId: string, error: unknown) => void;
@@ -79,7 +79,7 @@ export class ResultWriter {
     this.#writing.request();
   }
 
-  /** Resolves when everything that was added is written, or cannot be within `timeoutMs`. */
+  /** Resolves when everything that was added is written, or after `timeoutMs`. */
   async close(timeoutMs: number): Promise<void> {
     for (let left = timeoutMs; this.#waiting.length > 0 && left > 0; left -= CLOSE_POLL_INTERVAL_MS) {
       this.#writing.request();
@@ -101,7 +101,10 @@ export class ResultWriter {
     return 0;
   }
 
-  /** @returns the results that were still this worker's to write, or whose deliveries it has set aside */
+  /**
+   * @returns the results that this worker wrote because it still held the claims, and those whose deliveries it has set
+   * aside
+   */
   async #writeOrSetAside(batch: readonly CompletedAttempt[]): Promise<ReadonlySet<ResultRow>> {
     const byResult = new Map(batch.map((attempt) => [attempt.result, attempt]));
     const written = new Set<ResultRow>();
@@ -113,7 +116,7 @@ export class ResultWriter {
     return written;
   }
 
-  /** @returns the results that were still this worker's to write */
+  /** @returns the results that this worker wrote because it still held the claims */
   #write(batch: readonly CompletedAttempt[]): Promise<Set<ResultRow>> {
     const { db, systemId, clock, recordFailures } = this.#options;
     const now = new Date(clock());
@@ -121,7 +124,8 @@ export class ResultWriter {
       const results = batch.map(({ result }) => result);
       const ids = new Set(await insertResults(tx, systemId, now, results));
       const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
-      // Endpoints are locked before their lanes, in the same order as on resuming one: otherwise the two could deadlock.
+      // Endpoints are locked before their lanes, in the same order as when an endpoint is resumed: otherwise the two could
+      // deadlock.
       const overtaken = new Set<CompletedAttempt>();
       for (const attempt of ours) {
         if (attempt.statusChange === null || (await writeStatusChange(tx, systemId, attempt, now))) continue;
@@ -154,17 +158,17 @@ async function writeStatusChange(
 function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten: boolean): void {
   lane.unwritten.delete(result.delivery_id);
   if (statusChange !== null) lane.statusChanges.written++;
-  // The delivery may be claimed for its next attempt without our knowing.
+  // The database may hold a claim of the delivery's next attempt that this worker does not know of.
   if (!isWritten) lane.mustRelease = true;
 }
 
-/** In the order in which claims lock lanes: otherwise the two could deadlock. */
+/** Returns the lanes whose health changed, in the order in which claims lock lanes: otherwise the two could deadlock. */
 function lanesToWrite(batch: readonly CompletedAttempt[]): Lane[] {
   const changed = new Set(batch.flatMap((attempt) => (attempt.healthChanged ? [attempt.lane] : [])));
   return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
 }
 
-/** The bytes of one attempt. */
+/** The headers and body of one attempt. */
 export interface Message {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string;

@@ -39,7 +39,7 @@ import {
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
   readonly systemId: string;
-  /** This process among the workers. */
+  /** The id of this process among the workers. */
   readonly worker: string;
   readonly timeouts: LeaseTimeouts;
   /** Shared by all systems of the process. */
@@ -49,7 +49,7 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   /** Queues the next deliveries of replays. @returns how many */
   readonly queueReplays: () => Promise<number>;
   readonly recordFailures: RecordFailures;
-  /** Learns how the cycles go, of all systems of the process. */
+  /** Watches the dispatch cycles of all systems of the process for failures and hangs. */
   readonly watch?: WorkWatch | undefined;
 }
 
@@ -59,7 +59,7 @@ export const POLL_INTERVAL_MS = 1_000;
 const SETTINGS_INTERVAL_MS = 15_000;
 /** Milliseconds between two claims that find little. Too low: every single ride has its own claim. */
 const CLAIM_INTERVAL_MS = 4;
-/** A claim of so many is followed by the next at once. */
+/** A claim that finds so many deliveries is followed by the next claim at once. */
 const FULL_CLAIM = 32;
 /** Deliveries of a paused endpoint held by one statement, and such statements in one pass. */
 const HOLD_BATCH = 1_000;
@@ -74,7 +74,7 @@ export class SystemDispatcher {
   readonly #keeper: LaneKeeper;
   readonly #runner: AttemptRunner;
   readonly #writer: ResultWriter;
-  /** Claims and the maintenance of lanes, one at a time: neither may see the other half done. */
+  /** Claims deliveries and maintains lanes, never both at once: each needs the other's changes complete. */
   readonly #cycle: Coalescer;
   readonly #loading: IntervalTask;
   readonly #polling: IntervalTask;
@@ -106,20 +106,20 @@ export class SystemDispatcher {
     this.#cycle.request();
   }
 
-  /** Something may be due. */
+  /** Looks for due deliveries in all lanes. */
   wake(): void {
     for (const lane of this.#keeper.lanes.values()) lane.regular.mayHaveMore = true;
     this.#cycle.request();
   }
 
-  /** An endpoint's settings have changed. */
+  /** Reads the endpoints' settings again. */
   reload(): void {
     this.#loading.makeDue();
     this.#polling.makeDue();
     this.#cycle.request();
   }
 
-  /** Begins nothing more, lets attempts in flight end, writes their results, releases the rest. */
+  /** Starts no more attempts, waits for those in flight, writes their results, and releases all lanes. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#cycle.close();
@@ -142,7 +142,7 @@ export class SystemDispatcher {
     const { lanes } = this.#keeper;
     await this.#loading.runIfDue();
     await this.#keeper.maintain(this.#endpoints);
-    // A failure of either must not delay due deliveries.
+    // A failure to hold deliveries or to queue replays must not delay due deliveries.
     for (const lane of lanes.values()) {
       if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId).catch(onError);
     }
@@ -207,7 +207,7 @@ export class SystemDispatcher {
 
   #onWritten(attempts: readonly CompletedAttempt[], stale: number): void {
     this.#options.observe.resultsWritten(attempts, stale);
-    // Lanes may have waited for it.
+    // Lanes may have waited for these results to be written.
     this.#runner.startReady(this.#keeper.lanes);
     if (this.#suspects.isWaiting) this.#cycle.request();
     if (attempts.some(({ statusChange }) => statusChange !== null)) this.reload();
@@ -247,8 +247,9 @@ interface SuspectClaimerOptions {
 }
 
 /**
- * Claims the deliveries of a system that may have ended a process, beside whatever else it sends. Those that have ended one
- * are tried first, some at a time; those that have ended two are tried alone, so that no other one is blamed.
+ * Claims the suspects of a system: deliveries that were being sent when a process ended, so that one of them may have ended
+ * it. Suspects in one ended process are tried first, several at a time. Suspects in two are tried alone, so that no other
+ * delivery is suspected if the process ends again. Other deliveries are sent meanwhile.
  */
 class SuspectClaimer {
   readonly #options: SuspectClaimerOptions;
@@ -261,14 +262,15 @@ class SuspectClaimer {
     this.#lanes = lanes;
   }
 
-  /** Suspects are there that this process may try. */
+  /** Whether the last search found suspects that this process may try. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0;
   }
 
   /**
    * Claims suspects that may be tried now.
-   * @param mayBeNew whether lanes may have got suspects since the last search: all are searched, not only those that had some
+   * @param mayBeNew true: searches all lanes for new suspects; false: uses only those lanes in which the last search found
+   * some
    */
   async claim(mayBeNew: boolean): Promise<void> {
     const { db, systemId, clock, suspects } = this.#options;
@@ -300,7 +302,7 @@ class SuspectClaimer {
         rows.map((row) => row.delivery_id),
         isAlone,
       );
-      // Looked for again with the next poll.
+      // The lane has no further suspects; the next poll searches it again.
       if (rows.length < limit) this.#waiting = this.#waiting.filter((each) => each !== from);
     } catch (error) {
       // Whether the claim was committed is not known.
@@ -314,12 +316,14 @@ class SuspectClaimer {
 interface SuspectSlots {
   /** Returns how many more suspects may be tried together; none while one is tried alone. */
   free(): number;
-  /** Whether none is tried, so that one may be tried alone. */
+  /** Tells whether no suspect is being tried, so that one may be tried alone. */
   isEmpty(): boolean;
   take(lane: Lane, deliveryIds: readonly string[], isAlone: boolean): void;
 }
 
-/** A slot is free again once its delivery's result is written, or its claim released: then a crash is no longer its doing. */
+/**
+ * A slot is free again once its delivery's result is written, or its claim released: from then on it cannot cause a crash.
+ */
 export function createSuspectSlots(): SuspectSlots {
   let tried: { readonly lane: Lane; readonly deliveryId: string; readonly isAlone: boolean }[] = [];
   const remaining = () => (tried = tried.filter(({ lane, deliveryId }) => lane.unwritten.has(deliveryId)));

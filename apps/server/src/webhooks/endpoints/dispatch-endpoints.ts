@@ -39,18 +39,18 @@ export interface DispatchEndpoint {
 }
 
 /**
- * Every endpoint of a system, paused ones too, with its active secrets. One with a damaged secret counts as paused: its
- * deliveries wait, and the others' do not.
- * @param onDamaged called with each such secret
- * @throws SecretsFileMismatch when a secret was encrypted with another secrets file's key: nothing is signed with less than
- * all
+ * Returns every endpoint of a system, paused ones too, with its active secrets. An endpoint with a damaged secret counts as
+ * paused: its deliveries wait, those of other endpoints are sent.
+ * @param onDamaged called with each damaged secret
+ * @throws SecretsFileMismatch when a secret was encrypted with the key of another secrets file: deliveries are signed with
+ * all active secrets or not sent
  */
 export async function loadEndpoints(
   { db, cipher }: { readonly db: Queryable; readonly cipher: SecretCipher },
   systemId: string,
   onDamaged: (error: DamagedSecret) => void = () => undefined,
 ): Promise<DispatchEndpoint[]> {
-  // Secrets last: an endpoint is created together with its secret, and so is never read without.
+  // Reads the secrets after the endpoints. An endpoint is created together with its secret, so none is read without one.
   const rows = await listEndpoints(db, systemId);
   const secrets = (await listSecrets(db, systemId)).filter(
     (secret) => !secret.ended || cipher.canDecrypt(secret.encrypted),
@@ -79,7 +79,7 @@ function mustKnow(cipher: SecretCipher, secrets: readonly SecretRow[]): void {
   if (mismatched.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(mismatched)]));
 }
 
-/** The statuses from which an endpoint is paused for a reason. */
+/** The statuses that an endpoint can be paused from, by the reason of the pause. */
 const pausedFrom = {
   failing: ["active"],
   gone: ["active"],
@@ -103,7 +103,7 @@ export async function pauseByAnswers(
 ): Promise<boolean> {
   const paused = await updatePaused(tx, systemId, endpointId, { from: pausedFrom[reason], reason, now });
   if (paused !== undefined) await recordFinding(tx, { systemId, endpointId, now }, "webhook.paused", { reason });
-  // Also where nothing changed: the caller has outdated settings of the endpoint.
+  // Notifies even if nothing changed, because the caller's settings of the endpoint are outdated then.
   await notifyEndpointChanged(tx, systemId);
   return paused !== undefined;
 }
@@ -123,7 +123,7 @@ function recordFinding(
   action: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  // Derived from the content: an endpoint changes its status once in a millisecond at most.
+  // The id is derived from the content: an endpoint changes its status at most once in a millisecond.
   const id = `act_${endpointId}_${action}_${now.getTime()}`;
   return insertAct(tx, { systemId, id, at: now, actor: "server", action, subject: endpointId, detail });
 }

@@ -8,7 +8,7 @@ import { FAILING_LIMIT_MS } from "../rules/after-attempt.ts";
 import { type EndpointRow, listEndpointsOf, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import type { SecretCipher } from "./secret.ts";
 
-/** The context of verbs that create secrets. */
+/** The context of functions that create, show or replace secrets. */
 export interface SecretContext extends ActorContext {
   readonly cipher: SecretCipher;
 }
@@ -21,7 +21,7 @@ export interface PartnerScope {
 
 /** Identifies one of a partner's endpoints. */
 export interface EndpointScope extends PartnerScope {
-  /** Its id or its name, whatever the capitals; left out: the only one that the partner has. */
+  /** Its id, or its name in upper or lower case; left out: the only endpoint that the partner has. */
   readonly endpointRef?: string | undefined;
 }
 
@@ -70,10 +70,10 @@ export async function lockExistingEndpoint(tx: Transaction, scope: EndpointScope
 }
 
 /**
- * Returns the endpoint that a scope names. Where it names none: the only one that is not removed, otherwise the one that
- * was removed last.
+ * Returns the endpoint that a scope names. If it names none: the only endpoint that is not removed; if all are removed, the
+ * one that was removed last.
  * @returns undefined: the partner never had one
- * @throws ServiceError when none has the name, or several come into question
+ * @throws ServiceError when no endpoint has the name, or none is named and several are not removed
  */
 export function chooseEndpoint(
   rows: readonly EndpointRow[],
@@ -94,7 +94,7 @@ export function chooseEndpoint(
   return existing[0] ?? rows.toSorted((one, other) => Number(other.paused_at) - Number(one.paused_at))[0];
 }
 
-/** Tells whether two names of endpoints are the same to PostgreSQL's index of them. */
+/** Tells whether two names of endpoints are the same, as PostgreSQL's unique index compares them. */
 export function hasName(name: string, other: string): boolean {
   return name.toLowerCase() === other.toLowerCase();
 }
@@ -119,20 +119,20 @@ export async function requirePartner(
   throw commandError("not_found", "partner", { id: partnerId });
 }
 
-/** Endpoints of a partner. The check of `webhook_endpoints.slot` has the same number. */
+/** Maximum endpoints of a partner. The check constraint of `webhook_endpoints.slot` has the same number. */
 export const MAX_ENDPOINTS = 10;
-/** What the first endpoint of a partner is called until somebody names it. */
+/** The name of a partner's first endpoint, until somebody gives it another. */
 export const FIRST_NAME = "Main";
-/** Characters of an endpoint's name. */
+/** Maximum characters of an endpoint's name. */
 export const MAX_ENDPOINT_NAME = 60;
 
-/** Maximum days for which an old secret signs beside a new one. */
+/** Maximum days for which an old secret still signs after a rotation. */
 export const MAX_OVERLAP_DAYS = 7;
 /** `MAX_OVERLAP_DAYS` in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
- * Secrets of an endpoint that sign at the same time. Too low: refuses the rotation that corrects a mistaken one. Too
+ * Maximum secrets of an endpoint that sign at the same time. Too low: refuses the rotation that corrects a mistaken one. Too
  * high: the signatures, of 68 bytes each, exceed the 8 KiB of headers that receivers accept.
  */
 export const MAX_ACTIVE_SECRETS = 5;
@@ -149,15 +149,15 @@ export const offeredEvents: readonly string[] = deliveryNames satisfies readonly
 /** Returns the pattern of all events about a kind of resource: `ride.*` for `ride.started`. */
 const patternOf = (event: string) => event.replace(/\..*/, ".*");
 
-/** What an endpoint can subscribe to: patterns first. */
+/** Everything that an endpoint can subscribe to: the patterns, then the names. */
 const choosable: readonly string[] = [...new Set(offeredEvents.map(patternOf)), ...offeredEvents];
 
-/** Returns the events that an endpoint's names and patterns stand for, those of later releases left out. */
+/** Returns the events that an endpoint's names and patterns stand for. Leaves out names that only later releases know. */
 export function expandEvents(names: readonly string[]): readonly DeliveryName[] {
   return deliveryNames.filter((name) => names.includes(name) || names.includes(patternOf(name)));
 }
 
-/** Returns distinct names and patterns in the contract's order, or the first that is neither. */
+/** Returns distinct names and patterns in the contract's order, or the first that is unknown. */
 export function readEvents(
   names: readonly string[],
 ): { readonly events: readonly string[] } | { readonly unknown: string } {

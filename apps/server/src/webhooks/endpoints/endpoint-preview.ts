@@ -5,20 +5,20 @@ import { placeColumns, type Places, requireKnownPlaces } from "./endpoint-places
 import { countPastEvents, type HourCount } from "./endpoint-queries.ts";
 import { pastCrossings, requireFewThresholds, THRESHOLD_EVENTS } from "./endpoint-thresholds.ts";
 
-/** What an endpoint would have been sent. */
+/** The deliveries that an endpoint would have received in the last 24 hours. */
 export interface Preview {
   readonly since: Date;
   readonly until: Date;
-  /** Without those skipped. */
+  /** Without the skipped ones. */
   readonly deliveries: number;
-  /** Above `max_per_hour`. */
+  /** Deliveries above `max_per_hour`. */
   readonly skipped: number;
   readonly by_event: readonly { readonly event: string; readonly deliveries: number }[];
   /** False: there are more events, or changes of stations, than are looked at. */
   readonly is_complete: boolean;
 }
 
-/** What an endpoint asks for. */
+/** The settings that decide which events an endpoint receives. */
 export interface PreviewedSettings {
   readonly events: readonly string[];
   readonly places: Places | null;
@@ -78,7 +78,7 @@ export async function previewEndpoint(
   };
 }
 
-/** Adds up what is made of the deliveries of each group. */
+/** Groups the counts, applies `of` to the total of each group, and adds up the results. */
 function sumOf(counts: readonly HourCount[], groupOf: (count: HourCount) => number, of: (n: number) => number): number {
   const groups = [...Map.groupBy(counts, groupOf).values()];
   return groups.reduce((sum, group) => sum + of(total(group)), 0);

@@ -141,7 +141,7 @@ export async function updatePaused(
   return (await tx.query<EndpointRow>(pause, [systemId, id, change.reason, change.now, change.from]))[0];
 }
 
-/** Changes an endpoint's status to one that is no pause. @returns undefined when it has another status by now */
+/** Changes an endpoint's status to `active` or `probing`. @returns undefined when it has another status by now */
 export async function updateStatus(
   tx: Transaction,
   systemId: string,
@@ -164,7 +164,7 @@ const unknownPlaces = statement(
     where not exists (select from regions where system_id = $1 and regions.id = wanted.id) limit 1)`,
 );
 
-/** Returns a station and a region of those named that there is none of, if any. */
+/** Returns one of the station ids and one of the region ids that do not exist, as far as there are any. */
 export function listUnknownPlaces(
   db: Queryable,
   systemId: string,
@@ -256,7 +256,7 @@ export interface EndpointCounts {
   readonly held_since: Date | null;
   /** Whether a replay is running, which may be about to send the held deliveries. */
   readonly is_replaying: boolean;
-  /** Deliveries that `max_per_hour` let through in the present hour, and those that it did not; null: none of either. */
+  /** Deliveries of the present hour that `max_per_hour` let through, and those that it skipped; null: neither. */
   readonly this_hour: { readonly sent: number; readonly skipped: number; readonly until: Date } | null;
 }
 

@@ -21,15 +21,15 @@ import { replaceThresholds } from "./threshold-queries.ts";
 
 /** A removed endpoint. */
 export interface RemovedEndpoint extends EndpointChange {
-  /** Deliveries that were not sent: held with the rest of the log for as long as that is kept. */
+  /** Deliveries that were not sent. They stay held until their part of the log is dropped. */
   readonly unsent: number;
 }
 
 /**
- * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the audit
- * log keeps them), its replays are finished. What is in flight ends and is logged; nothing else is sent. What waits is
- * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
- * @throws ServiceError when there never was one
+ * Removes one of a partner's endpoints: its secrets are deleted, its address, events and mail address leave its row (the
+ * audit log keeps them), its replays are finished. Attempts in flight end and are logged; nothing else is sent. Waiting
+ * deliveries are held, not lost: an endpoint that was removed by mistake can be created anew, and a replay then sends them.
+ * @throws ServiceError when the partner never had the endpoint, or `by` is the partner and the operator has paused it
  */
 export async function removeEndpoint(
   context: ActorContext,
@@ -42,7 +42,9 @@ export async function removeEndpoint(
   });
 }
 
-/** Like `removeEndpoint`, for all of a partner's, also removed ones, whose deliveries may be held still. */
+/**
+ * Like `removeEndpoint`, for all endpoints of a partner. Includes removed ones, because their deliveries may still be held.
+ */
 export async function removeEndpointsOf(
   context: ActorContext,
   tx: Transaction,

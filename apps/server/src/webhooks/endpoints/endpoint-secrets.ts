@@ -26,7 +26,7 @@ import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch 
 
 /** A secret that replaces others. */
 export interface NewSecret {
-  /** Shown this once. */
+  /** The text of the secret. Later, only `showSecret` returns it. */
   readonly secret: string;
   /** When the secrets before it stop signing, at the latest. */
   readonly old_secrets_end_at: Date;
@@ -37,7 +37,7 @@ export interface RotatedSecret extends NewSecret {
 }
 
 /**
- * Creates a new secret. Those before it sign beside it for `overlap` milliseconds (0 to 7 d), unless they end earlier.
+ * Creates a new secret. Older secrets still sign for `overlap` milliseconds (0 to 7 d), unless they end earlier.
  * @param input `lost`: the secrets file that encrypted the old ones is gone for good; they end now
  * @throws ServiceError when there is no endpoint, or too many secrets sign already
  */
@@ -61,8 +61,8 @@ export async function rotateSecret(
 }
 
 /**
- * The newest secret of an endpoint, in plain text. It is written down who has seen it.
- * @throws ServiceError when there is no endpoint, or its secret cannot be decrypted here
+ * Returns the newest secret of an endpoint, in plain text. The audit log records who has seen it.
+ * @throws ServiceError when there is no endpoint, or this process's secrets file cannot decrypt the secret
  */
 export async function showSecret(
   context: SecretContext,
@@ -78,7 +78,10 @@ export async function showSecret(
   });
 }
 
-/** The secrets of an endpoint that sign now, the newest first. @throws ServiceError when one cannot be decrypted here */
+/**
+ * Returns the secrets of an endpoint that sign now, newest first.
+ * @throws ServiceError when this process's secrets file cannot decrypt one
+ */
 export async function decryptActiveSecrets(
   { db, clock, cipher }: KeyContext & { readonly db: Queryable },
   systemId: string,
@@ -97,7 +100,7 @@ export async function decryptActiveSecrets(
   }
 }
 
-/** Creates a secret; those before it end after `overlap` milliseconds. @throws ServiceError when there are too many */
+/** Creates a secret; older ones end after `overlap` milliseconds. @throws ServiceError when there are too many */
 export async function replaceSecret(
   context: SecretContext,
   tx: Transaction,
@@ -113,7 +116,7 @@ export async function replaceSecret(
   return { secret: await addSecret(context, tx, systemId, endpoint), old_secrets_end_at: endAt };
 }
 
-/** Creates a secret. @returns its text, which is never shown again */
+/** Creates a secret. @returns its text */
 export async function addSecret(
   context: SecretContext,
   tx: Transaction,
@@ -133,8 +136,8 @@ export async function addSecret(
 type KeyContext = Pick<SecretContext, "cipher" | "clock">;
 
 /**
- * Refuses to encrypt with a secrets file that is not the deployment's: one that lacks the key of an active secret, or of
- * the service that started last. Every system is checked, because one process serves them all.
+ * Refuses to encrypt with a secrets file that is not the deployment's: one that lacks the key of an active secret, or the
+ * key that was recorded last. Every system is checked, because one process serves them all.
  * @throws ServiceError
  */
 export async function requireSharedKey({ cipher }: KeyContext, tx: Transaction): Promise<void> {
@@ -150,12 +153,12 @@ export async function requireSharedKey({ cipher }: KeyContext, tx: Transaction):
   }
 }
 
-/** Records that secrets of a system are encrypted with this process's key, for the processes that come after. */
+/** Records that a system's secrets are encrypted with this process's key, so that later processes can check theirs. */
 function recordKey({ cipher, clock }: KeyContext, db: Queryable, systemId: string): Promise<void> {
   return insertEncryptionKey(db, systemId, cipher.fingerprint, new Date(clock()));
 }
 
-/** The key that the service, or a command, has encrypted with last; undefined where there never was one. */
+/** Returns the key that the service or a command recorded last; undefined: none was ever recorded. */
 export async function findLatestKey(db: Queryable): Promise<EncryptionKeyRow | undefined> {
   let latest: EncryptionKeyRow | undefined;
   for (const { system_id: systemId } of await everySystemOf(db)) {
@@ -167,20 +170,20 @@ export async function findLatestKey(db: Queryable): Promise<EncryptionKeyRow | u
 }
 
 /**
- * Records which secrets file the service uses, before there is any secret. Nothing is recorded where active secrets cannot
- * be decrypted with it.
+ * Records the key of the service's secrets file for a system, even before the system has a secret. Records nothing if the
+ * file cannot decrypt all active secrets.
  */
 export async function recordServiceKey(context: KeyContext, db: Queryable, systemId: string): Promise<void> {
   const undecryptable = await listUndecryptable(db, systemId, context.cipher);
   if (undecryptable.length === 0) await recordKey(context, db, systemId);
 }
 
-/** Records it for every system. */
+/** Like `recordServiceKey`, for every system. */
 export async function recordServiceKeys(context: KeyContext, db: Queryable): Promise<void> {
   for (const { system_id: systemId } of await everySystemOf(db)) await recordServiceKey(context, db, systemId);
 }
 
-/** Active secrets that were encrypted with a key that this process does not have. */
+/** Returns the active secrets that were encrypted with a key that this process does not have. */
 async function listUndecryptable(db: Queryable, systemId: string, cipher: SecretCipher): Promise<SecretRow[]> {
   const secrets = await listSecrets(db, systemId);
   return secrets.filter(({ ended, encrypted }) => !ended && !cipher.canDecrypt(encrypted));

@@ -51,7 +51,7 @@ import { replaceThresholds } from "./threshold-queries.ts";
 
 type SignatureSchemes = EndpointRow["signature"];
 
-/** Settings of an endpoint; the address is null while it is removed. */
+/** The settings that a person saw on a page; `url` null: the endpoint was removed. */
 type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & {
   readonly name?: string | undefined;
   readonly places?: Places | null | undefined;
@@ -62,7 +62,7 @@ type SeenSettings = Pick<EndpointRow, "events" | "email" | "signature"> & {
 
 /** Settings of an endpoint. Omitted ones stay; a new endpoint needs `url` and `events`. */
 interface EndpointSettings extends EndpointScope {
-  /** What the partner calls it. */
+  /** The partner's name for the endpoint. */
   readonly name?: string | undefined;
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
@@ -77,7 +77,7 @@ interface EndpointSettings extends EndpointScope {
   /** Deliveries of new events in an hour, at most; null: all. */
   readonly max_per_hour?: number | null | undefined;
   /**
-   * The settings that the person saw before changing them: the change is refused when they differ by now. Left out: not
+   * The settings that the person saw before changing them: the change is refused if they have changed since. Left out: not
    * compared.
    */
   readonly seen?: SeenSettings | undefined;
@@ -88,7 +88,7 @@ export interface SetEndpoint {
   readonly endpoint: EndpointRow;
   readonly thresholds: readonly Threshold[];
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Shown this once, when the endpoint was created or got a secret of another form; null otherwise. */
+  /** The new secret, if the endpoint was created or got a secret of another form; null: there is no new one. */
   readonly secret: string | null;
   /** When the previous secrets stop signing; null: there is no new secret, or it is the first. */
   readonly old_secrets_end_at: Date | null;
@@ -104,10 +104,10 @@ export interface SettingContext extends SecretContext {
 }
 
 /**
- * Changes one of a partner's endpoints, or creates its first. A changed one keeps its id, its secret and its status; a paused
- * one stays paused, and a removed one is created anew, under the id that its log has.
- * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, or the settings are not those
- * that were seen
+ * Changes one of a partner's endpoints, or creates its first. A changed endpoint keeps its id, secret and status: a paused
+ * one stays paused. A removed one is created anew under its old id, because its log refers to that.
+ * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, or the settings have changed since
+ * they were seen
  */
 export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
@@ -260,7 +260,7 @@ async function create(
   const endpoint = await (isNew
     ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId, slot: place })
     : restoreEndpoint(tx, systemId, id, settings, now));
-  // Only a program that does not lock the partner could have taken the slot.
+  // The insert finds the slot or the name taken only if a program does not lock the partner.
   if (endpoint === undefined) throw commandError("conflict", "settingsChanged");
   await replaceThresholds(tx, systemId, id, thresholdRows(id, thresholds));
   const secret = await addSecret(context, tx, systemId, endpoint);
@@ -320,7 +320,10 @@ function originOf(url: string | null): string | undefined {
   return url === null ? undefined : new URL(url).origin;
 }
 
-/** Milliseconds for which old secrets sign beside one of another form: the default of a rotation. */
+/**
+ * Milliseconds for which old secrets still sign after the endpoint got one of another form. Equals the default of a
+ * rotation.
+ */
 const FORM_OVERLAP_MS = 24 * 3_600_000;
 
 function isAsSeen(before: SetRow, seen: SeenSettings): boolean {
@@ -343,7 +346,7 @@ export interface EndpointChange {
   readonly changed: boolean;
 }
 
-/** Who requests a change. Only the operator resumes or removes what the operator has paused. */
+/** Who requests a change. Only the operator resumes or removes an endpoint that the operator has paused. */
 export type ChangedBy = "partner" | "operator";
 
 /**
@@ -402,7 +405,7 @@ export async function resumeEndpoint(
   });
 }
 
-/** Rejects a partner's change of a pause by the operator. @throws ServiceError */
+/** Rejects a partner's change of an endpoint that the operator has paused. @throws ServiceError */
 export function requireOwnPause({ pause_reason: reason }: EndpointRow, by: ChangedBy): void {
   if (by === "partner" && reason === "operator") throw commandError("conflict", "endpointPausedByOperator");
 }

@@ -34,8 +34,8 @@ function thresholdOf({ count_of: count, station_ids, region_ids, fewer_than, for
 }
 
 /**
- * Returns the rows of thresholds, each once. Its id follows from what it says: an endpoint that is set again keeps those that
- * it had, with what it was told of.
+ * Returns the rows of thresholds, without duplicates. A threshold's id is a hash of its content: when an endpoint is set
+ * again, a threshold that it already had keeps its states.
  */
 export function thresholdRows(endpointId: string, thresholds: readonly Threshold[]): ThresholdRow[] {
   const listed = (ids: readonly string[]) => (ids.length === 0 ? null : [...new Set(ids)].toSorted());
@@ -52,14 +52,15 @@ export function thresholdRows(endpointId: string, thresholds: readonly Threshold
   return [...rows.values()];
 }
 
-/** Tells whether two lists of thresholds say the same, in whatever order. */
+/** Tells whether two lists of thresholds are the same, in any order. */
 export function isSameThresholds(some: readonly Threshold[], others: readonly Threshold[]): boolean {
   const idsOf = (thresholds: readonly Threshold[]) => thresholdRows("", thresholds).map(({ id }) => id);
   return String(idsOf(some).toSorted()) === String(idsOf(others).toSorted());
 }
 
 /**
- * Checks that thresholds are few, and that what they watch is known and not too much.
+ * Checks that there are not too many thresholds, that their stations and regions exist, and that they watch not too many
+ * stations.
  * @throws ServiceError
  */
 export async function requireFewThresholds(
@@ -78,7 +79,7 @@ export async function requireFewThresholds(
     throw commandError("invalid_parameter", "tooManyWatched", { watched, limit: MAX_WATCHED_STATIONS });
 }
 
-/** @throws ServiceError when thresholds would tell nobody, because none of their events is chosen */
+/** @throws ServiceError when there are thresholds, but the endpoint subscribes to none of their events */
 export function requireThresholdEvents(events: readonly string[], thresholds: readonly Threshold[]): void {
   if (thresholds.length === 0 || expandEvents(events).some((name) => THRESHOLD_EVENTS.includes(name))) return;
   throw commandError("invalid_parameter", "thresholdEvents", { events: THRESHOLD_EVENTS.join(" and ") });
@@ -88,8 +89,8 @@ export function requireThresholdEvents(events: readonly string[], thresholds: re
 const STATIONS_AT_ONCE = 100;
 
 /**
- * Returns what thresholds would have told since an instant, had they been set then.
- * @param limit changes that are looked at
+ * Returns the events that thresholds would have caused since an instant if they had been set then.
+ * @param limit maximum changes of stations to read; `isComplete` is false if there are more
  */
 export async function pastCrossings(
   db: Queryable,

@@ -35,7 +35,7 @@ type HiddenColumns = "tag" | "slot" | "url" | keyof PlaceColumns;
 export interface EndpointView extends Omit<EndpointRow, HiddenColumns>, EndpointCounts {
   /** Null: it was removed. */
   readonly url: string | null;
-  /** Where events are to happen; null: anywhere. */
+  /** The places whose events it receives; null: everywhere. */
   readonly places: Places | null;
   readonly thresholds: readonly Threshold[];
   /** The status in words. */
@@ -174,9 +174,9 @@ export async function logBytesByEndpoint(
 }
 
 /**
- * Rejects events that a partner's people add, and that none of its keys may read: the operator alone permits those. What
- * was chosen for the endpoint before stays permitted.
- * @param isNew the endpoint is added to the partner's
+ * Rejects events that people of a partner add to an endpoint although none of the partner's keys may read them: only the
+ * operator may add those. Events that the endpoint already has stay permitted.
+ * @param scope `isNew`: the endpoint does not exist yet
  * @throws ServiceError
  */
 export async function requireReadableEvents(

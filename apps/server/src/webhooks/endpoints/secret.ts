@@ -50,7 +50,7 @@ const VERSION = "1";
 
 /**
  * Creates a secret.
- * @param randomBytes gives the asked number of bytes, fit for secrets
+ * @param randomBytes returns so many cryptographically random bytes
  * @param alphabet `base64` is the form that libraries for Standard Webhooks read
  */
 export function createSecret(
@@ -67,8 +67,8 @@ interface PreparedKey {
 }
 
 /**
- * An encrypted text is `1.<key id>.<fingerprint>.<encrypted bytes>`. The fingerprint distinguishes keys of the same id in
- * two secrets files.
+ * Creates a cipher for webhook secrets. An encrypted text is `1.<key id>.<fingerprint>.<encrypted bytes>`. The fingerprint
+ * distinguishes keys that have the same id in two secrets files.
  */
 export function createSecretCipher(source: KeySource<SecretKey>): SecretCipher {
   const prepared = prepareKeys(source, (keys) => {
@@ -128,7 +128,7 @@ function fingerprintOf(encrypted: string): string {
   return encrypted.slice(0, Math.max(0, encrypted.lastIndexOf(".")));
 }
 
-/** With the lengths, so that no two rows make the same text. */
+/** Returns a row's identity as a text. It contains the length of each part, so that no two rows have the same text. */
 function ownerText({ systemId, endpointId, secretId }: SecretOwner): string {
   return [systemId, endpointId, secretId].map((part) => `${part.length}:${part}`).join("");
 }

@@ -41,7 +41,7 @@ const insert = statement(
      where kept.position <> excluded.position`,
 );
 
-/** Makes an endpoint's thresholds those given. Those that were there keep their states, by their ids. */
+/** Replaces an endpoint's thresholds. A threshold that it already had, by its id, keeps its states. */
 export async function replaceThresholds(
   tx: Transaction,
   systemId: string,
@@ -60,7 +60,7 @@ const countWatched = statement(
    join stations station on station.system_id = $1 and station.status <> 'removed' and ${MATCHES_STATION}`,
 );
 
-/** Counts the stations that thresholds watch, each as often as it is watched. */
+/** Counts the stations that thresholds watch, each once for every threshold that watches it. */
 export async function countWatchedStations(
   db: Queryable,
   systemId: string,
@@ -92,10 +92,10 @@ const histories = statement(
    from stations station where station.system_id = $1 and station.id = any($2::text[])`,
 );
 
-/** The changes of a station since an instant, the first of which says how it was then. */
+/** The changes of a station since an instant. The first one gives its state at that instant. */
 export interface StationHistoryRow {
   readonly id: string;
-  /** What `readHistory` reads; null: its history begins later. */
+  /** The changes as text, which `readHistory` reads; null: the station's history begins later. */
   readonly numbers: string | null;
 }
 

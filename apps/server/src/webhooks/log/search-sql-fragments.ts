@@ -126,7 +126,10 @@ export function forEachIndex(make: (index: SearchIndex) => Statement): Readonly<
   };
 }
 
-/** Returns the parameters $1 to $12 of a search's statements. @param endpoints the ids, or the id, as the statement takes them */
+/**
+ * Returns the parameters $1 to $12 of a search's statements.
+ * @param endpoints the ids, or the one id, as the statement takes them
+ */
 export function searchValues(
   { systemId, filter, since, before }: SearchRange,
   endpoints: string | readonly string[],
