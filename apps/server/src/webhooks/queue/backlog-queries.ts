@@ -2,7 +2,7 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** The waiting deliveries of a system. */
+/** The numbers of a system's waiting deliveries, endpoints, waiting mails and workers. */
 interface BacklogRow {
   readonly pending: number;
   readonly oldest_due_at: Date | null;
@@ -51,12 +51,12 @@ const oldestDue = statement(
   "select min(due_at) as due_at from webhook_queue where system_id = $1 and due_at <= $2",
 );
 
-/** Returns when the oldest due delivery was due; null: none is. */
+/** Returns when the oldest due delivery was due; null: no delivery is due. */
 export async function findOldestDue(db: Queryable, systemId: string, now: Date): Promise<Date | null> {
   return oneRow(await db.query<{ due_at: Date | null }>(oldestDue, [systemId, now])).due_at;
 }
 
-// A condition of the index: SET_ASIDE of rules/after-attempt.ts.
+// The literal 'set_aside' is SET_ASIDE of rules/after-attempt.ts. It matches the condition of a partial index.
 const setAside = statement(
   "backlog.setAside",
   `select count(*) as n from webhook_deliveries
@@ -68,7 +68,7 @@ export async function countSetAside(db: Queryable, systemId: string): Promise<nu
   return oneRow(await db.query<{ n: number }>(setAside, [systemId])).n;
 }
 
-/** A partner of whom an endpoint is failing. */
+/** A partner with a failing endpoint. */
 interface FailingRow {
   readonly partner_id: string;
   readonly failing_since: Date;
@@ -85,7 +85,11 @@ const failing = statement(
    limit $3`,
 );
 
-/** Lists the partners whose endpoints have failed for longest, each by the one that has. @param since omits endpoints whose last failure was earlier */
+/**
+ * Lists the partners whose endpoints have been failing for longest, the longest first. Each partner counts by its endpoint
+ * that has failed for longest.
+ * @param since omits endpoints whose last failure was earlier
+ */
 export function listFailingEndpoints(
   db: Queryable,
   systemId: string,

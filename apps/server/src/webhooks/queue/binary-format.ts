@@ -5,7 +5,7 @@ import { columnTypes, type Tables } from "../../storage/db/tables.generated.ts";
  * Parameters in PostgreSQL's binary format: neither side has to quote, escape and parse them.
  */
 
-/** A type of PostgreSQL, whose arrays can be parameters and whose values can be copied. */
+/** Encodes a PostgreSQL type: arrays of it as parameters, and single values for `copy`. */
 export interface BinaryType<Value> extends ColumnType<Value | null> {
   encode(values: readonly (Value | null)[]): Buffer;
   sizeOf(value: Value): number;
@@ -15,11 +15,14 @@ export interface BinaryType<Value> extends ColumnType<Value | null> {
 const INT16_BYTES = 2;
 const INT32_BYTES = 4;
 const NULL_SIZE = -1;
-/** From 1970 to 2000, which PostgreSQL counts from. */
+/** Milliseconds from 1970 to 2000: PostgreSQL counts dates from 2000. */
 const EPOCH_MS = 946_684_800_000;
 const DAY_MS = 86_400_000;
 
-/** Dimensions, whether nulls may occur, the elements' type; then, of the one dimension, its length and its first index. */
+/**
+ * Five integers: the number of dimensions, whether nulls occur, the type of the elements, the array's length and its first
+ * index.
+ */
 const ARRAY_HEAD_BYTES = 5 * INT32_BYTES;
 
 function binaryType<Value>(
@@ -110,8 +113,8 @@ const COPY_SIGNATURE = Buffer.from("PGCOPY\n\u00ff\r\n\0", "latin1");
 const COPY_HEAD_BYTES = COPY_SIGNATURE.length + 2 * INT32_BYTES;
 
 /**
- * Makes what `copy … from stdin (format binary)` reads into a table.
- * @returns rows that have all of the table's columns, in the order of `columnsOfTable`
+ * Returns a function that encodes rows of a table for `copy … from stdin (format binary)`. The rows have all of the table's
+ * columns, in the order of `columnsOfTable`.
  */
 export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: readonly WrittenRow<Table>[]) => Buffer {
   const fields = Object.entries(columnTypes[table]).map(([name, type]) => {
@@ -121,7 +124,7 @@ export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: rea
     return { name: name as keyof WrittenRow<Table>, type: binary };
   });
   return (rows) => {
-    // Values are looked up once: a name that is not known until then costs as much as writing the value.
+    // Looks each value up once, because a look-up by a computed property name costs as much as writing the value.
     const values: unknown[] = [];
     const sizes: number[] = [];
     let bytes = COPY_HEAD_BYTES + INT16_BYTES + rows.length * (INT16_BYTES + fields.length * INT32_BYTES);

@@ -3,7 +3,7 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { insertIntoQueue, PENDING_AGAIN, UNLESS_QUEUED } from "./sql-fragments.ts";
 
-/** A delivery without an event. */
+/** A test delivery, which no event causes. */
 interface NewTestDelivery {
   readonly id: string;
   readonly endpointId: string;
@@ -58,7 +58,10 @@ const probe = statement(
    returning delivery_id`,
 );
 
-/** Queues an endpoint's oldest held delivery, due now. @returns its id; undefined: none is held */
+/**
+ * Queues an endpoint's oldest held delivery whose body is stored, due now.
+ * @returns its id; undefined: there is none
+ */
 export async function insertProbe(
   tx: Transaction,
   systemId: string,

@@ -13,7 +13,7 @@ export interface HeldRange {
 /** SQL for the instant at which a delivery was held: its creation, or its removal from the queue. */
 const HELD_AT = "coalesce(delivery.finished_at, delivery.created_at)";
 
-/** SQL for the instant up to which a running replay sends what was held; null: there is none. */
+/** SQL for the instant up to which a running replay sends held deliveries; null: no such replay is running. */
 const replayedUntil = `(select max(until) from webhook_replays
     where system_id = $1 and endpoint_id = $2 and ${IS_TAKING_HELD})`;
 
@@ -66,8 +66,8 @@ export async function insertHeldReplay(
   await tx.query(insertReplay, [systemId, endpointId, until, id, now, total, oldest]);
 }
 
-// A delivery that somebody resends meanwhile is locked. After the wait it is no longer held, so it is not dropped.
-// One that arrived before, and was held when it was sent again, stays a success.
+// A delivery that somebody resends meanwhile is locked. After the wait it is no longer held, so it is not dropped. A
+// delivery that had succeeded, and was held when it was sent again, becomes `succeeded` instead of `failed`.
 const HAS_ARRIVED = "delivery.latest_code between 200 and 299 and delivery.latest_failure is null";
 const drop = statement(
   "held.drop",

@@ -11,10 +11,11 @@ export interface HourlyLimit {
 }
 
 /*
- * Counted when sent, not when written, so that commands do not wait for each other. The lane's row is locked, so one worker
- * counts at a time: the lane's holder. Hours are by PostgreSQL's clock; a worker's clock only decides which deliveries are
- * due. An hour that was counted is not counted anew, even if a clock is set back. `is_uncounted` marks a delivery of a new
- * event that no limit was applied to yet. One that was let through stays so, however often it is claimed and tried.
+ * Deliveries are counted when they are due, not when they are written, so that commands do not wait for each other. The
+ * lane's row is locked, so one worker counts at a time: the lane's holder. Hours are by PostgreSQL's clock; a worker's clock
+ * only decides which deliveries are due. An hour that was counted is not counted anew, even if a clock is set back.
+ * `is_uncounted` marks a delivery of a new event that no limit was applied to yet. A delivery that was let through is not
+ * counted again, however often it is claimed and tried.
  */
 const applyLimit = statement(
   "hourlyLimit.apply",

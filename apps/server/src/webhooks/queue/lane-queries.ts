@@ -22,7 +22,7 @@ const healthColumns = columnsOfTable("webhook_lanes").only(
   "gone_since",
   "warned",
 );
-/** How an endpoint has answered lately. */
+/** The columns that store an endpoint's health. */
 export type HealthRow = RowOf<typeof healthColumns>;
 
 /** A claimed lane. */
@@ -115,7 +115,7 @@ export async function updateLeases(
   return rows.map(({ endpoint_id: id }) => id);
 }
 
-/* A lane that the worker holds in the database without knowing was claimed in a commit whose answer was lost. */
+/* `worker = $2` finds lanes that this worker leased without knowing, because the response to the lease was lost. */
 const leaseLanes = statement(
   "lane.claim",
   `with free as materialized (
@@ -172,7 +172,7 @@ export async function updateLaneHealth(
   await tx.query(writeHealth, [systemId, endpointId, token, JSON.stringify([health])]);
 }
 
-/** The number of deliveries that a lane can take. */
+/** A request for due deliveries of a lane. */
 export interface ClaimRequest {
   readonly endpointId: string;
   /** The holder's token. A lane with another holder returns nothing. */
@@ -180,7 +180,7 @@ export interface ClaimRequest {
   readonly limit: number;
   /** The endpoint has an hourly limit: takes only deliveries that `applyHourlyLimit` has let through. */
   readonly hasHourlyLimit?: boolean;
-  /** Skips rows that were due earlier: they are gone, and reading dead rows costs time. */
+  /** Skips rows that were due earlier: they are deleted, and reading dead rows costs time. */
   readonly dueFrom: Date;
 }
 
@@ -197,12 +197,12 @@ export interface ClaimedRow
 const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes", "is_uncounted");
 
 /*
- * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
- * earlier holder claims is either seen by the next one, or not claimed. Only lanes that have something due are locked,
- * because a lock is written to disk.
+ * Locks the lane's row `for share`, so that no other worker takes the lane over before the claim is committed: the next
+ * holder sees every claim of this one. Locks only lanes with due deliveries, because a lock is written to disk.
  *
- * Each step looks rows up for one row of the step before, and the update goes by their addresses: there is no join whose
- * order a plan made for an empty queue could turn round, to compare everything with everything once it is long.
+ * Each step looks up rows for one row of the step before, and the update finds rows by their addresses (ctid). So there is
+ * no join whose order PostgreSQL can choose. Otherwise a plan that was made for an empty queue could compare all rows with
+ * all others once the queue is long.
  */
 const claimOf = (which: string) =>
   `with picked as materialized (
@@ -241,7 +241,7 @@ const claimOf = (which: string) =>
    order by claimed.due_at, claimed.delivery_id`;
 
 const claimDue = statement("claim.deliveries", claimOf("queued.crashes = 0"));
-/** How suspects are tried, by SUSPECT_CRASHES of rules/after-attempt.ts. */
+/** SQL: which suspects are tried together, and which alone (SUSPECT_CRASHES of rules/after-attempt.ts). */
 const howTried = { together: "queued.crashes = 1", alone: "queued.crashes >= 2" } as const;
 const claimTogether = statement("claim.together", claimOf(howTried.together));
 const claimAlone = statement("claim.alone", claimOf(howTried.alone));
@@ -399,7 +399,10 @@ export interface ResultRow
   readonly latest_code: number | null;
 }
 
-/** What a result changes in the queue and in its delivery. Its position in the queue does not change while it is claimed. */
+/**
+ * A result's changes to the queue and to its delivery, with the keys of its row in the queue. The keys do not change while
+ * the delivery is claimed.
+ */
 const queueColumns = columnsOf({
   delivery_id: texts,
   claim: bigints,
@@ -425,8 +428,8 @@ const isStillOurs = `${indexedMatch("queued", "result", {
 })} and queued.claim = result.claim and queued.attempts = result.number - 1`;
 
 /*
- * A worker that lost the lane writes nothing. A commit whose answer was lost can be repeated, even if the next attempt
- * has begun.
+ * A worker that lost the lane writes nothing. A write whose response was lost can be repeated, even if the next attempt has
+ * begun.
  */
 const finish = statement(
   "results.finish",
@@ -461,7 +464,7 @@ const setAside = statement(
    from gone where ${matchesDelivery("gone")}`,
 );
 
-/** Gives up a claimed delivery whose result cannot be stored. @param failure what its row says of that */
+/** Gives up a claimed delivery whose result cannot be stored. @param failure the value for `latest_failure` */
 export async function updateSetAside(
   db: Queryable,
   systemId: string,
@@ -489,7 +492,7 @@ export async function insertResults(
   return [...ids];
 }
 
-/** A copy takes two thirds of an insert's time in PostgreSQL and in this process. */
+/** Inserts attempts by `copy`, which takes two thirds of the time of an `insert`, in PostgreSQL and in this process. */
 async function insertLog(tx: Transaction, attempts: readonly ResultRow[]): Promise<void> {
   const copying = await tx.copyIn(`copy webhook_attempts (${logColumns.list()}) from stdin (format binary)`);
   copying.end(encodeLog(attempts));

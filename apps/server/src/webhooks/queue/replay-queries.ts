@@ -20,7 +20,7 @@ export type ReplayRow = Pick<
 
 const columns = "id, since, until, total, queued, created_at, finished_at";
 
-/** Which of an endpoint's deliveries: created in [since, until), finished with one of the statuses, and not a test. */
+/** Chooses deliveries of an endpoint: created in [since, until), finished with one of the statuses, and not a test. */
 export interface ReplayRange {
   readonly systemId: string;
   readonly endpointId: string;
@@ -36,16 +36,19 @@ const chosen = `from webhook_deliveries
 
 const count = statement("replays.count", `select count(*) as total ${chosen}`);
 
-/** How many deliveries a replay of a range would send. */
+/** Returns how many deliveries a replay of a range would send. */
 export async function countReplayable(db: Queryable, range: ReplayRange): Promise<number> {
   return oneRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
 }
 
-/** Deliveries that one statement notes down: some hundred milliseconds. With millions the pool would cancel it. */
+/**
+ * Deliveries that one statement records for a replay, in some hundred milliseconds. Too high: the statement exceeds its time
+ * limit.
+ */
 const NOTED_ROWS = 20_000;
 
-// The next behind one, in the order of the endpoint's index. Counted and written by one statement, and so from one snapshot:
-// the count is what will be sent.
+// Records the deliveries that follow a position, in the order of the endpoint's index. One statement counts and writes them,
+// in one snapshot, so the count equals what will be sent.
 const note = statement(
   "replays.note",
   `with next as materialized (
@@ -64,15 +67,15 @@ const insert = statement(
    returning ${columns}`,
 );
 
-// Its deliveries are gone by then.
+// Deletes replays that ended 30 days ago, because their deliveries are no longer stored.
 const deletePast = statement(
   "replays.deletePast",
   "delete from webhook_replays where system_id = $1 and finished_at < $2::timestamptz - interval '30 days'",
 );
 
 /**
- * Makes a replay of a range, and deletes what is left of those that ended long ago. Its deliveries are noted down a number at
- * a time; until the transaction ends no worker sees any.
+ * Inserts a replay of a range, and deletes replays that ended long ago. Records its deliveries in batches of `notedRows`; no
+ * worker sees any before the transaction ends.
  */
 export async function insertReplay(
   tx: Transaction,
@@ -102,7 +105,7 @@ const latest = statement(
   `select ${columns} from webhook_replays where system_id = $1 and endpoint_id = $2 order by id desc limit $3`,
 );
 
-/** An endpoint's latest replays. */
+/** Lists an endpoint's latest replays. */
 export function listLatestReplays(
   db: Queryable,
   systemId: string,
@@ -121,7 +124,7 @@ const unfinished = statement(
    order by replay.endpoint_id, replay.id`,
 );
 
-/** The first unfinished replay of each active endpoint. */
+/** Lists the first unfinished replay of each active endpoint. */
 export function listUnfinishedReplays(
   db: Queryable,
   systemId: string,
@@ -136,7 +139,10 @@ const lock = statement(
    for update skip locked`,
 );
 
-/** An unfinished replay that the transaction has locked. `next_held_at`: null for a replay of items. */
+/**
+ * An unfinished replay that the transaction has locked. `next_held_at` null: the replay sends the items that were recorded
+ * for it, not held deliveries.
+ */
 export type LockedReplay = Pick<Tables["webhook_replays"], "id" | "endpoint_id" | "since" | "until" | "next_held_at">;
 
 /** Locks a replay until the transaction ends. @returns undefined: another process has it, or it is finished */
@@ -150,7 +156,7 @@ const waiting = statement(
      select from webhook_queue where system_id = $1 and endpoint_id = $2 and replay limit $3) as first`,
 );
 
-/** Queued deliveries of an endpoint's replays; counted up to `most`. */
+/** Counts the queued deliveries of an endpoint's replays, up to `most`. */
 export async function countQueuedReplays(
   db: Queryable,
   systemId: string,
@@ -168,7 +174,10 @@ const finish = statement(
    returning id`,
 );
 
-/** Finishes a replay of which nothing is left. @returns whether it is finished by this */
+/**
+ * Finishes a replay that has no items left.
+ * @returns whether this call finished it
+ */
 export async function updateReplayFinished(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
   return (await tx.query(finish, [systemId, id, now])).length > 0;
 }
@@ -190,8 +199,8 @@ export async function findReplay(db: Queryable, systemId: string, id: string): P
 }
 
 /**
- * Finishes one replay, or all of an endpoint, early: what they have not queued stays as it is.
- * @returns those that were not finished
+ * Stops one replay, or all replays of an endpoint. The deliveries that they have not queued stay as they are.
+ * @returns the replays that were running
  */
 export async function updateReplaysStopped(
   tx: Transaction,
@@ -206,7 +215,7 @@ export async function updateReplaysStopped(
   return stopped;
 }
 
-/** The next deliveries of a replay, whose rows are locked, and what is to be done with each. */
+/** One of a replay's next deliveries, whose row is locked, and what to do with it. */
 interface BatchRow extends Pick<Tables["webhook_replay_items"], "created_on" | "delivery_id"> {
   /**
    * `again`: it is queued with a fresh schedule. `hasten`: it waits for its next attempt, which is due now. `queued`: it
@@ -216,8 +225,9 @@ interface BatchRow extends Pick<Tables["webhook_replay_items"], "created_on" | "
 }
 
 /*
- * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. One that
- * is queued already counts as queued; where it was chosen in the dashboard and waits for its next attempt, that is due now.
+ * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. A
+ * delivery that is queued already counts as queued. If it was chosen in the dashboard and waits for its next attempt, the
+ * attempt becomes due now.
  */
 const lockBatch = statement(
   "replayBatch.lock",
@@ -246,8 +256,8 @@ const lockBatch = statement(
    union all
    select created_on, delivery_id, 'gone' from batch where delivery_id not in (select delivery_id from kept)`,
 );
-// By lists, of which each row's key is looked up in the primary key. Joined to a table that PostgreSQL takes for small, they
-// were compared with each of its rows.
+// Passes the keys as lists, so that each is looked up in the primary key. In a join, PostgreSQL could take the table for
+// small and compare each key with each of its rows.
 const queue = statement(
   "replayBatch.queue",
   `with back as (
@@ -297,8 +307,8 @@ export async function insertReplayBatch(
 }
 
 /*
- * The oldest that are held, of which another transaction may be writing some. Not by `problem` where they are locked:
- * `matchesDelivery` allows no other indexed column.
+ * Finds the oldest held deliveries, and locks those that no other transaction is writing. The lock checks `status` rather
+ * than `problem`, because `matchesDelivery` allows no other indexed column.
  */
 const lockHeld = statement(
   "replayBatch.lockHeld",
@@ -335,8 +345,8 @@ interface HeldRow extends Pick<Tables["webhook_deliveries"], "created_on" | "cre
 }
 
 /**
- * Queues the oldest deliveries of a replay of what is held, and finishes the replay when none is left. It goes on at the
- * first that could not be locked, so that none is passed over.
+ * Queues the oldest deliveries of a replay of held deliveries, and finishes the replay when none is left. The next batch
+ * begins at the first delivery that could not be locked, so that none is left out.
  * @returns how many
  */
 export async function insertHeldBatch(

@@ -2,22 +2,23 @@ import type { DeliveryName } from "@bikeshare/contract";
 import { rowsOfSystem } from "../../storage/db/rows.ts";
 
 /**
- * SQL that is true for rows of the system `$1`, for the changed table of a statement that finds its rows in another way,
- * such as by their addresses: from it a distributed database learns which machine has them. The collation leaves the
- * meaning as it is, and keeps PostgreSQL from beginning with an index by system, which would read all that waits.
+ * SQL that is true for rows of the system `$1`. For a statement that finds the rows it changes in another way, such as by
+ * their addresses: this condition tells a distributed database which node has them. The collation does not change the
+ * meaning. It keeps PostgreSQL from using an index by system, which would read all queued rows.
  */
 export function isOfSystem(table: string): string {
   return `${table}.system_id = $1 collate "POSIX"`;
 }
 
 /**
- * SQL that is true for the row of `table` that `rows` names: `column`s of the one that equal those of the other.
+ * SQL that is true for the row of `table` that a row of `rows` names. `columns` has the columns of `table`, each with the
+ * column of `rows` that it equals. The rows are of the system `$1`.
  *
- * PostgreSQL keeps the plan that a connection made first, most often while the queue was empty, and to an empty table
- * any way seems as good as another: such as beginning with the table, from end to end, instead of with the few rows. With
- * `=` it could. `any(array[…])` means the same, finds its row through an index and in its partition alone, and leaves no
- * other way, as long as nothing else is asked of the table's indexed columns. All columns of all indexes that come into
- * question are to be named, so that it does not matter which of them is taken. The rows are of the system `$1`.
+ * A connection keeps the plan that PostgreSQL made first, most often while the queue was empty. For an empty table all plans
+ * look equally good, also one that scans the whole table instead of looking up the few rows. With `=`, PostgreSQL could
+ * choose such a plan. `any(array[…])` means the same, but PostgreSQL can only look it up in an index, and in one partition.
+ * This holds as long as the statement has no other condition on indexed columns of the table. `columns` must have all
+ * columns of each index that PostgreSQL could use, so that it does not matter which one it uses.
  */
 export function indexedMatch(table: string, rows: string, columns: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(columns);
@@ -26,33 +27,33 @@ export function indexedMatch(table: string, rows: string, columns: Readonly<Reco
 }
 
 /**
- * SQL that is true for the `delivery` that `rows` names by `system_id`, `created_on` and `delivery_id`. Not by the endpoint as
- * well: with it the indexes that the log is searched by come into question, beside the primary key, and they are read
- * through all deliveries of the endpoint's day.
+ * SQL that is true for the `delivery` that `rows` names by `system_id`, `created_on` and `delivery_id`. Does not compare the
+ * endpoint: otherwise PostgreSQL could use an index of the log's search instead of the primary key, and would read all
+ * deliveries of the endpoint's day.
  */
 export function matchesDelivery(rows: string): string {
   return indexedMatch("delivery", rows, { system_id: "system_id", created_on: "created_on", id: "delivery_id" });
 }
 
-/** The order of the index that gives an endpoint's queue without the others'. */
+/** The order of the index by which one endpoint's queue is read. */
 export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delivery_id";
 
-/** Why a held delivery failed that somebody has dropped, as the log calls it: no attempt of it failed. */
+/** The `latest_failure` of a held delivery that somebody has dropped. No attempt failed. */
 export const DROPPED = "dropped";
 
-/** Why a delivery failed that came after as many in its hour as its endpoint takes: no attempt of it was made. */
+/** The `latest_failure` of a delivery above the hourly limit of its endpoint. No attempt was made. */
 export const SKIPPED = "skipped";
 
-/** SQL for the reasons of failed deliveries that nobody tried to send. */
+/** SQL for the values of `latest_failure` that no attempt caused. */
 export const UNTRIED = `('${DROPPED}', '${SKIPPED}')`;
 
-/** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
+/** SQL that makes a finished delivery pending again. `insertIntoQueue` must follow. */
 export const PENDING_AGAIN = `status = 'pending', finished_at = null,
      latest_failure = nullif(nullif(latest_failure, '${DROPPED}'), '${SKIPPED}')`;
 
 /**
- * SQL that is true for a replay of held deliveries that goes on. Not by `finished_at`: the program of the release before
- * finishes it, because it finds no items of it.
+ * SQL that is true for a replay of held deliveries that is still running. Does not use `finished_at`: a process of the
+ * previous release sets it, because that release finds no items of such a replay.
  */
 export const IS_TAKING_HELD = "(next_held_at is not null and not is_stopped)";
 
@@ -68,7 +69,7 @@ interface QueuedColumns {
 
 /**
  * SQL that queues deliveries of the system `$1`.
- * @param from rows with `delivery_id`, `endpoint_id`, `created_on` and `event_id`, and a condition
+ * @param from SQL of the rows, with `delivery_id`, `endpoint_id`, `created_on` and `event_id`, and perhaps a condition
  */
 export function insertIntoQueue(from: string, columns: QueuedColumns): string {
   const { dueAt, attempts = "0", tries = "0", replay = false } = columns;
@@ -77,13 +78,13 @@ export function insertIntoQueue(from: string, columns: QueuedColumns): string {
      select $1, delivery_id, endpoint_id, created_on, event_id, ${replay}, ${dueAt}, ${attempts}, ${tries} from ${from}`;
 }
 
-/** Goes behind `insertIntoQueue` where a delivery may be queued already. */
+/** SQL to append to `insertIntoQueue` where a delivery may be queued already. */
 export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
 
 /**
  * SQL that is true where an `endpoint` of the system `$1` subscribes to an `event`: by its name, its partner and its place.
- * An event for one endpoint, such as its own threshold's, has no place. Only endpoints that ask for places cost more.
- * Stations are those of the system as they are now.
+ * The place of an event for one endpoint, such as a threshold's, is not compared. Only endpoints with places cost more.
+ * Stations are compared as they are now.
  */
 export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
            or split_part(event.name, '.', 1) || '.*' = any(endpoint.events))
@@ -96,9 +97,8 @@ export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
                and (station.region_id = any(endpoint.region_ids) or ${isInBox("station.lon", "station.lat")}))))`;
 
 /**
- * SQL that is true where an `endpoint` of the system `$1` may be told of an `event`: the one that the event names, or any if
- * it names none. Both are a range of the primary key (`~` comes after every id), so that the one is found by its id, not
- * compared with all others.
+ * SQL that is true for the `endpoint` of the system `$1` that an `event` names, or for every endpoint if it names none. Both
+ * are a range of the primary key (`~` sorts after every id), so that a named endpoint is found by its id.
  */
 const IS_NAMED_ENDPOINT = `endpoint.system_id = $1
          and endpoint.id between coalesce(event.endpoint_id, '') and coalesce(event.endpoint_id, '~')`;
@@ -111,14 +111,15 @@ function isInBox(lon: string, lat: string): string {
 }
 
 /**
- * SQL, steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that subscribes
- * to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of its event's and its
- * endpoint's, because only the statement knows the endpoints.
+ * Returns steps of a `with` statement. They insert a delivery of each event for each endpoint of the system `$1` that
+ * subscribes to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of the event's id
+ * and the endpoint's tag, because only the statement knows the endpoints.
  *
- * Each step finds the endpoints by itself. If one read what another found, a distributed database would send that to every
- * machine, and none could write while one is away. For the same reason the statement itself is to be a `select`.
- * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's),
- *   `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of `EventPlace`
+ * Each step finds the endpoints by itself. If a step read the rows of another, a distributed database would send them to
+ * every node, and could not write while a node is down. For the same reason the statement itself must be a `select`.
+ * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every
+ * partner's), `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of
+ * `EventPlace`
  */
 export function insertDeliveries(events: string): string {
   const subscribes = `${IS_NAMED_ENDPOINT} and ${IS_FOR_ENDPOINT}`;
@@ -141,8 +142,8 @@ export function insertDeliveries(events: string): string {
 }
 
 /**
- * SQL that is true where an endpoint of the system `$1` subscribes to an event: for statements that change what the event
- * tells of, so that they return nothing more as long as nobody does.
+ * SQL that is true if an endpoint of the system `$1` subscribes to an event. Statements that change a resource use it, so
+ * that they return data for the event only if somebody receives it.
  */
 export function isSubscribed(event: DeliveryName): string {
   return `exists (select from webhook_endpoints
@@ -150,12 +151,12 @@ export function isSubscribed(event: DeliveryName): string {
 }
 
 /**
- * Ends the id of every test delivery, by which receivers, too, recognise it. At the end, because ids sort by the time in
- * their beginning.
+ * The end of every test delivery's id, by which the service and receivers recognise it. It is not at the beginning, because
+ * ids sort by the time there.
  */
 export const TEST_SUFFIX = "_test";
 
-/** Whether a delivery is a test: somebody asked for it, and it tells of no event. */
+/** Whether a delivery is a test: somebody asked for it, and nothing has happened for it. */
 export function isTestDelivery(id: string): boolean {
   return id.endsWith(TEST_SUFFIX);
 }

@@ -8,9 +8,9 @@ const numbersOf = (at: string, bikes: string, docks: string, isOnline: string) =
   `(extract(epoch from ${at}) * 1000)::bigint || ',' || ${bikes} || ',' || coalesce(${docks}::text, 'null') || ',' || (${isOnline})::int`;
 
 /**
- * SQL: the history of a `station` since an instant, oldest first, in one text, which takes a fifth of the time of as many
- * rows: milliseconds, bikes, docks and whether it is online, with commas between. The first says how it was at the instant,
- * or when its history begins.
+ * SQL: the history of a `station` since an instant, oldest first, as one text. Each change has four numbers: milliseconds,
+ * bikes, docks, and 1 for online; all are separated by commas. The first change gives the state at the instant, or at the
+ * beginning of the history. One text takes a fifth of the time of as many rows.
  */
 export const historySince = (since: string) => `(
      select string_agg(change.numbers, ',' order by change.at) from (

@@ -23,7 +23,7 @@ export type Header = readonly [name: string, value: string];
  * - `body_timeout`: response headers, but the body did not end in time.
  * - `reset`: closed by the receiver before the response was complete.
  * - `stale_connection`: the receiver closed a connection of an earlier attempt as we wrote, before any byte of a response.
- *   Most likely nobody read the request, but that cannot be known, so it is not repeated here.
+ *   Most likely the receiver did not read the request, but it may have, so the sender does not repeat it.
  * - `protocol`: the response is not valid HTTP/1.1, or is padded with chunk extensions.
  * - `headers_too_large`, `too_many_informational`: a response that would fill our memory.
  */
@@ -133,16 +133,17 @@ export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => 
 const JITTER = 0.1;
 
 /**
- * After so many processes in a row have died with a delivery claimed, it is claimed alone, so that the cause of the next
- * death is known. After the first one it is claimed with at most MAX_SUSPECTS_TOGETHER others; only these are claimed alone
- * if that process dies too. Too low: a single crash makes thousands of innocent deliveries be sent one by one.
+ * If so many processes in a row died while they had claimed a delivery, it is next claimed alone, so that the cause of
+ * another death is known. After the first death it is claimed with at most MAX_SUSPECTS_TOGETHER others: if that process
+ * dies too, only these are claimed alone. Too low: after a single crash, thousands of innocent deliveries are sent one by
+ * one.
  */
 const SUSPECT_CRASHES = 2;
 
 /**
- * Deliveries that may have crashed a process and that a process tries at the same time. To find the one that crashes
- * among N claimed deliveries takes N/100 rounds and then at most 100 single attempts. Too low: more rounds. Too high:
- * more single attempts. 100 minimizes the sum for the 10,000 claims of a large deployment.
+ * Maximum suspects, deliveries that may have crashed a process, that a process tries at the same time. To find the one that
+ * crashes among N claimed deliveries takes N/100 rounds and then at most 100 single attempts. Too low: more rounds. Too
+ * high: more single attempts. 100 minimizes the sum for the 10,000 claims of a large deployment.
  */
 export const MAX_SUSPECTS_TOGETHER = 100;
 
@@ -233,21 +234,21 @@ export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcom
 }
 
 /**
- * The history of an endpoint's answers since its last success. A period of failing has no success in it and no day without
- * a failure.
+ * An endpoint's responses since its last success. A stretch of failing has no success in it, and no silence of more than a
+ * day (SILENCE_MS).
  */
 export interface EndpointHealth {
   /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */
   readonly failingSince: number | null;
   /** When the last failure ended; null: none since the last success. */
   readonly lastFailedAt: number | null;
-  /** Attempts that failed in it. */
+  /** Attempts that failed in this stretch. */
   readonly failures: number;
-  /** Deliveries that they were for: different ones, and no more than the rule needs. */
+  /** Ids of different deliveries that failed in this stretch; at most LEAST_DELIVERIES. */
   readonly failedDeliveries: readonly string[];
-  /** Answers 410 with no other answer in between; counted no further than the rule needs. */
+  /** Responses 410 without another complete response in between; counted up to GONE_ANSWERS. */
   readonly goneAnswers: number;
-  /** When the first of them ended, in milliseconds since 1970; null: there is none. */
+  /** When the first of these responses ended, in milliseconds since 1970; null: there is none. */
   readonly goneSince: number | null;
   /** The highest warning given in this stretch: 25, 50, 100, or 0 for none. */
   readonly warned: number;
@@ -309,7 +310,7 @@ export const SILENCE_MS = 24 * 3_600_000;
 /** Failed attempts that a pause needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
 export const LEAST_FAILURES = 20;
 
-/** Different deliveries that a pause needs: with fewer, one event that the receiver cannot digest would pause all. */
+/** Different deliveries that a pause needs: with fewer, one event that the receiver cannot process would pause all. */
 export const LEAST_DELIVERIES = 3;
 
 /** Answers 410 Gone in a row that pause an endpoint: one may be about a single event. */
@@ -325,23 +326,24 @@ const GONE_SPAN_MS = 60_000;
 const EARLY_WARNINGS = [50, 25] as const;
 
 /**
- * What an attempt's result means for its endpoint.
+ * Returns what an attempt's result means for its endpoint.
  *
- * - A success ends everything: nothing is remembered, and a probed endpoint is active again.
- * - A result that nobody knows says nothing about the receiver: nothing changes.
- * - A probe that fails pauses the endpoint again.
- * - Three answers 410 in a row, the last at least a minute after the first, pause it. Any other whole answer in between
- *   begins anew; where no whole answer came there was no answer, and the row goes on.
- * - Failing for 72 h pauses it, if there were 20 failures of 3 deliveries. These two are asked at 100 % only: the warnings
- *   at 25 and 50 % of the 72 h go by time alone, because a quiet endpoint's partner wants to hear too that nothing
- *   arrives. Each is given once in a stretch of failing, and only the highest that is reached.
- * - Silence is no failing: more than a day after the last failure the next one begins a new stretch. So an endpoint that
- *   gets an event a week, each tried in vain for 73 h, is warned of each and never paused; otherwise the first slip after
- *   months of silence would pause it, for failures that may have been mended long ago. Nothing is lost by that: a delivery
- *   given up can be replayed like one that was held. Answers 410 count on over the silence: they speak of the future.
+ * - A success resets the health, and a probed endpoint is active again.
+ * - An unknown result says nothing about the receiver: nothing changes.
+ * - A failed probe pauses the endpoint again.
+ * - Three responses 410 in a row, the last at least a minute after the first, pause it. Another complete response in
+ *   between restarts the count. An attempt without a complete response does not change the count.
+ * - Failing for 72 h pauses it, if there were 20 failures of 3 deliveries. These minimums apply to the pause alone. The
+ *   warnings at 25 % and 50 % of the 72 h depend on time alone, because the partner of a quiet endpoint also wants to hear
+ *   that nothing arrives. Each warning is given once in a stretch of failing, and only the highest that is due.
+ * - Silence is not failing: a failure more than a day after the last one begins a new stretch. For example, an endpoint
+ *   that gets one event a week, each tried in vain for 73 h, is warned of each and never paused. Otherwise the first failure
+ *   after months of silence would pause it for failures that may have been fixed long ago. No delivery is lost: one that was
+ *   given up can be replayed like one that was held. The count of responses 410 continues over a silence, because a 410 says
+ *   that the address is gone for good.
  *
- * Results come in the order in which they are written. What ends at a paused endpoint (it was under way when the pause
- * came) changes nothing, not even as a success: only a resume ends a pause.
+ * Results come in the order in which they are written. A result at a paused endpoint, whose attempt was in flight when the
+ * pause came, changes nothing, even if it is a success: only a resume ends a pause.
  */
 export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {
   const unchanged = { status, pauseReason: null, warning: null };
@@ -365,7 +367,7 @@ function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor
   return failingFor >= FAILING_LIMIT_MS && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
 }
 
-/** Tells whether this very answer is the 410 that pauses. */
+/** Tells whether this response is the 410 that pauses the endpoint. */
 function isGone({ goneAnswers, goneSince }: EndpointHealth, { outcome, status, endedAt }: EndpointResult): boolean {
   if (outcome !== "rejected" || status !== 410 || goneSince === null) return false;
   return goneAnswers >= GONE_ANSWERS && endedAt - goneSince >= GONE_SPAN_MS;
@@ -391,7 +393,7 @@ function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
 
 type Gone = Pick<EndpointHealth, "goneAnswers" | "goneSince">;
 
-/** A stretch of failing that is over leaves this much. */
+/** Returns what remains of the health after a stretch of failing: the count of responses 410. */
 function goneOf({ goneAnswers, goneSince }: EndpointHealth): EndpointHealth {
   return { ...HEALTHY, goneAnswers, goneSince };
 }

@@ -46,8 +46,8 @@ export const ANSWER_SUMMARY: AnswerLimits = { headBytes: 256, bodyBytes: 0 };
 export const WHOLE_FAILURES_PER_HOUR = 5;
 
 /**
- * Bytes of an endpoint's answers that are kept a day, beside a summary of each: 480 MiB in the 30 days of the log. Short
- * answers never come near it, however many they are.
+ * Bytes of an endpoint's responses that are stored a day, beside a summary of each: 480 MiB in the 30 days of the log.
+ * Responses that are no longer than a summary do not count.
  */
 export const DAILY_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -79,7 +79,7 @@ function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLim
     bytesLeft -= size;
     return true;
   });
-  // A copy: a view would hold the whole of it in memory until it is written.
+  // Copies the part, because a view would keep the whole body in memory until the log is written.
   const body = answer.body.length <= bodyBytes ? answer.body : answer.body.slice(0, bodyBytes);
   return { headers, body };
 }
@@ -158,7 +158,10 @@ export class LogMeter {
     );
   }
 
-  /** Notes that sizes are written, and forgets the days that are over. @param today the day that is not */
+  /**
+   * Marks sizes as written, and forgets days that are over.
+   * @param today the present day, which is not over
+   */
   noteWritten(written: readonly ChangedSize[], today: string): void {
     for (const { day, bytes } of written) {
       const size = this.#days.get(day);

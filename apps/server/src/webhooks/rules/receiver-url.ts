@@ -11,7 +11,7 @@ import {
 export interface AddressRules {
   /** WEBHOOK_ALLOW_NETWORKS. */
   readonly allowNetworks: NetworkList;
-  /** WEBHOOK_ALLOW_PORTS, as `parsePorts` gives them: all that is allowed, 443 included only if it is listed. */
+  /** WEBHOOK_ALLOW_PORTS, as `parsePorts` reads it: no other port is allowed, not even 443. */
   readonly allowPorts: readonly PortRange[];
   /** Whether receivers on this machine may have any port. Only `start` allows it, for developers who try their receivers. */
   readonly allowEveryLoopbackPort?: boolean;
@@ -26,7 +26,7 @@ const howToAllow = "Use a public address, or let the operator name the network i
 
 /**
  * Reads a list of ports and ranges of ports, such as `443,8443,1024-65535`.
- * @throws Error naming the part that is none, or saying that the list is empty
+ * @throws Error naming the part that is neither a port nor a range, or saying that the list is empty
  */
 export function parsePorts(text: string): PortRange[] {
   const parts = text
@@ -60,7 +60,7 @@ export type UrlVerdict =
 const maxLength = 2048;
 
 /**
- * Returns why an address that a URL leads to must not be called, or undefined where it may. Plain http is for networks that the
+ * Returns why an address that a URL leads to must not be called, or undefined if it may. Plain http is for networks that the
  * operator has named.
  */
 export function refuseReceiverAddress(
@@ -75,8 +75,8 @@ export function refuseReceiverAddress(
 }
 
 /**
- * Judges a partner's URL as far as that can be done without asking DNS: when it is set and before every attempt.
- * Where the host is a name its addresses are judged when it is dialled, plain http to a name included.
+ * Judges a partner's URL as far as that can be done without asking DNS: when it is set and before every attempt. If the host
+ * is a name, its addresses are judged when a connection is made (`refuseReceiverAddress`), for plain http too.
  */
 export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   const url = parseStrictly(text);
@@ -134,7 +134,7 @@ function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined
   if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
 
   const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));
-  // One is enough for localhost: its addresses are ours, not answers that somebody gave us.
+  // One accepted address is enough for localhost, because its addresses are fixed and do not come from DNS.
   const accepted = verdicts.filter(({ ok }) => ok);
   if (accepted.some((verdict) => verdict.ok && (verdict.named || !isPlain))) return undefined;
   const refused = verdicts.find((verdict) => !verdict.ok);

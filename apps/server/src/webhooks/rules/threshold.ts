@@ -1,21 +1,21 @@
 import type { Station, Threshold } from "@bikeshare/contract";
 
 /*
- * When a station crosses a threshold. `thresholds.ts` and the preview of an endpoint both apply these rules to a station's
- * history, so that the preview counts the events that would have been sent.
+ * The rules that say when a station crosses a threshold. `thresholds.ts` and the preview of an endpoint both apply these
+ * rules to a station's history, so that the preview counts the events that would have been sent.
  */
 
 /** How a station is, compared with a threshold: `unknown` while it is not online, or does not publish the count. */
 type Level = "below" | "enough" | "unknown";
 
-/** A station that is, or was, below a threshold; undefined: it is not. Instants are milliseconds since 1970. */
+/** The crossing of a threshold by a station. Instants are milliseconds since 1970. */
 export interface Crossing {
   readonly belowSince: number;
-  /** When the endpoint is told, if the station is below until then; null: it has been told. */
+  /** When `station.below_threshold` is due, if the station stays below until then; null: the event was recorded. */
   readonly dueAt: number | null;
 }
 
-/** What an endpoint is told of a crossing. */
+/** An event that a crossing causes. */
 export interface CrossingEvent {
   readonly name: "station.below_threshold" | "station.back_to_normal";
   readonly at: number;
@@ -69,9 +69,10 @@ function levelOf({ count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_
 /**
  * Follows a station through changes, oldest first, up to an instant.
  *
- * An interruption ends what was not told yet: enough bikes, or that the station is not online. What was told ends when there
- * are enough again: a station that is offline meanwhile is not back to normal.
- * @param until what is due by then is told, unless a change says otherwise
+ * Before its `station.below_threshold`, a crossing ends when the station has enough again or is not online. After that
+ * event, it ends only when the station has enough again: a station that is offline is not back to normal.
+ * @param before the crossing at the first change; undefined: none
+ * @param until events that are due by then are returned, unless a change prevents them
  */
 export function followCrossing(
   threshold: Pick<Threshold, "count" | "fewer_than" | "for_minutes">,
@@ -94,7 +95,7 @@ export function followCrossing(
     } else if (crossing !== undefined && crossing.dueAt !== null) {
       crossing = undefined;
     } else if (crossing !== undefined && level === "enough") {
-      // A change that becomes known late may lie before the instant of which the endpoint was told.
+      // A change that becomes known late may be earlier than the `station.below_threshold` that was recorded.
       const told = crossing.belowSince + threshold.for_minutes * 60_000;
       events.push({
         name: "station.back_to_normal",

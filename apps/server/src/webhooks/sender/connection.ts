@@ -50,7 +50,7 @@ export const senderLimits: SenderLimits = {
   maxIdleTimeoutMs: 10_000,
   // A changed DNS answer, or an address that has become a forbidden one, counts after a minute at the latest.
   maxAgeMs: 60_000,
-  // Each time it ends, another attempt may fail.
+  // Too low: each time it ends, another attempt may fail.
   noReuseMs: 10 * 60_000,
   // An endpoint has at most 10 attempts in flight, but one host may serve the endpoints of many partners. Too low: most
   // of their attempts open a connection of their own. Too high: one host holds most idle connections.
@@ -138,7 +138,7 @@ export class Connection {
     const result = await exchange.result;
     this.#exchange = undefined;
     this.#idleMs = this.#idleTimeout(exchange.keepAliveMs);
-    // Unwritten data would delay the next request.
+    // Closes the connection also if data is left unwritten, which would delay the next request.
     if (!exchange.isReusable || socket.writableLength > 0 || this.#idleMs <= 0) this.destroy();
     return result;
   }
@@ -166,7 +166,9 @@ export class Connection {
  */
 const LARGE_BUFFER_BYTES = 2_048;
 
-/** One request and its response. Only the first end counts: others follow when the connection is closed after it. */
+/**
+ * One request and its response. Only the first call of `#end` counts: further calls follow when the connection is closed.
+ */
 class Exchange {
   readonly result: Promise<RoundTripResult>;
   readonly #resolve: (result: RoundTripResult) => void;

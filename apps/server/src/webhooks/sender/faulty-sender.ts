@@ -10,7 +10,7 @@ export interface DeliveryFaults {
   readonly reorder: boolean;
   readonly bad_signature: boolean;
   readonly down: boolean;
-  /** RFC 3339. */
+  /** When the faults end (RFC 3339); left out: they do not end. */
   readonly until?: string | undefined;
 }
 
@@ -18,8 +18,8 @@ export interface DeliveryFaults {
 const OVERTAKEN_WITHIN_MS = 3_000;
 
 /**
- * Returns a sender with the faults that a partner has set for its tests. Closing it ends the waits, so that no stop of the
- * service waits for them; its owner closes `sender`.
+ * Returns a sender with the faults that a partner has set for its tests. Closing it ends all waits, so that the service can
+ * stop at once. It does not close `sender`.
  * @param faults read at each attempt; null: none
  */
 export function createFaultySender(sender: Sender, faults: () => DeliveryFaults | null, clock: () => number): Sender {

@@ -16,8 +16,8 @@ export class InvalidResponseError extends Error {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
 /**
- * A name, and a value without control characters; spaces before the value are not part of it. The value begins with
- * something else, so that there is one way to match: with two, 16 KiB of spaces would take a second of processor time.
+ * A name, and a value without control characters; spaces before the value are not part of it. The value begins with another
+ * character, so that a text matches in one way only: with more ways, 16 KiB of spaces would take a second of processor time.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[^\u0000-\u0020\u007f][^\u0000-\u0008\u000a-\u001f\u007f]*)?)$/;
@@ -28,7 +28,7 @@ const LENGTH = /^\d{1,15}$/;
 class ResponseHead {
   /** Null until the status line has come. */
   status: number | null = null;
-  /** In their order and spelling. */
+  /** In the order and spelling in which they came. */
   readonly headers: Header[] = [];
   /** `Content-Length`; null: there is none. */
   length: number | null = null;
@@ -41,7 +41,7 @@ class ResponseHead {
 
   /**
    * @param line without its CRLF
-   * @returns whether the section ends with it
+   * @returns whether the section ends with this line
    * @throws InvalidResponseError
    */
   readLine(line: string): boolean {
@@ -93,7 +93,7 @@ class ResponseHead {
     const [, , more] = /^[ \t]/.test(line) && !isFraming ? (HEADER.exec(`x:${line}`) ?? []) : [];
     if (more === undefined) throw new InvalidResponseError("not_http");
     this.headers.push([name, `${value} ${more}`]);
-    // Others take such a line for an error: the connection is not used again.
+    // Other parsers reject such a line, so the connection is not used again.
     this.isPersistent = false;
   }
 
@@ -101,7 +101,7 @@ class ResponseHead {
     const digits = value.trimEnd();
     if (this.length !== null || !LENGTH.test(digits)) throw new InvalidResponseError("not_http");
     this.length = Number(digits);
-    // Others take a space behind the digits for an error: such a connection is not used again.
+    // Other parsers reject a space behind the digits, so the connection is not used again.
     if (digits !== value) this.isPersistent = false;
   }
 
@@ -135,7 +135,7 @@ const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;.*)?$/i;
 const MAX_SIZE_LINE_BYTES = 18;
 const LF = 10;
 
-/** Reads one HTTP/1.1 response to a POST, in pieces as the network brings them, and keeps none of these. */
+/** Reads one HTTP/1.1 response to a POST, in the pieces in which the network brings it, and keeps none of these buffers. */
 export class ResponseParser {
   /** Null until the header section has ended. */
   status: number | null = null;
@@ -171,7 +171,7 @@ export class ResponseParser {
       at = this.#part === "body" ? this.#readBody(bytes, at) : this.#readLine(bytes, at);
     }
     this.#hasBytesBehind ||= at < bytes.length;
-    // Trailers are not kept: a receiver that hangs in them has answered.
+    // Trailers are not stored, so a receiver that hangs while it sends them has answered.
     return this.#part === "end" || this.#part === "trailers" || this.body.isTruncated;
   }
 
@@ -202,7 +202,7 @@ export class ResponseParser {
       if (!line.endsWith("\r\n")) throw new InvalidResponseError("not_http");
       this.#endLine(line.slice(0, -2));
     } else if (this.#part === "head" && this.#head.status === null && !mayBecomeStatusLine(this.#line)) {
-      // Another protocol may never end its line.
+      // Throws before the line ends, because another protocol may never end it.
       throw new InvalidResponseError("not_http");
     }
     return to;
@@ -248,7 +248,7 @@ export class ResponseParser {
     this.status = status;
     this.headers = headers;
     if (status === 204 || status === 304 || length === 0) {
-      // A 204 has no body, whatever its headers say; if one comes all the same, it must not be taken for a response.
+      // A 204 has no body, whatever its headers say; if one comes nevertheless, it must not be read as the next response.
       if (status === 204 && (isChunked || (length ?? 0) > 0)) this.#head.isPersistent = false;
       this.#part = "end";
     } else {
@@ -260,7 +260,7 @@ export class ResponseParser {
   #beginChunk(line: string): void {
     const [, digits] = CHUNK_SIZE.exec(line) ?? [];
     if (digits === undefined) throw new InvalidResponseError("not_http");
-    // Others take spaces in this line for an error: such a connection is not used again.
+    // Other parsers reject spaces in this line, so the connection is not used again.
     if (/[ \t]/.test(line)) this.#head.isPersistent = false;
     this.#bytesLeft = Number.parseInt(digits, 16);
     this.#part = this.#bytesLeft === 0 ? "trailers" : "body";
@@ -340,7 +340,10 @@ export class BoundedBody {
     this.#buffer = grown;
   }
 
-  /** Two steps at most, whatever the size of the pieces: doubling leaves twice as much to the garbage collector. */
+  /**
+   * Returns the buffer's next size. It grows in two steps at most, because doubling would leave twice as much to the garbage
+   * collector.
+   */
   #sizeFor(length: number): number {
     if (length > SMALL_BUFFER_BYTES) return this.#limit;
     // The first piece is most often the whole body.

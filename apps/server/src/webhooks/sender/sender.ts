@@ -21,8 +21,8 @@ import { Connection, type RoundTripResult, type SenderLimits, senderLimits } fro
 export interface SenderOptions {
   readonly rules: AddressRules;
   /**
-   * Milliseconds since 1970. Only for a `Retry-After` date in an answer without a `Date`, which does not count without
-   * a clock.
+   * Milliseconds since 1970. Needed only for a `Retry-After` with a date in a response without `Date`. Without a clock, such
+   * a header is ignored.
    */
   readonly clock?: (() => number) | undefined;
   /** Milliseconds that never run backwards. */
@@ -54,8 +54,8 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
   const limits = { ...senderLimits, ...options.limits };
   const transport = createTransport({ rules, limits, monotonic, servers: resolve?.servers, ca: tls?.ca });
   const judge = cacheVerdicts(rules);
-  // A count, not a set of promises: a set that is added to and taken from for ever leaves a chain of its old tables, and
-  // each of them holds the results of its time until the next full garbage collection.
+  // A count rather than a set of promises: a set that grows and shrinks for ever keeps its old hash tables, and the results
+  // in them, in memory until the next full garbage collection.
   let inProgress = 0;
   let isClosed = false;
   const idle = Promise.withResolvers<void>();
@@ -92,7 +92,7 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
   };
 }
 
-/** Limits the cached verdicts; beyond it all are dropped. */
+/** Limits the cached verdicts; above the limit the cache is cleared. */
 const MAX_CACHED_VERDICTS = 1_000;
 
 /** Judges URLs. The verdict depends on the URL and the rules alone, so it can be cached. */
@@ -125,7 +125,7 @@ const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**
  * Returns a request in one piece, so that it is written at once, and all its headers in their order.
- * @throws Error where one of the caller's headers may not be sent
+ * @throws Error if one of the caller's headers may not be sent
  */
 function composeRequest({ host, pathname, search }: URL, { headers, body }: AttemptRequest) {
   for (const [name, value] of headers) {
@@ -200,7 +200,7 @@ interface TransportOptions {
   readonly ca: string | undefined;
 }
 
-/** The outcome of a request, and of which connection. */
+/** The outcome of a request, and the connection that carried it. */
 interface TransportResult {
   readonly roundTrip: RoundTripResult;
   readonly remoteAddress: string | null;
@@ -230,7 +230,7 @@ function createTransport({ rules, limits, monotonic, servers, ca }: TransportOpt
   };
 
   let turn: Promise<void> | undefined;
-  /** One turn of the event loop. Everybody who waits for it shares the promise. */
+  /** One turn of the event loop. All callers that wait for the same turn share one promise. */
   function nextTurn(): Promise<void> {
     turn ??= setImmediate().then(() => void (turn = undefined));
     return turn;
@@ -291,7 +291,7 @@ class IdleConnections {
     this.#monotonic = monotonic;
   }
 
-  /** Takes the one used last, so that the others reach their idle timeout. */
+  /** Takes the connection that was used last, so that the others reach their idle timeout. */
   acquire(origin: string): Connection | undefined {
     for (;;) {
       const connection = this.#byOrigin.get(origin)?.at(-1);

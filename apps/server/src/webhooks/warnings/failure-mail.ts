@@ -58,7 +58,7 @@ export async function recordFailureMails(
   await insertMails(tx, systemId, now, mails);
 }
 
-/** Logs endpoints that fail, for the operator: with the whole text where no partner is mailed. */
+/** Logs failing endpoints for the operator. Logs the whole text if the partner gets no mail. */
 export function logFailures(
   { canMail, dashboardUrl, logger }: NoticeContext,
   attempts: readonly CompletedAttempt[],
@@ -80,7 +80,10 @@ export function logFailures(
   }
 }
 
-/** Returns why an endpoint is paused and how to resume it: the reader of the mail may be somebody other than the operator. */
+/**
+ * Returns why an endpoint is paused, and the command that resumes it. The log has both, because the reader of the mail may
+ * not be the operator.
+ */
 function wayBack({ about, partnerId, endpointId }: FailureNotice): {
   readonly reason?: string;
   readonly resume?: string;
@@ -128,7 +131,7 @@ export interface FailureNotice {
   readonly failures: number;
   /** The latest failure in a few words: `answered 500`. */
   readonly lastError: string;
-  /** When that was. */
+  /** The time of the latest failure. */
   readonly at: number;
   /** The address where the partner sees the endpoint; null when there is no such page. */
   readonly dashboardUrl: string | null;
@@ -198,8 +201,9 @@ function howToGoOn(notice: FailureNotice): string {
 }
 
 /**
- * Returns the instant from which to replay events. The first failed delivery is older than its failure and may have waited
- * for its turn: hence the day. After a failed probe the held deliveries may be as old as any that are stored.
+ * Returns the instant from which to replay events. It is a day before the first failure, because the first failed delivery
+ * is older than its failure and may have waited for its turn. After a failed probe the held deliveries may be as old as any
+ * that are stored.
  */
 function replayFrom({ about, failingSince, at }: FailureNotice): number {
   return about === "probe_failed" ? at - EVENT_RETENTION_DAYS * DAY_MS : (failingSince ?? at) - DAY_MS;
@@ -207,7 +211,7 @@ function replayFrom({ about, failingSince, at }: FailureNotice): number {
 
 function whereToFindOut({ dashboardUrl, name, url }: FailureNotice): string {
   const where = dashboardUrl === null ? "Ask whoever runs the service for the log of attempts." : dashboardUrl;
-  // The path and the query may be a secret that protects the endpoint; many people may read a mail.
+  // Leaves out the path and the query: they may be a secret that protects the endpoint, and many people may read a mail.
   return `Endpoint: “${name}”, ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
 }
 
