@@ -68,7 +68,7 @@ type Shape = (value: unknown) => unknown;
 
 const same: Shape = (value) => value;
 
-/** Shapes by schema: endpoints share schemas, and tests make hundreds of services. */
+/** Caches shapes by schema, because endpoints share schemas and tests create hundreds of services. */
 const shapes = new WeakMap<ZodTypeAny, Shape>();
 
 function shapeOf(schema: ZodTypeAny): Shape {
@@ -79,7 +79,7 @@ function shapeOf(schema: ZodTypeAny): Shape {
   return shape;
 }
 
-/** Dates stay: JSON has each as the instant that the contract asks for. */
+/** Returns a function that picks a schema's fields from a value. Dates stay: JSON writes them as the contract's instants. */
 function makeShape(schema: ZodTypeAny): Shape {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) {
     const shape = shapeOf(schema.unwrap() as ZodTypeAny);
@@ -98,7 +98,7 @@ function fieldsOf(schema: ZodTypeAny): Readonly<Record<string, ZodTypeAny>> {
   return schema instanceof z.ZodObject ? (schema.shape as Record<string, ZodTypeAny>) : {};
 }
 
-/** The first of the objects whose fields the value has. */
+/** Returns a function that shapes a value by the first schema whose required fields the value has. */
 function shapeOfEither(options: readonly ZodTypeAny[]): Shape {
   const choices = options.map((option) => ({
     shape: shapeOf(option),
@@ -106,7 +106,7 @@ function shapeOfEither(options: readonly ZodTypeAny[]): Shape {
   }));
   return (value) => {
     const choice = choices.find(({ needed }) => needed.every((name) => name in (value as object)));
-    // Sent as it is, it would show every field that the service has.
+    // Throws, because a value that is sent unshaped would show every field that the service has.
     if (choice === undefined) throw new Error("An answer has none of the forms that the contract lists.");
     return choice.shape(value);
   };

@@ -77,7 +77,7 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
   return {
     sweep: () => rate.sweep(),
     async authorize(request, reply) {
-      // Nothing of it may stay in a browser that somebody else uses next.
+      // The response must not stay in the cache of a browser that somebody else uses next.
       reply.header("cache-control", "no-store");
       const needs = consoleNeedsOf(request);
       const address = request.transport?.address ?? "";
@@ -165,7 +165,7 @@ function requireRole(membership: MembershipRow, role: MembershipRole): void {
 const VISIT_INTERVAL_MS = 3_600_000;
 
 /**
- * Writes down that one of the operator's people reads a partner's pages, which the partner is shown.
+ * Records in the audit log that a person of the operator reads a partner's pages. The partner sees the entry.
  * @throws ServiceError `not_found` when there is no such partner
  */
 async function noteOperatorsVisit(context: ActorContext, systemId: string, partnerId: string): Promise<void> {
@@ -177,12 +177,12 @@ async function noteOperatorsVisit(context: ActorContext, systemId: string, partn
 /** The rate limits of people's requests in their sessions. */
 interface SessionRate {
   /**
-   * Refuses a flood of a session that has just used up its rate before anybody looks the session up.
+   * Rejects a request of a session that has just used up its rate, without looking the session up.
    * @throws ServiceError `rate_limited`
    */
   refuseFlood(request: Pick<FastifyRequest, "raw">): void;
   /**
-   * Counts a request, or several for one that costs more: either all of them or, where fewer are left, none.
+   * Counts a request, or `cost` requests if it costs more. If fewer than `cost` are left, counts none.
    * @throws ServiceError `rate_limited`
    */
   count(session: Pick<FoundSession, "person_id" | "token">, cost: number): Promise<void>;
@@ -195,9 +195,12 @@ interface SessionRate {
  * low: refuses people with many open tabs. Too high: permits more to a program with a stolen cookie.
  */
 const SESSION_RATE_LIMIT = 600;
-/** For how many requests one that changes something counts: it is an entry of the audit log, which is kept. */
+/** As how many requests a change counts. It costs more because its entry in the audit log is kept. */
 const CHANGE_COST = 5;
-/** Milliseconds without a look-up after a request was rejected: short, because the session may have room again or may have ended. */
+/**
+ * Milliseconds after a rejection during which the session's requests are rejected without a look-up. Short, because the
+ * session may have requests left again, or may have ended.
+ */
 const FLOOD_MS = 1_000;
 
 function createSessionRate(rateLimits: RateLimits, clock: () => number): SessionRate {

@@ -61,7 +61,7 @@ export async function signOutAddress(
   if (identityProvider === undefined || encrypted === null) return null;
   const idToken = cipher.decrypt(hintContextOf(identityProvider.issuer, personId), encrypted);
   const returnTo = `${namedBaseUrl(baseUrl())}/dashboard/sign-in`;
-  // The session here has ended, whether or not the provider can be asked for its page.
+  // Ignores an error, because the session here has ended even if the provider cannot be reached.
   return (await identityProvider.signOutAddress(idToken, returnTo).catch(() => undefined)) ?? null;
 }
 

@@ -46,17 +46,17 @@ export interface ConsoleContext extends SignInContext {
   readonly live: LiveFeed;
   /** Imports that are being undone. Closed before the connections are. */
   readonly undos: RunningUndos;
-  /** Requests in any 60 s for keys without a number of their own. */
+  /** Requests in any 60 s for keys without a limit of their own. */
   readonly rateLimit: number;
   /** Milliseconds after which a ride is under way for too long. */
   readonly longRideAfterMs: number;
   /** The map of each system's stations, ready to be sent. */
   readonly stationMaps: PageCache<ReadyBody>;
-  /** Where maps get their streets; undefined: nowhere. */
+  /** The source of the maps' tiles; undefined: maps show no streets. */
   readonly mapTiles?: MapTiles | undefined;
   /** The files of exports. */
   readonly files: FileSender;
-  /** Whether agencies are served. */
+  /** Whether agencies can read data by MDS. */
   readonly mds?: boolean | undefined;
   /** The routes that are to be retired. */
   readonly deprecatedRoutes: readonly DeprecatedRoute[];
@@ -67,7 +67,7 @@ export interface ConsoleContext extends SignInContext {
 
 const DAY_MS = 86_400_000;
 
-/** The default of the configuration. */
+/** The default of `webhooks`: public addresses on port 443. */
 const PUBLIC_ADDRESSES: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
 
 interface ConsoleOptions extends Pick<
@@ -113,7 +113,7 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
       logo_url: branding?.logo === undefined ? null : logoUrl(branding.logo),
       color: branding?.color ?? null,
     },
-    // The keys of webhook secrets: values that sign-ins encrypt must survive restarts too.
+    // Uses the keys of webhook secrets, because values that sign-ins encrypt must survive restarts too.
     cipher: createTokenCipher(() => options.secrets.webhookKeys, SIGN_IN_PURPOSE),
     passwords: createPasswordHashing(),
     signInMethods,
@@ -132,13 +132,13 @@ export function createConsoleContext(given: ConsoleOptions): ConsoleContext {
 export type LongRequest = ConsoleRequest & Pick<FastifyRequest, "signal">;
 
 /**
- * Reads of pages that may take long. They must not make the service reject reservations: a partner's pages share one
- * connection with its filtered lists, and a read does not begin after its caller has disconnected.
+ * Database reads of pages that may take long. So that they do not take all connections from reservations, a partner's pages
+ * share one connection with its filtered lists, and a read does not begin after its caller has disconnected.
  */
 export interface LongReads {
   /** The database for services whose statements take long. */
   databaseFor(request: LongRequest): Queryable;
-  /** Runs several statements that take long together. */
+  /** Runs work whose statements together may take long. It counts as one read. */
   hold<Result>(request: LongRequest, work: () => Promise<Result>): Promise<Result>;
 }
 

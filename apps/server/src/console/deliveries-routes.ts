@@ -32,7 +32,7 @@ import { deliveryDetailJson, deliveryJson } from "./delivery-json.ts";
 import { deliveriesKey, openEventStream } from "./live/live-hub.ts";
 import { sessionStillOf } from "./session-cookie.ts";
 
-/** A partner's deliveries. */
+/** Routes with which a partner's people read, export and resend its deliveries. */
 export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
   const reading: ReadContext = { db, clock, hints: pageHints };
@@ -117,7 +117,7 @@ function exportRoute(searching: (request: LongRequest) => ReadContext): Pick<Con
       const scope = scopeOf(request);
       const csv: unknown = await exports.begin(scope, async () => {
         const input = { ...scope, endpointRef: query.endpoint_id, ...filterOf(query) };
-        // Before the answer begins: afterwards an error could no longer be told.
+        // Checks the request before the response begins: an error cannot be reported afterwards.
         await listDeliveries(searching(request), { ...input, limit: 1 });
         return deliveriesCsv(searching(request), input);
       });
@@ -137,9 +137,9 @@ function scopeOf(request: LongRequest) {
 /** Seconds after which another download may be tried: about the duration of a whole file. */
 const RETRY_SECONDS = 5;
 
-/** Files that are being downloaded: one at a time of each partner, however many people ask. */
+/** Limits downloads to one file at a time for each partner. */
 interface Exports {
-  /** @throws ServiceError while another one of the partner is being read */
+  /** @throws ServiceError while the partner downloads another file */
   begin(whose: PartnerScope, make: () => Promise<Readable>): Promise<Readable>;
 }
 
@@ -177,7 +177,7 @@ interface Resender {
   readonly scope: EndpointScope;
 }
 
-/** A partner's deliveries sent again by its admins, many at once. */
+/** Routes with which a partner's admins resend its deliveries in bulk. */
 export function resendRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["resends"] {
   return routesFor(context, long, ({ request, query }) => {
     const { actor, systemId, partnerId } = partnerCaller(request);
@@ -231,7 +231,7 @@ type Routes = ConsoleRoutes;
  */
 const HEARTBEAT_INTERVAL_MS = 15_000;
 
-/** Changes as they happen. */
+/** Routes that stream changes of deliveries as they happen. */
 export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] {
   return {
     partner: async ({ query, request, reply }) => {
@@ -253,7 +253,7 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
       const heartbeat = setInterval(() => {
         isStillMember().then(
           (isMember) => (isMember ? stream.heartbeat() : leave()),
-          // Whether the session goes on cannot be known now: the next heartbeat asks again.
+          // The session could not be checked; the next heartbeat checks it again.
           () => undefined,
         );
       }, HEARTBEAT_INTERVAL_MS);

@@ -159,7 +159,7 @@ async function read(db: Queryable, request: Parameters<typeof consoleCaller>[0],
   return row;
 }
 
-/** Acts of one import that are shown: it is made once, and undone in a few attempts. */
+/** Maximum audit entries shown for one import. It is made once, and undone in a few attempts. */
 const SHOWN_ACTS = 20;
 
 async function detailOf(context: ConsoleContext, systemId: string, row: ImportRow): Promise<Served<ImportDetail>> {
@@ -213,7 +213,7 @@ const numberPosition: PositionCodec<number> = {
   decode: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
 };
 
-/** Routes with which the operator sees what planners make of the system's feeds, and of those that it follows. */
+/** Routes with which the operator checks how trip planners can use the system's own feeds and the feeds that it follows. */
 export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQuality"] {
   const { db, clock } = context;
   const checks = new KeptChecks(clock);
@@ -241,7 +241,7 @@ export function feedQualityRoutes(context: ConsoleContext): ConsoleRoutes["feedQ
   };
 }
 
-/** Stands in a path for the empty id of the system and of its zones. */
+/** Represents, in a path, the empty id of the system and of its zones. */
 const NO_ID = "-";
 
 /** Routes with which the operator's people set what GBFS publishes. */
@@ -267,7 +267,7 @@ export function descriptionRoutes(context: ConsoleContext): ConsoleRoutes["descr
     get: async ({ params: { kind, id }, request }) =>
       answer(await describedOne<FactKind>(db, systemOf(request), kind, idOf(id))),
     set: async ({ params: { kind, id }, query: { seen }, body, request }) => {
-      // The verb reads them strictly.
+      // `describe` validates the changes.
       const changes = body as FactChanges<FactKind>;
       return answer(await describe<FactKind>(acting(request), systemOf(request), kind, idOf(id), changes, seen));
     },

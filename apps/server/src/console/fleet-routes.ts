@@ -20,7 +20,7 @@ import { namesIn } from "./search/service.ts";
 
 type FleetRoutes = ConsoleRoutes["fleet"];
 
-/** Stations, bikes and rides, for the operator: the partners' lists, and histories. */
+/** Routes of stations, bikes and rides for the operator: the same lists as partners get, and histories. */
 export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: LongReads): FleetRoutes {
   return {
     station: async ({ params: { id }, request }) => {
@@ -68,7 +68,7 @@ export function fleetRoutes(context: ConsoleContext, reads: RideContext, long: L
   };
 }
 
-/** Routes of what people of the operator do by hand. */
+/** Routes for changes that people of the operator make by hand. */
 function actRoutes(context: ConsoleContext): Pick<FleetRoutes, "setStationState" | "setBikeState" | "endRides"> {
   return {
     setStationState: async ({ params: { id }, body: { state }, request }) => {
@@ -125,7 +125,10 @@ function historyRoutes(
   };
 }
 
-/** When something is known to have changed. Bikes have no events; those of stations are listed by their names. */
+/**
+ * Returns the times around which the events of a resource are searched: when a ride or reservation changed. Bikes have no
+ * events, and those of stations are found by name.
+ */
 async function timesOf(
   context: ConsoleContext,
   reads: RideContext,
@@ -166,7 +169,7 @@ function listRoute<Position, Filters extends object>(
     const asked = readPageRequest({ limit, cursor }, (text) => position.decode(text));
     // Each person reads one slow list at a time, as each partner does.
     const { items, next, total } = await list.read({ systemId, partnerId: actor }, filters, asked);
-    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes, whose fields these lack
+    const rows = JSON.parse(`[${items}]`) as Ride[]; // or bikes, which lack these fields
     const names = JSON.stringify(await namesIn(db, systemId, rows));
     const count = total === undefined ? "" : `,"total":${total}`;
     const more = next === undefined ? "" : `,"next_cursor":"${position.encode(next)}"`;

@@ -13,7 +13,7 @@ type Routes = ConsoleRoutes;
 
 const HOUR_MS = 3_600_000;
 
-/** A partner's keys. */
+/** Routes of a partner's keys. */
 export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"] {
   return {
     ...keyRoutes(context),
@@ -39,7 +39,7 @@ export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"]
   };
 }
 
-/** All keys of a system, for the operator. */
+/** Routes of all keys of a system, for the operator. */
 export function systemKeyRoutes(context: ConsoleContext): Routes["systemKeys"] {
   return {
     ...keyRoutes(context),
@@ -73,7 +73,7 @@ interface RotationCall {
   readonly body: { readonly overlap_hours: number };
 }
 
-/** Routes that both audiences have in common. The caller's page decides whose keys they are. */
+/** Routes that partners and the operator have in common. On a partner's page, only the partner's keys can be changed. */
 function keyRoutes(context: ConsoleContext) {
   return {
     revoke: async ({ params: { id }, request }: KeyCall) => {

@@ -34,12 +34,12 @@ const DEFAULT_DAYS = 30;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A partner's requests and usage. */
+/** Routes of a partner's requests and usage. */
 export function partnerRequestRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["partnerRequests"] {
   return requestRoutes(context, long);
 }
 
-/** All of a system's, for the operator. */
+/** Routes of all requests and the usage of a system, for the operator. */
 export function systemRequestRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemRequests"] {
   return {
     ...requestRoutes(context, long),
@@ -61,7 +61,7 @@ interface Call<Query> {
   readonly request: LongRequest;
 }
 
-/** Routes that both audiences have in common. The caller's page decides whose requests they are. */
+/** Routes that partners and the operator have in common. On a partner's page, they return only the partner's requests. */
 function requestRoutes(context: ConsoleContext, long: LongReads) {
   const { clock } = context;
   return {
@@ -113,7 +113,7 @@ function requestRoutes(context: ConsoleContext, long: LongReads) {
   };
 }
 
-/** All that counts or searches requests may take long. */
+/** Returns the context for counts and searches of requests, which may take long. */
 function readingOf({ clock }: ConsoleContext, long: LongReads, request: LongRequest) {
   return { clock, db: long.databaseFor(request) };
 }
@@ -194,7 +194,7 @@ export function partnerAuditRoutes(context: ConsoleContext, long: LongReads): Co
   };
 }
 
-/** All of a system's audit log, for the operator. */
+/** Routes of a system's audit log, for the operator. */
 export function systemAuditRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemAudit"] {
   return {
     list: async ({ query, request }) => {
@@ -233,14 +233,14 @@ async function listActs(
   };
 }
 
-/** A person is looked for by the mail address that people know; the log names the id. */
+/** Returns the actor to search for. Replaces a mail address by its person's id, because the log has ids. */
 async function actorOf(context: ConsoleContext, actor: string | undefined): Promise<string | undefined> {
   if (actor?.includes("@") !== true) return actor;
   const person = await personWithEmail(context, actor);
   return person === undefined ? actor : `person:${person.id}`;
 }
 
-/** An account of the operator's machines is no business of partners. */
+/** Removes the operator's account on a machine from a command line's actor, because partners must not see it. */
 function withoutAccount(act: ActRow): ActRow {
   return { ...act, actor: act.actor.replace(/^cli:.*/s, "cli") };
 }

@@ -18,7 +18,7 @@ import { type ConsoleContext, type LongReads, readerOf } from "./context.ts";
 
 type Routes = ConsoleRoutes;
 
-/** The partners of a system, for the operator. */
+/** Routes of a system's partners, for the operator. */
 export function partnerRoutes(context: ConsoleContext, long: LongReads): Routes["partners"] {
   return {
     list: async ({ request }) => {
@@ -88,7 +88,10 @@ function shown(partner: PartnerOverview): Served<ShownPartner> {
   };
 }
 
-/** What an agency is given. Its modules are loaded when somebody looks: they have the contract of MDS. */
+/**
+ * Routes of the data that an agency gets. Their modules are loaded with the first request, because they load the contract of
+ * MDS.
+ */
 export function agencyRoutes(
   context: ConsoleContext,
   { filtered }: RideContext,

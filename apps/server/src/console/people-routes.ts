@@ -12,7 +12,7 @@ type Routes = ConsoleRoutes;
 
 const done = { status: 200, body: {} } as const;
 
-/** A partner's people, by its own admins. */
+/** Routes with which a partner's admins manage its people. */
 export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeople"] {
   const as = (request: ConsoleRequest) => actingAs(context, partnerCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => {
@@ -32,7 +32,7 @@ export function partnerPeopleRoutes(context: ConsoleContext): Routes["partnerPeo
   };
 }
 
-/** The operator's own people, and those of every partner of the system, by the operator's admins. */
+/** Routes with which the operator's admins manage the operator's people, and those of every partner of the system. */
 export function operatorPeopleRoutes(context: ConsoleContext): Routes["operatorPeople"] {
   const as = (request: ConsoleRequest) => actingAs(context, consoleCaller(request).actor);
   const scopeOf = (request: ConsoleRequest) => ({ systemId: consoleCaller(request).systemId, partnerId: undefined });
@@ -54,7 +54,7 @@ interface MemberCall {
   readonly params: { readonly id: string };
 }
 
-/** Routes that both audiences have in common: changes to one member or invitation. */
+/** Routes that partners and the operator have in common: changes to one member or invitation. */
 function memberRoutes(
   { clock }: ConsoleContext,
   as: (request: ConsoleRequest) => ActorContext,
@@ -70,7 +70,7 @@ function memberRoutes(
       params,
       body,
     }: MemberCall & { readonly body: { readonly role: MembershipRole } }) => {
-      // Like an invitation, it gives somebody all permissions of an admin.
+      // Needs a confirmation, as an invitation does: the new role gives somebody all permissions of an admin.
       if (body.role === "admin") requireConfirmed(consoleSession(request), clock());
       await changeRole(as(request), scopeOf(request), params.id, body.role);
       return done;
@@ -88,7 +88,7 @@ function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorConte
 
 /**
  * Invites by mail, so that only the invited person receives the link. Without a mail server, the inviter gets it.
- * @param shown the proof that the link gives when the inviter has seen it
+ * @param shown the proof of the address that the link gives if the inviter sees it
  */
 async function inviteAndMail(
   { mailer, baseUrl, serviceName, logger, invitationLimits }: ConsoleContext,
@@ -110,7 +110,7 @@ async function inviteAndMail(
     return { ...body, url: null };
   } catch (error) {
     logger.warn({ err: error, invitation: id }, "an invitation could not be mailed: its link is shown to the inviter");
-    // Comes first, so that nobody has seen a link with a stronger proof.
+    // Changes the proof before the link is returned, so that nobody has seen a link that proves more.
     await noteShown(acting, systemId, id, shown);
     return { ...body, url, proves_address: shown !== null };
   }

@@ -28,7 +28,7 @@ import { confirmSession } from "./sessions/service.ts";
 
 type Routes = ConsoleRoutes;
 
-/** The ways to the identity provider, and the one way back. */
+/** The routes that send a browser to the identity provider, and the route to which the provider sends it back. */
 interface ProviderRoutes {
   readonly signIn: Pick<Routes["signIn"], "beginAtProvider" | "finishAtProvider">;
   readonly account: Pick<Routes["account"], "connectIdentity">;
@@ -104,7 +104,7 @@ async function finishInBrowser(context: ConsoleContext, exchange: Exchange): Pro
     const identity = await identify(context, attempt, query);
     return await finishAttempt(context, exchange, attempt, { identity, challenge });
   } catch (error) {
-    // An office whose people all get in uses nothing up.
+    // Counts only failures, so that an office whose people all sign in uses up no attempts.
     await context.signInLimits.countFailedReturn(addressOf(request));
     return withNotice(page, noticeOf(context, error));
   }
@@ -142,7 +142,7 @@ async function finishAttempt(
   return afterSignIn(context, signedIn, next);
 }
 
-/** @returns the first page: the one about removed credentials, if there are any */
+/** @returns the page after a sign-in: the one about removed credentials, if there are any */
 function afterSignIn(
   context: ConsoleContext,
   { person, removed }: Pick<ProviderSignIn, "person" | "removed">,
@@ -175,7 +175,7 @@ function noticeOf({ logger }: ConsoleContext, error: unknown): SignInNotice {
     invalid_parameter: "expired",
     not_found: "invitation_over",
     rate_limited: "rate_limited",
-    // The session that began it has ended.
+    // The session in which the attempt began has ended.
     unauthorized: "expired",
   };
   const notice = error instanceof ServiceError ? known[error.code] : undefined;

@@ -28,7 +28,7 @@ import {
 import { partnerSumsRoutes, stationRoutesOf, systemSumsRoutes } from "./stations-routes.ts";
 import { endpointRoutes, webhookRoutes } from "./webhook-routes.ts";
 
-/** Serves the API of the dashboard's pages. Its streams stay open until they are ended. */
+/** Serves the API of the dashboard's pages. Ends its live streams before the server closes, because they would stay open. */
 export function serveConsole(http: FastifyInstance, context: ConsoleContext, reads: RideContext): void {
   http.addHook("onReady", (done) => {
     context.undos.resume();
@@ -40,7 +40,7 @@ export function serveConsole(http: FastifyInstance, context: ConsoleContext, rea
   bindContract(http, consoleContract, answeringByContract(consoleContract, consoleRoutes(context, reads)));
 }
 
-/** Every endpoint of the console, each area's from its own file. */
+/** Returns the handlers of all console endpoints. Each area has its own file. */
 function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRoutes {
   const long = createLongReads(reads.filtered);
   const provider = providerRoutes(context);
@@ -88,7 +88,7 @@ function consoleRoutes(context: ConsoleContext, reads: RideContext): ConsoleRout
 
 type Routes = ConsoleRoutes;
 
-/** Routes with which an operator reads and acknowledges checks. */
+/** Routes with which the operator acknowledges problems that checks found, and ends acknowledgements. */
 function checkRoutes(context: ConsoleContext): Routes["checks"] {
   return {
     acknowledge: async ({ body: { until, ...what }, request }) => {

@@ -21,7 +21,7 @@ type Routes = ConsoleRoutes["partnerSandbox"];
 type FaultVerb = "addFault" | "endFaults" | "setWebhookFaults";
 type PlayVerb = "play" | "trigger" | "advance" | "reset";
 
-/** A partner's sandbox, on the partner's pages and on its own. */
+/** Routes of a partner's sandbox, for the partner's live pages and for the sandbox's own pages. */
 export function partnerSandboxRoutes(context: ConsoleContext): Routes {
   return {
     show: async ({ request }) => {
@@ -51,7 +51,10 @@ export function partnerSandboxRoutes(context: ConsoleContext): Routes {
   };
 }
 
-/** Returns the sandbox that a request is to, which is in use. @throws ServiceError `not_found` on the pages of live data */
+/**
+ * Returns the caller of a sandbox's page, and records that the sandbox is in use.
+ * @throws ServiceError `not_found` when the page's system is not a sandbox
+ */
 async function sandboxOf(context: ConsoleContext, request: ConsoleRequest) {
   const caller = partnerCaller(request);
   if (!(await isSandbox(context.db, caller.systemId))) throw serviceError("not_found", "page");
@@ -63,7 +66,7 @@ function playRoutes(context: ConsoleContext): Pick<Routes, PlayVerb> {
   return {
     play: async ({ params: { name }, request }) => {
       const { actor, systemId, partnerId } = await sandboxOf(context, request);
-      // It shows a key, as the page of keys does to those alone who have just confirmed who they are.
+      // This scenario shows a key, so it needs a confirmation as the page of keys does.
       if (name === "key-expires") requireConfirmed(consoleSession(request), context.clock());
       return { status: 200, body: await playScenario({ ...context, actor }, { systemId, partnerId }, name) };
     },

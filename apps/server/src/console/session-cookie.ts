@@ -31,25 +31,27 @@ export function bringsSession(request: CookieRequest): boolean {
   return (sessionToken(request) ?? frameToken(request)) !== undefined;
 }
 
-/** Gives the browser the cookie of a session. It goes when the browser closes, and the server ends it earlier than that. */
+/**
+ * Gives the browser the cookie of a session. The browser deletes it when it closes; the server may end the session earlier.
+ */
 export function setSessionCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
   reply.header("set-cookie", cookieHeader(request, "session", token, ""));
 }
 
-/** Takes the cookie back. */
+/** Deletes the session cookie. */
 export function clearSessionCookie(request: CookieRequest, reply: HeaderWriter): void {
   reply.header("set-cookie", cookieHeader(request, "session", "", "; Max-Age=0"));
 }
 
 /**
- * Gives a frame its cookie, which counts in frames of this portal only (`Partitioned`), so that browsers which block
- * cookies of other sites accept it. Browsers take `Secure` from this machine without https too.
+ * Gives a frame its cookie. The cookie is valid only in frames of this portal (`Partitioned`), so browsers that block
+ * cookies of other sites accept it. On this machine, browsers accept `Secure` without https too.
  */
 export function setFrameCookie(request: CookieRequest, reply: HeaderWriter, token: string): void {
   reply.header("set-cookie", frameCookieHeader(request, token, ""));
 }
 
-/** Takes a frame's cookie back. */
+/** Deletes a frame's cookie. */
 export function clearFrameCookie(request: CookieRequest, reply: HeaderWriter): void {
   reply.header("set-cookie", frameCookieHeader(request, "", "; Max-Age=0"));
 }
@@ -82,13 +84,19 @@ function readCookie(request: CookieRequest, cookie: Cookie): string | undefined 
   return found?.slice(name.length + 1);
 }
 
-/** `Lax`: a cookie must come with the request by which the identity provider sends the browser back. */
+/**
+ * Returns the header that sets a cookie. `Lax`, because browsers must send the cookie with the request by which the identity
+ * provider sends them back.
+ */
 function cookieHeader(request: CookieRequest, cookie: Cookie, value: string, more: string): string {
   const secure = isHttps(request) ? "; Secure" : "";
   return `${cookieName(request, cookie)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}${more}`;
 }
 
-/** `__Host-` makes browsers refuse the cookie from anybody but this very host, by https. On this machine there is none. */
+/**
+ * Returns the name of a cookie. `__Host-` makes browsers accept the cookie only from this host by https, so the prefix is
+ * left out without https.
+ */
 function cookieName(request: CookieRequest, cookie: Cookie): string {
   return isHttps(request) ? `__Host-bikeshare_${cookie}` : `bikeshare_${cookie}`;
 }
@@ -114,8 +122,8 @@ function isFromFrame({ headers }: Pick<FastifyRequest, "headers">): boolean {
 }
 
 /**
- * Returns the session of a person's cookie or, for a page in a frame, that of the frame's. Where the portal is of the same site
- * as the service a browser sends both, and each page means its own.
+ * Returns the session of a person's cookie or, for a page in a frame, of the frame's cookie. A browser sends both cookies if
+ * the portal is of the same site as the service: each page then uses its own.
  */
 async function findSession(
   request: FastifyRequest,
@@ -126,7 +134,8 @@ async function findSession(
   const own = isFromFrame(request) ? undefined : sessionToken(request);
   const session = own === undefined ? undefined : await sessionOf(db, own, now);
   if (session !== undefined && own !== undefined) return { ...session, token: own, isEmbedded: false };
-  // Streams and downloads of frames send only the cookie, and only read a partner's data.
+  // Streams and downloads in frames cannot send the header that `isFromFrame` reads, only the cookie. They only read a
+  // partner's data.
   const mayBeFrame = isFromFrame(request) || (audience === "partner" && request.method === "GET");
   const framed = mayBeFrame && audience !== "public" ? frameToken(request) : undefined;
   const embedded = framed === undefined ? undefined : await embeddedSessionOf(db, framed, now);
@@ -137,8 +146,8 @@ async function findSession(
 type SessionFinder = (request: FastifyRequest, needs: ConsoleNeeds) => Promise<FoundSession | undefined>;
 
 /**
- * Requests of one browser that come at once share a look-up, which begins after each of them came: otherwise somebody who
- * asks for hundreds of pages at once would have all connections.
+ * Creates a finder of sessions. Simultaneous requests of one browser share one look-up, which begins after they all came.
+ * Otherwise a browser with hundreds of simultaneous requests would take all database connections.
  */
 export function createSessionFinder(db: Queryable, clock: () => number): SessionFinder {
   const lanes = new Map<

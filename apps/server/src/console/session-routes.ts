@@ -27,7 +27,7 @@ import { confirmPerson, requireMethod, signInWithPasskey, signInWithPassword } f
 import { clearFrameCookie, clearSessionCookie, setFrameCookie } from "./session-cookie.ts";
 import { confirmSession, endSession, endSessionOf, endSessionsOf, sessionsOf } from "./sessions/service.ts";
 
-/** Signing in. */
+/** Routes for signing in. */
 export function signInRoutes(
   context: ConsoleContext,
 ): Omit<ConsoleRoutes["signIn"], "beginAtProvider" | "finishAtProvider"> {
@@ -65,7 +65,7 @@ export function signInRoutes(
   };
 }
 
-/** The invited person's side of invitations. */
+/** Routes with which an invited person reads and accepts an invitation. */
 export function invitationRoutes(context: ConsoleContext): ConsoleRoutes["invitations"] {
   return {
     read: async ({ body }) => {
@@ -86,7 +86,7 @@ export function invitationRoutes(context: ConsoleContext): ConsoleRoutes["invita
   };
 }
 
-/** One's own session. */
+/** Routes of the caller's own session. */
 export function sessionRoutes(context: ConsoleContext): Omit<ConsoleRoutes["session"], "confirmAtProvider"> {
   const { db, clock, signInLimits } = context;
   return {
@@ -117,7 +117,7 @@ export function sessionRoutes(context: ConsoleContext): Omit<ConsoleRoutes["sess
   };
 }
 
-/** Sessions in frames of the operator's portal. */
+/** Routes that begin sessions in frames of the operator's portal. */
 export function embeddedSessionRoutes(context: ConsoleContext): ConsoleRoutes["embeddedSessions"] {
   const { db, clock } = context;
   return {
@@ -134,7 +134,7 @@ export function embeddedSessionRoutes(context: ConsoleContext): ConsoleRoutes["e
 type AccountRoutes = ConsoleRoutes["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];
 
-/** A person's own account: how they sign in, and where they are signed in. */
+/** Routes of the caller's own account: sign-in methods and sessions. */
 export function accountRoutes(context: ConsoleContext): Omit<AccountRoutes, "connectIdentity"> {
   const { db } = context;
   const answer = async (request: SessionRequest) => ({
@@ -178,7 +178,7 @@ export function accountRoutes(context: ConsoleContext): Omit<AccountRoutes, "con
   };
 }
 
-/** The password, and the codes asked for with it. */
+/** Routes of the password, and of the authenticator app whose codes are asked for with it. */
 function passwordRoutes(
   context: ConsoleContext,
   answer: (request: SessionRequest) => Promise<{ readonly status: 200; readonly body: Served<Account> }>,

@@ -44,7 +44,7 @@ export function stationRoutesOf(
     const tiles = mapTiles === undefined ? null : { url: mapTiles.url, attribution: mapTiles.attribution };
     return { time_zone: timeZone, regions, tiles };
   };
-  // Made once for all who ask.
+  // Builds the map once for all requests.
   const mapNow = (systemId: string): ReadyBody | Promise<ReadyBody> =>
     stationMaps.get(systemId, "map", async () => {
       const [stations, rest] = await Promise.all([stationsForMap(db, systemId), whatHolds(systemId)]);
@@ -94,11 +94,11 @@ function toMapped({
   };
 }
 
-/** Routes of the city over time, for the operator. */
+/** Routes of a city's activity, sums, flows and forecasts, for the operator. */
 export function systemSumsRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["systemSums"] {
   const { clock, longRideAfterMs } = context;
   const of = (request: LongRequest) => consoleCaller(request).systemId;
-  // The statements of one answer run together: a page waits once.
+  // The statements of one response count as one long read, so that a page waits only once.
   const read = <Body>(request: LongRequest, work: (context: ConsoleContext, systemId: string) => Promise<Body>) =>
     long.hold(request, () => work(context, of(request))).then((body) => ({ status: 200 as const, body }));
   return {

@@ -31,7 +31,7 @@ import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requ
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
-/** A partner's webhooks: their addresses, events and secrets, and how they do. */
+/** Routes of a partner's webhooks: addresses, events, secrets and status. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
   return {
     ...webhookChanges(context, ownCaller),
@@ -49,8 +49,8 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
       const session = consoleSession(call.request);
-      // Otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret so that receivers
-      // refuse them.
+      // Needs a confirmation: otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret
+      // so that receivers refuse them.
       const requireConfirmation = () => requireConfirmed(session, context.clock());
       await requireReadableEvents(context, ownCaller(call).scope, call.body.events ?? []);
       const made = await setWebhook({ ...context, requireConfirmation }, ownCaller(call), call.body);
@@ -142,8 +142,6 @@ function typeOf(document: OpenApiDocument, schema: Schema): string {
   return typeof format === "string" ? name.replace("string", format) : name;
 }
 
-/** Changes to a webhook by its partner's admins or by the operator: both use the same services. */
-
 /** The webhook and the person who changes it. */
 interface WebhookCaller {
   readonly personId: string;
@@ -163,13 +161,16 @@ type WithBody<Call, Body> = Call & { readonly body: Body };
 
 const HOUR_MS = 3_600_000;
 
-/** @param callerOf who makes a call */
+/**
+ * Routes with which a partner's admins or the operator change a webhook.
+ * @param callerOf returns who makes a call
+ */
 function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) => WebhookCaller) {
   return {
     ...statusChanges(context, callerOf),
     preview: async (call: WithBody<Call, PreviewedSettings>) => {
       const { scope, by } = callerOf(call);
-      // What a partner may not read is not counted for it either.
+      // A partner gets no counts of events that it may not read.
       const chosenFor = scope.endpointRef === undefined ? { ...scope, isNew: true as const } : scope;
       if (by === "partner") await requireReadableEvents(context, chosenFor, call.body.events);
       return { status: 200 as const, body: await previewEndpoint(context, scope, call.body) };
@@ -292,7 +293,7 @@ interface EndpointCall {
   readonly request: ConsoleRequest;
 }
 
-/** Every partner's endpoints, for the operator. */
+/** Routes of every partner's endpoints, for the operator. */
 export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes {
   return {
     ...webhookChanges(context, operatorOf),
@@ -316,7 +317,7 @@ export function endpointRoutes(context: ConsoleContext, long: LongReads): Routes
   };
 }
 
-/** One delivery, or a range of them, sent once more. */
+/** Routes that send one delivery, or a range of deliveries, again. */
 function sendingAgain(context: ConsoleContext): Pick<Routes, "resend" | "replay" | "stopReplay"> {
   return {
     resend: async (call) => {

@@ -27,7 +27,8 @@ const removeExpired = statement(
   "dashboardLinks.deleteExpired",
   "delete from dashboard_links where system_id = $1 and expires_at <= $2",
 );
-// A token brings no system. Of two that open a link at the same time the second finds a session.
+// Searches all systems, because a token does not name its system. If two requests open a link at the same time, the second
+// finds that the link has a session already.
 const open = statement(
   "dashboardLinks.open",
   `update dashboard_links d set session_hash = $3, expires_at = $4 from partners p
@@ -52,7 +53,7 @@ export async function insertLink(db: Queryable, link: RowOf<typeof stored>): Pro
   );
 }
 
-/** Deletes the links and sessions of a system that are over. */
+/** Deletes the links and sessions of a system that have expired. */
 export async function deleteExpiredLinks(db: Queryable, systemId: string, now: Date): Promise<void> {
   await db.query(removeExpired, [systemId, now]);
 }
@@ -73,7 +74,7 @@ export async function updateOpened(
   return (await db.query<OpenedLink>(open, [hash, session.now, session.hash, session.expiresAt]))[0];
 }
 
-/** Returns the session that has the hash, ended by time or not. */
+/** Returns the session with a hash, even if it has expired. */
 export async function findEmbedded(db: Queryable, hash: Uint8Array): Promise<EmbeddedRow | undefined> {
   return (await db.query<EmbeddedRow>(bySession, [hash]))[0];
 }

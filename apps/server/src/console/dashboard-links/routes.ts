@@ -18,7 +18,7 @@ interface LinkRoutesContext extends CommandContext {
   readonly frameAncestors: readonly string[];
 }
 
-/** Links that the operator's portal asks for. */
+/** Routes with which the operator's portal creates dashboard links. */
 export function dashboardLinkRoutes(
   context: LinkRoutesContext,
 ): RouterImplementation<(typeof operatorContract)["dashboardLinks"]> {
@@ -40,14 +40,18 @@ export function dashboardLinkRoutes(
   };
 }
 
-/** Returns the link of an answer as it is kept for a repeat of its request: with its secret encrypted, which opens pages. */
+/**
+ * Returns the link from a stored response, which repeats of the request get. The link's secret is stored encrypted, because
+ * it opens pages.
+ */
 function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): DashboardLink {
   // The text was stored above, or by version 0.1.0, which stored the link unencrypted.
   const stored = JSON.parse(kept) as { readonly link: DashboardLink; readonly secret: string } | DashboardLink;
   if (!("link" in stored)) return stored;
   const { link, secret } = stored;
   const token = cipher.decrypt(link.id, secret);
-  // The key is removed hours after the link has expired: then the address leads to the page about expired links.
+  // Without a token if the key was removed, hours after the link has expired: the URL then leads to the page about expired
+  // links.
   return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
 }
 
@@ -56,7 +60,7 @@ interface Opened extends Pick<DashboardLinkRequest, "page"> {
   readonly partnerId: string;
 }
 
-/** Returns the page's address. The token comes behind a #, which browsers send to no server and no log keeps. */
+/** Returns the page's URL. `linkOf` adds the token behind a `#`: browsers send that part to no server, so no log has it. */
 function addressOf(baseUrl: string, { systemId, partnerId, page = "overview" }: Opened): string {
   const url = new URL(`/dashboard/embedded/partners/${encodeURIComponent(partnerId)}/${page}`, baseUrl);
   url.searchParams.set("system", systemId);

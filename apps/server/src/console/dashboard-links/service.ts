@@ -10,8 +10,9 @@ import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
 import { deleteExpiredLinks, deleteLink, findEmbedded, insertLink, updateOpened } from "./queries.ts";
 
 /*
- * A dashboard link shows a partner's pages in a frame of the operator's own portal, to viewers who have no account here. Who
- * opens the link begins a session. Link and session are one row, so a link opens once. Word: docs/glossary.md#dashboard-link.
+ * A dashboard link shows a partner's pages in a frame of the operator's own portal, to viewers who have no account here.
+ * Opening the link begins a session. Link and session are one row, so a link opens once. Word:
+ * docs/glossary.md#dashboard-link.
  */
 
 const MINUTE_MS = 60_000;
@@ -24,7 +25,7 @@ interface LinkInput {
   readonly role: MembershipRole;
 }
 
-/** A link just made. `token` is in its address, and stored nowhere. */
+/** A new link. `token` is part of its URL, and is not stored. */
 interface MadeLink {
   readonly id: string;
   readonly token: string;
@@ -104,7 +105,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
         partner_id: membership.partner_id,
         partner_name: membership.partner_name,
         partner_suspended: membership.partner_suspended,
-        // Frames show neither a sandbox nor an agency's data: who reads those must sign in.
+        // Frames do not show sandboxes or agencies' data: their readers must sign in.
         is_sandbox: false,
         is_agency: false,
         role: membership.role,

@@ -5,7 +5,7 @@ export interface Identity {
   readonly issuer: string;
   /** The provider's own id of the account. */
   readonly subject: string;
-  /** In lower case; undefined where the provider does not say that it has verified one. */
+  /** In lower case; undefined: the provider has verified none. */
   readonly email: string | undefined;
   /** The person's name at the provider; undefined when the provider sends none. */
   readonly name: string | undefined;
@@ -18,7 +18,7 @@ export interface Identity {
 /** Milliseconds by which the provider's clock and this one's may differ. */
 const CLOCK_TOLERANCE_MS = 30_000;
 
-/** Most characters of a person's name, as the contract has it. */
+/** Maximum characters of a person's name, as in the contract. */
 const MAX_NAME_LENGTH = 100;
 const MAX_EMAIL_LENGTH = 254;
 
@@ -64,7 +64,7 @@ function isVerified({ email_verified: verified, xms_edov: isOwnDomain }: Readonl
   return isOwnDomain === true || isOwnDomain === 1 || isOwnDomain === "1";
 }
 
-/** Tells whether an address is in one of the domains; a domain's subdomains are others. */
+/** Tells whether an address is in one of the domains; a subdomain does not count as its domain. */
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   return domains.includes(email.slice(email.lastIndexOf("@") + 1));
 }

@@ -2,20 +2,20 @@ import type { Configuration, CustomFetch, IDToken } from "openid-client";
 import { isLoopback } from "../../runtime/startup/values.ts";
 import { type Identity, identityOf, requireUsable } from "./claims.rules.ts";
 
-/** The identity provider did not answer, or not within the bounds. */
+/** The identity provider did not answer, or its answer exceeds a limit of time or size. */
 export class ProviderUnavailable extends Error {
   override readonly name = "ProviderUnavailable";
 }
 
 /** Bytes of an answer. Metadata and key sets have some kilobytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** Requests to the provider at once: beyond, it is overloaded, and more of them would not help it. */
+/** Maximum simultaneous requests to the provider. If so many are waiting, it is overloaded, and more would not help. */
 const MAX_REQUESTS = 50;
 
 /**
- * Returns a `fetch` for the identity provider. The provider may be in a private network, because the operator named it, and
- * so may the addresses that it names: its owner can sign in as anybody here anyway. The addresses must be https, except on
- * this machine.
+ * Returns a `fetch` for the identity provider. The provider, and the addresses that its metadata names, may be in a private
+ * network: the operator chose the provider, and its owner can sign in as anybody here anyway. The addresses must be https,
+ * except on this machine.
  */
 function createBoundedFetch(): CustomFetch {
   let running = 0;
@@ -98,7 +98,7 @@ export interface IdentityProvider extends Pick<ProviderSettings, "issuer" | "nam
    */
   identify(returned: URL, secrets: ProviderSecrets): Promise<Identity>;
   /**
-   * Where the browser goes to sign out at the provider too; undefined where the provider has no such page.
+   * Returns the URL at which the browser signs out at the provider too; undefined: the provider has no such page.
    * @param idToken of the sign-in. Without it the provider asks the person
    * @param returnTo where the provider sends the browser afterwards
    */
@@ -159,12 +159,14 @@ const CONFIGURATION_LIFETIME_MS = 3_600_000;
 /** Milliseconds after a failure without a new attempt: everybody who signs in meanwhile gets the same answer at once. */
 const RETRY_AFTER_MS = 5_000;
 
-/** Seconds for one request to the provider: a person is waiting for it, and a slow one must not gather requests. */
+/**
+ * Seconds for one request to the provider. Too high: a person waits for long, and requests to a slow provider accumulate.
+ */
 const TIMEOUT_SECONDS = 5;
 
 /** The service's registration at the provider. */
 interface ClientSettings {
-  /** An https URL, or http on this machine, as URLs are written by the platform. */
+  /** An https URL, or http on this machine, normalized as `URL` does. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -219,17 +221,19 @@ async function discover(settings: ClientSettings, boundedFetch: CustomFetch): Pr
     execute: permissions,
   });
   const metadata = discovered.serverMetadata();
-  // The library lets providers of many organisations name no issuer; then anybody's organisation would sign in here.
+  // The library does not compare the issuer of providers that serve many organisations. Without this check, accounts of any
+  // organisation could sign in here.
   if (new URL(metadata.issuer).href !== issuer)
     throw new ProviderUnavailable(`its metadata names another issuer: ${metadata.issuer}. Correct OIDC_ISSUER`);
-  // Either is right where both are offered; in this one no character is decoded differently by some providers.
+  // Prefers `client_secret_post` where both are offered: with the other, some providers decode certain characters of the
+  // secret differently.
   const isPost = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_post") === true;
   const authentication = isPost ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret);
   const configuration = new oidc.Configuration(metadata, clientId, undefined, authentication);
   configuration.timeout = timeoutSeconds;
   configuration[oidc.customFetch] = boundedFetch;
   for (const permit of permissions) permit(configuration);
-  // Otherwise the connection alone would vouch for a token, and not its signature.
+  // Makes the library verify the signature of tokens. Otherwise it would trust them because of the TLS connection alone.
   oidc.enableNonRepudiationChecks(configuration);
   return configuration;
 }

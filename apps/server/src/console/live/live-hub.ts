@@ -6,7 +6,7 @@ import { DeliveryChanges } from "../../webhooks/log/deliveries.ts";
 /** A viewer of a topic: one open page. */
 export interface Viewer {
   readonly personId: string;
-  /** @returns false when the viewer reads too slowly, and is to be cut off */
+  /** @returns false: the viewer reads too slowly, and the hub removes it */
   send(event: LiveEvent): boolean;
   end(): void;
 }
@@ -18,7 +18,7 @@ export interface LiveEvent {
   readonly data: string;
 }
 
-/** Streams that one person, all who watch the same, and all of a process's viewers may have open. */
+/** Maximum open streams of one person. */
 const MAX_PER_PERSON = 6;
 /**
  * Limits the streams of one topic. Too low: a large team's pages do not update. Too high: the people whom a partner invites
@@ -26,7 +26,7 @@ const MAX_PER_PERSON = 6;
  */
 const MAX_PER_KEY = 100;
 const MAX_VIEWERS = 500;
-/** Events that are kept of a key for those who reconnect. */
+/** Latest events that are kept of each key, for pages that reconnect. */
 const KEPT_EVENTS = 100;
 
 interface Channel {
@@ -36,7 +36,7 @@ interface Channel {
 
 /**
  * Passes changes on to open pages. A key names the topic and the subject of the changes. The history for clients that
- * reconnect exists in this process only; on another process, or later, they receive a gap.
+ * reconnect exists in this process only; on another process, or later, they get the event `gap`.
  */
 export class LiveHub {
   readonly #channels = new Map<string, Channel>();
@@ -55,7 +55,7 @@ export class LiveHub {
   }
 
   /**
-   * Adds a viewer, who first gets the events after `lastId`, or a gap.
+   * Adds a viewer, who first gets the events after `lastId`, or `gap` if they are no longer kept.
    * @returns removes the viewer
    * @throws ServiceError `rate_limited` when there are too many
    */
@@ -155,7 +155,7 @@ export function openEventStream(reply: StreamReply): EventStream {
         ...(reply.getHeaders() as OutgoingHttpHeaders),
         "content-type": "text/event-stream",
         "cache-control": "no-store",
-        // Proxies that gather responses would hold events back.
+        // Tells proxies not to buffer the response, which would delay events.
         "x-accel-buffering": "no",
       });
       raw.write(`retry: 2000\n\n${waiting.join("")}`);
@@ -163,7 +163,8 @@ export function openEventStream(reply: StreamReply): EventStream {
     send: ({ id, name, data }) => write(`id: ${id}\nevent: ${name}\ndata: ${data}\n\n`),
     heartbeat: () => write(": still here\n\n"),
     end: () => {
-      // A reader that does not read would never let the response end, and keep its connection for as long as it likes.
+      // Destroys the connection of a client that does not read: it would otherwise stay open for as long as the client
+      // likes.
       if (raw.writableLength > 0) raw.destroy();
       else raw.end();
     },
@@ -180,7 +181,7 @@ const POLL_INTERVAL_MS = 1_000;
 
 export interface LiveFeed {
   readonly hub: LiveHub;
-  /** Ends all streams, and looks no more. */
+  /** Ends all streams, and stops polling. */
   close(): Promise<void>;
 }
 
@@ -195,7 +196,7 @@ function readKey(key: string) {
   return { key, systemId, endpointIds: ids.split(",") };
 }
 
-/** Changes named in one event. */
+/** Maximum ids in one event. */
 const MAX_IDS = 50;
 
 /**

@@ -26,7 +26,7 @@ export interface Credentials {
   readonly hasPassword: boolean;
   readonly hasAuthenticatorApp: boolean;
   readonly recoveryCodesLeft: number;
-  /** At the configured identity provider. */
+  /** The person's account at the configured identity provider. */
   readonly identity: IdentityRow | undefined;
 }
 
@@ -74,7 +74,7 @@ export async function setPassword(
   await add(context, owner, "person.password_set", (tx) => updatePassword(tx, owner.personId, hash));
 }
 
-/** Removes the password, and the authenticator app, which is asked for with it alone. */
+/** Removes the password and the authenticator app, because the app's codes are asked for only with a password. */
 export function removePassword(context: SignInContext, owner: AccountOwner): Promise<void> {
   return change(context, owner, "person.password_removed", async (tx) => {
     await updatePassword(tx, owner.personId, null);
@@ -100,7 +100,7 @@ export function unsetAuthenticatorApp(context: SignInContext, owner: AccountOwne
   return change(context, owner, "person.authenticator_app_removed", (tx) => removeAuthenticatorApp(tx, owner.personId));
 }
 
-/** @throws ServiceError when none is connected, or there is nothing else to sign in with */
+/** @throws ServiceError when no identity is connected, or there is nothing else to sign in with */
 export function disconnectIdentity(context: SignInContext, owner: AccountOwner): Promise<void> {
   const { issuer } = requireProvider(context);
   return change(context, owner, "person.identity_disconnected", async (tx) => {

@@ -107,14 +107,14 @@ async function stepOf(secret: string, code: string, now: number): Promise<number
 /** Base 32 without letters and digits that look alike. */
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/** Ten bytes as 16 characters, four by four. */
+/** Returns ten bytes as 16 characters, in groups of four. */
 function makeRecoveryCode(random: Uint8Array): string {
   const bits = [...random].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const characters = bits.match(/.{5}/g)?.map((five) => ALPHABET.charAt(Number.parseInt(five, 2))) ?? [];
   return characters.join("").match(/.{4}/g)?.join("-") ?? "";
 }
 
-/** Capitals, spaces and hyphens make no difference. */
+/** Returns the hash of a recovery code. Upper and lower case, spaces and hyphens make no difference. */
 function hashCode(code: string): Buffer {
   return hashToken(`recovery ${code.toUpperCase().replaceAll(/[\s-]/g, "")}`);
 }

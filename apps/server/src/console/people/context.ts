@@ -51,11 +51,11 @@ interface SignInLimits {
    */
   countConfirmation(sessionId: string): Promise<void>;
   /**
-   * Counts one way back from the identity provider, which uses up none of the address's attempts as long as it succeeds.
-   * @throws ServiceError `rate_limited` for an address that has used up its attempts, or come back too often
+   * Counts one return of a browser from the identity provider. A successful return uses up none of the address's attempts.
+   * @throws ServiceError `rate_limited` for an address that has used up its attempts, or has returned too often
    */
   countReturn(address: string): Promise<void>;
-  /** Counts one way back that has failed, among the attempts of the address. */
+  /** Counts a failed return as one of the address's attempts. */
   countFailedReturn(address: string): Promise<void>;
   /** Removes expired counts. */
   sweep(): void;
@@ -63,13 +63,16 @@ interface SignInLimits {
 
 const WINDOW_MS = 15 * 60_000;
 /**
- * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a
- * password. With the password, guessing a six-digit code, of which three are valid at a time, takes a year at even odds.
+ * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a password.
+ * Somebody who has the password needs a year for even odds to guess a six-digit code, of which three are valid at a time.
  */
 const ATTEMPTS_PER_ACCOUNT = 10;
-/** Attempts from one address: an office of people who all mistype. */
+/** Limits attempts from one address: enough for an office of people who all mistype. */
 const ATTEMPTS_PER_ADDRESS = 100;
-/** Ways back from the identity provider to one address: an office that begins its day. Each costs requests to the provider. */
+/**
+ * Limits returns from the identity provider to one address: enough for an office that begins its day. Each return costs
+ * requests to the provider.
+ */
 const RETURNS_PER_ADDRESS = 1000;
 
 export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
@@ -82,7 +85,7 @@ export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
   return {
     async count(email, address) {
       await take(keyOf(address), ATTEMPTS_PER_ADDRESS);
-      // Two bytes of its hash: however many accounts are made up, 65,536 windows are kept at most.
+      // Counts by two bytes of the address's hash: however many addresses a client invents, at most 65,536 windows are kept.
       await take(`account ${hash("sha256", normalizedEmail(email)).slice(0, 4)}`, ATTEMPTS_PER_ACCOUNT);
     },
     countCode: (personId) => take(`code ${personId}`, ATTEMPTS_PER_ACCOUNT),
@@ -102,8 +105,8 @@ export function createSignInLimits(rateLimits: RateLimits): SignInLimits {
 export interface InvitationLimits {
   /**
    * Counts one invitation.
-   * @param by whose admins invite: a partner's, or with null the operator's
-   * @throws ServiceError `rate_limited` for a partner or an address that has had its number of them
+   * @param by the partner whose admin invites; `partnerId` null: the operator
+   * @throws ServiceError `rate_limited` for a partner or an address that has reached its limit
    */
   count(by: { readonly systemId: string; readonly partnerId: string | null }, email: string): Promise<void>;
   /** Removes expired counts. */
@@ -111,7 +114,7 @@ export interface InvitationLimits {
 }
 
 const INVITATION_WINDOW_MS = 3_600_000;
-/** Invitations of one partner: a team that begins. */
+/** Limits the invitations of one partner: enough for a new team. */
 const PER_PARTNER = 50;
 /** Limits the invitations of one partner, or of the operator, to one address: a link may get lost twice. */
 const PER_INVITER_AND_ADDRESS = 3;
@@ -131,7 +134,8 @@ export function createInvitationLimits(rateLimits: RateLimits): InvitationLimits
     async count({ systemId, partnerId }, email) {
       const inviter = `by ${systemId} ${partnerId ?? ""}`;
       const address = hash("sha256", normalizedEmail(email)).slice(0, 16);
-      // First: it bounds how many addresses are remembered, too. The operator may mail from their own domain.
+      // Comes first, because it also limits how many addresses are remembered. The operator has no such limit: the mails
+      // come from its own domain.
       if (partnerId !== null) await take(inviter, PER_PARTNER);
       await take(`${inviter} to ${address}`, PER_INVITER_AND_ADDRESS);
       await take(`to ${address}`, PER_ADDRESS);

@@ -29,12 +29,12 @@ export async function findPasskeyOwner(db: Queryable, id: string): Promise<strin
   return (await db.query<{ person_id: string }>(ownerOf, [id]))[0]?.person_id;
 }
 
-/** Returns a passkey, held until the transaction ends. */
+/** Returns a passkey, and locks it until the transaction ends. */
 export async function lockPasskey(tx: Transaction, id: string): Promise<PasskeyRow | undefined> {
   return (await tx.query<PasskeyRow>(lock, [id]))[0];
 }
 
-/** Stores a passkey. @returns false when it is stored already, for whomever */
+/** Stores a passkey. @returns false: it is stored already, for this or another person */
 export async function insertPasskey(db: Queryable, passkey: PasskeyRow): Promise<boolean> {
   const values = passkeys.names.map((name) => passkey[name]);
   return (await db.query(insert, values)).length > 0;
@@ -80,7 +80,10 @@ export async function updatePassword(db: Queryable, personId: string, hash: stri
   await db.query(setPassword, [personId, hash]);
 }
 
-/** Sets or, with null, removes a person's authenticator app. @param step of the code that proved it, which counts no more */
+/**
+ * Sets or, with null, removes a person's authenticator app.
+ * @param step the step of the code that proved it; that code is used up
+ */
 export async function updateAuthenticatorApp(
   db: Queryable,
   personId: string,
@@ -90,7 +93,7 @@ export async function updateAuthenticatorApp(
   await db.query(setAuthenticator, [personId, encryptedSecret, step]);
 }
 
-/** Uses up the codes of a step and of those before it. @returns false when they are used up already */
+/** Uses up the codes of a time step and of all earlier ones. @returns false: they are used up already */
 export async function updateTotpStep(db: Queryable, personId: string, step: number): Promise<boolean> {
   return (await db.query(useStep, [personId, step])).length > 0;
 }
@@ -154,17 +157,17 @@ const removeOne = statement(
 );
 const removeAll = statement("identities.deleteAll", "delete from identities where person_id = $1");
 
-/** Returns the person of an account at an identity provider. */
+/** Returns the identity with a provider's id of an account. */
 export async function findIdentity(db: Queryable, issuer: string, subject: string): Promise<IdentityRow | undefined> {
   return (await db.query<IdentityRow>(bySubject, [issuer, subject]))[0];
 }
 
-/** Returns a person's accounts at identity providers, also at those that are configured no more. */
+/** Returns a person's accounts at identity providers, also at providers that are no longer configured. */
 export function listIdentities(db: Queryable, personId: string): Promise<IdentityRow[]> {
   return db.query<IdentityRow>(ofPerson, [personId]);
 }
 
-/** Connects an account at an identity provider. @returns false when it is connected already, to whomever */
+/** Connects an account at an identity provider. @returns false: it is connected already, to this or another person */
 export async function insertIdentity(db: Queryable, identity: IdentityRow): Promise<boolean> {
   const values = identities.names.map((name) => identity[name]);
   return (await db.query(insertIdentityRow, values)).length > 0;

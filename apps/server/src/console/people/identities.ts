@@ -46,18 +46,18 @@ export interface ProviderAttempt {
   readonly begunAt: number;
 }
 
-/** Seconds until the browser must be back: to look up a password, or to set up a second factor at the provider. */
+/** Seconds until the browser must be back: enough to look up a password, or to set up a second factor at the provider. */
 export const ATTEMPT_TIMEOUT_SECONDS = 15 * 60;
 
 const PURPOSE = "identity provider";
 const CALLBACK_PATH = "/console/v1/sign-in/oidc/callback";
 
-/** The way ended with something that the page has to say. Nothing was done. */
+/** A sign-in at the provider ended without success, and changed nothing. The page shows the notice. */
 export class ProviderSignInError extends Error {
   override readonly name = "ProviderSignInError";
   readonly notice: SignInNotice;
 
-  /** @param reason for the operator's log, where there is more to say than the notice does */
+  /** @param reason a text for the operator's log; by default the notice */
   constructor(notice: SignInNotice, reason: string = notice, options?: ErrorOptions) {
     super(reason, options);
     this.notice = notice;
@@ -92,8 +92,8 @@ export async function beginAttempt(
 }
 
 /**
- * Returns the way that a browser comes back from, if it is the one that it went.
- * @param query of the address that it came back to
+ * Returns the attempt that a browser stored, if the provider's answer is for this attempt.
+ * @param query of the URL to which the browser returned
  * @throws ProviderSignInError `expired`
  */
 export function readAttempt(
@@ -126,10 +126,12 @@ function redirectUri({ baseUrl }: SignInContext): string {
   return namedBaseUrl(baseUrl()) + CALLBACK_PATH;
 }
 
-/** Characters of a reason in the log. */
+/** Maximum characters of a reason in the log. */
 const MAX_REASON_LENGTH = 500;
 
-/** Maps the library's errors to messages for the person. The errors' texts hold no tokens; their causes may. */
+/**
+ * Maps the library's errors to messages for the person. Logs only messages, because the errors themselves may hold tokens.
+ */
 function explain(error: unknown): never {
   const unavailable = [error, (error as Error).cause].find((one) => one instanceof ProviderUnavailable);
   if (unavailable !== undefined) throw new ProviderSignInError("provider_unavailable", unavailable.message);
@@ -137,7 +139,7 @@ function explain(error: unknown): never {
   if (answer === "access_denied") throw new ProviderSignInError("cancelled");
   const parts = [(error as Error).message, code, answer, more, causeOf(error as Error)];
   const reason = parts.filter((part) => typeof part === "string").join(": ");
-  // The browser's parameters may hold any text.
+  // Cleans and shortens the reason, because the browser's parameters may hold any text.
   throw new ProviderSignInError("provider_refused", reason.replaceAll(/\p{C}/gu, " ").slice(0, MAX_REASON_LENGTH));
 }
 
@@ -177,7 +179,8 @@ export function signInAtProvider(
       : findPerson(tx, known.person_id));
     const person = found && (await lockPerson(tx, found.id));
     if (person === undefined) throw new ProviderSignInError("unknown_person");
-    // Somebody else may have proved the address meanwhile, and disconnected it.
+    // Reads the identity again after the lock: meanwhile somebody else may have proved the address, which disconnects the
+    // identity.
     if (known !== undefined && (await findIdentity(tx, identity.issuer, identity.subject)) === undefined)
       throw new ProviderSignInError("unknown_person");
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
@@ -194,7 +197,7 @@ export function signInAtProvider(
 }
 
 /**
- * Accepts an invitation by an identity with the invited address, which makes the account where there is none.
+ * Accepts an invitation for an identity with the invited address, and creates the account if there is none.
  * @throws ProviderSignInError when the identity has another address, or is connected to another account
  * @throws ServiceError `not_found` when the invitation is over
  */
@@ -221,8 +224,9 @@ export function acceptAtProvider(
 
 /**
  * Connects an identity, with whatever address, to the account of a person who is signed in, and ends the account's other
- * sessions. One whose address is the account's own proves it, as by signing in: then a new session begins in place of all.
- * @throws ProviderSignInError when it, or the account, is connected already to another
+ * sessions. An identity with the account's own address proves that address, as a sign-in does: one new session then replaces
+ * all sessions.
+ * @throws ProviderSignInError when the identity is connected to another account, or the account to another identity
  */
 export function connectIdentity(
   context: SignInContext,

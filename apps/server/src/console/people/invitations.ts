@@ -48,10 +48,10 @@ export interface InvitationInput {
   readonly proves: LinkProof | null;
 }
 
-/** The way by which a link reaches the invited person so that it proves the address: mailed, or given by the operator. */
+/** Why opening a link proves the address of the invited person: the link was mailed, or given by the operator. */
 export type LinkProof = "mail" | "operator";
 
-/** An invitation just made. `token` is in its link, and stored nowhere. */
+/** A new invitation. `token` is part of its link, and is not stored. */
 interface IssuedInvitation {
   readonly id: string;
   readonly token: string;
@@ -59,7 +59,7 @@ interface IssuedInvitation {
 }
 
 /**
- * Offers somebody a membership, in place of an open offer of the same.
+ * Offers somebody a membership. Replaces an open invitation of the address to the same partner or operator.
  * @throws ServiceError when there is no such partner, or the maker may not invite any more
  */
 export function invite(context: ActorContext, input: InvitationInput): Promise<IssuedInvitation> {
@@ -182,7 +182,7 @@ export function acceptInvitation(
     const invitation = await lockOpenInvitation(context, tx, token);
     const known = await findPersonByEmail(tx, invitation.email);
     const signedIn = await ownerStillSignedIn(tx, acceptance.signedIn, known);
-    // Otherwise the link would be a way in beside the identity provider.
+    // Rejects the link if people sign in only at the identity provider: the link would bypass the provider.
     if (signedIn === undefined || known?.id !== signedIn.personId) requireOtherMethod(context);
     const accepted = await acceptLocked(context, tx, invitation, { ...acceptance, signedIn });
     return { ...accepted, session: await begin(tx, accepted.person.id) };
@@ -190,8 +190,9 @@ export function acceptInvitation(
 }
 
 /**
- * Returns who is signed in, if the session goes on in the account that the invitation is for. That account is held until the
- * transaction ends: somebody else may have proved its address, and ended its sessions, since the session was looked at.
+ * Returns who is signed in. If the invitation is for that person's account, locks the account until the transaction ends,
+ * and returns undefined if the session has ended since it was read: somebody else may have proved the address, which ends
+ * its sessions.
  */
 async function ownerStillSignedIn(
   tx: Transaction,
@@ -203,7 +204,7 @@ async function ownerStillSignedIn(
   return (await hasSession(tx, signedIn.sessionId)) ? signedIn : undefined;
 }
 
-/** @throws ServiceError where people sign in at the identity provider alone */
+/** @throws ServiceError if people sign in only at the identity provider */
 function requireOtherMethod({ signInMethods }: Pick<SignInContext, "signInMethods">): void {
   if (signInMethods.every((method) => method === "oidc")) throw serviceError("forbidden", "signInMethod");
 }
@@ -222,7 +223,7 @@ async function acceptLocked(
   return accepted;
 }
 
-/** Makes the account of an address. @returns undefined when there is one */
+/** Creates the account of an address. @returns undefined: there is one already */
 export function makePerson(
   { clock, ids }: CommandContext,
   tx: Transaction,
@@ -250,7 +251,10 @@ export async function join(
   await insertActOf({ ...context, actor: `person:${personId}` }, tx, act);
 }
 
-/** Enters the account that there is, if this browser may. */
+/**
+ * Returns the existing account of the invited address, if the link or the browser's session opens it.
+ * @throws ServiceError when neither does
+ */
 async function enterAccount(
   context: CommandContext,
   tx: Transaction,
@@ -272,7 +276,7 @@ async function enterAccount(
   return { person, removed: undefined };
 }
 
-/** Returns the account of an address that was just found to have one, held until the transaction ends. */
+/** Returns the account of an address, which must exist, and locks it until the transaction ends. */
 export async function lockedPerson(tx: Transaction, email: string): Promise<PersonRow> {
   const found = await findPersonByEmail(tx, email);
   const person = found && (await lockPerson(tx, found.id));

@@ -37,7 +37,7 @@ export async function peopleOf(
   return { members, invitations };
 }
 
-/** Takes an invitation back. @throws ServiceError `not_found` when none is open */
+/** Revokes an invitation. @throws ServiceError `not_found` when it is not open */
 export function revokeInvitation(context: ActorContext, scope: PeopleScope, id: string): Promise<void> {
   const { systemId } = scope;
   return context.db.transaction(async (tx) => {
@@ -60,7 +60,7 @@ export function changeRole(context: ActorContext, scope: PeopleScope, id: string
   });
 }
 
-/** Ends a membership: whatever page of it is open answers its next request with 404. */
+/** Ends a membership. A page of it that is still open gets a 404 for its next request. */
 export function removeMember(context: ActorContext, scope: PeopleScope, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, false);
@@ -70,7 +70,10 @@ export function removeMember(context: ActorContext, scope: PeopleScope, id: stri
   });
 }
 
-/** Ends the invitations of somebody who is an admin no more: those that they made, and one by which they would be again. */
+/**
+ * Revokes the invitations of a person who is no longer an admin: those that the person made, and an open one that could make
+ * the person an admin again.
+ */
 async function endInvitations(
   { clock }: ActorContext,
   tx: Transaction,
@@ -82,7 +85,7 @@ async function endInvitations(
   await updateRevokedTo(tx, { systemId, partnerId, email }, now);
 }
 
-/** @param staysAdmin whether the member may be the operator's last admin */
+/** @param staysAdmin true: the member remains an admin, and so may be the operator's last one */
 async function lockForChange(
   tx: Transaction,
   scope: PeopleScope,
@@ -108,7 +111,7 @@ function recordChange(
   return insertActOf(context, tx, { systemId, action, subject: partner_id ?? systemId, detail });
 }
 
-/** The person whose account it is, and the session that changes it. */
+/** A person who changes their own account, and the session in which they do so. */
 export interface AccountOwner {
   readonly personId: string;
   readonly sessionId: string;

@@ -16,7 +16,7 @@ import {
 import { type RelyingParty, relyingParty } from "./people.rules.ts";
 import { lockPerson } from "./queries.ts";
 
-/** Milliseconds in which a browser must answer: for a phone to be fetched from another part of the building. */
+/** Milliseconds in which a browser must answer: enough to fetch a phone from another part of the building. */
 const CHALLENGE_TIMEOUT_MS = 5 * 60_000;
 
 export interface Challenge {
@@ -38,7 +38,7 @@ export function giveChallenge(
   return cipher.encrypt(purpose, JSON.stringify(challenge));
 }
 
-/** Reads a challenge that a browser brings back. @throws ServiceError when it is over, or not for this */
+/** Reads a challenge that a browser brings back. @throws ServiceError when it has expired, or has another purpose */
 export function readChallenge({ cipher, clock }: SignInContext, purpose: string, token: string): Challenge {
   const text = cipher.decrypt(purpose, token);
   // A value that decrypts was written by this file.
@@ -63,7 +63,7 @@ interface BrowserTask {
 const SIGN_IN = "passkey sign-in";
 const registrationOf = (personId: string) => `passkey registration ${personId}`;
 const CHALLENGE_BYTES = 32;
-/** Most passkeys of one person: a phone, a computer and a key, many times over. */
+/** Maximum passkeys of one person: enough for many phones, computers and security keys. */
 const MAX_PASSKEYS = 20;
 
 /**
@@ -75,7 +75,7 @@ const ALGORITHMS = [-8, -7, -257];
 /** Loaded with the first passkey: it takes longer than the rest of a start. */
 const loadWebAuthn = () => import("@simplewebauthn/server");
 
-/** Begins to add a passkey: one that signs in without a name, and that asks for a fingerprint, a face or a PIN. */
+/** Begins to add a passkey. The passkey must sign in without a user name, and ask for a fingerprint, a face or a PIN. */
 export async function beginRegistration(
   context: SignInContext,
   person: { readonly id: string; readonly email: string; readonly name: string },
@@ -98,7 +98,10 @@ export async function beginRegistration(
   return { options, challengeToken: giveChallenge(context, registrationOf(person.id), options.challenge) };
 }
 
-/** Adds the passkey that a browser has made. @throws ServiceError when it did not do so for this person, here and now */
+/**
+ * Adds the passkey that a browser has made.
+ * @throws ServiceError when the browser did not make it for this person, service and challenge
+ */
 export async function finishRegistration(
   context: SignInContext,
   tx: Transaction,
@@ -147,7 +150,7 @@ export async function beginAuthentication(context: SignInContext): Promise<Brows
   return { options, challengeToken: giveChallenge(context, SIGN_IN, options.challenge) };
 }
 
-/** Finds out who has used a passkey, once for each challenge. @returns the person's id */
+/** Verifies a sign-in with a passkey, once for each challenge. @returns the id of the passkey's person */
 export async function finishAuthentication(
   context: SignInContext,
   tx: Transaction,

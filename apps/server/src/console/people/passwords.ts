@@ -1,6 +1,9 @@
 import { serviceError } from "@bikeshare/rules";
 
-/** Hashes passwords with argon2id. `by` is who asks: a network, or somebody who is signed in. Nobody waits for many of one. */
+/**
+ * Hashes passwords with argon2id. `by` names who asks: a network, or a signed-in person. The waiting requests of each are
+ * limited, so that others do not wait for them.
+ */
 export interface PasswordHashing {
   hash(password: string, by: string): Promise<string>;
   /**
@@ -18,7 +21,7 @@ const ARGON2_OPTIONS = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
  */
 const HASH_OF_NOBODY =
   "$argon2id$v=19$m=19456,t=2,p=1$xKy37I8pAk59YPu0Qmt07g$XYavq2ITl0mpyLyCWi1W6wPlT1VNH2fFkoGv09NUo4Y";
-/** Hashed at the same time: 38 MiB in all, and one core of two left for everything else. */
+/** Maximum passwords that are hashed at the same time. Each takes 19 MiB and one processor core. */
 const MAX_RUNNING = 2;
 /**
  * Verifications that wait for a free slot, for about a second. Too low: refuses people. Too high: programs that guess
@@ -48,12 +51,15 @@ export function createPasswordHashing(): PasswordHashing {
   };
 }
 
-/** One password typed on two keyboards may come in two spellings of the same characters. */
+/** Returns the same text for a password that different keyboards send as different code points. */
 function normalized(password: string): string {
   return password.normalize("NFKC");
 }
 
-/** Runs a few pieces of work at a time. @throws ServiceError `unavailable` when too many wait, in all or of one */
+/**
+ * Runs at most MAX_RUNNING pieces of work at a time.
+ * @throws ServiceError `unavailable` when too many wait, in all or for one `by`
+ */
 function createSemaphore() {
   let running = 0;
   const waiting: { readonly by: string; readonly start: () => void }[] = [];
@@ -70,7 +76,7 @@ function createSemaphore() {
       return await work();
     } finally {
       const next = waiting.shift();
-      // The next one runs in its stead.
+      // The next work takes over this slot, so `running` stays the same.
       if (next === undefined) running--;
       else next.start();
     }

@@ -3,7 +3,7 @@
 /** Milliseconds for which an invitation's link works: over a weekend, and over a holiday of some days. */
 const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000;
 
-/** When an invitation that is made now ends. */
+/** Returns when an invitation that is made now expires. */
 export function invitationExpiry(now: number): Date {
   return new Date(now + INVITATION_LIFETIME_MS);
 }
@@ -22,12 +22,12 @@ export function isOpen(
   return now < expires_at.getTime() && accepted_at === null && revoked_at === null && !partner_removed;
 }
 
-/** This machine by its address, as the host of a URL. */
+/** Matches a URL whose host is a loopback address. */
 const LOOPBACK_HOST = /^(https?:\/\/)(?:127(?:\.\d+){3}|\[::1\])(?=[:/]|$)/;
 
 /**
- * Returns the base address by which people reach the service. This machine goes by its name: passkeys work on no IP
- * address.
+ * Returns the base address by which people reach the service. Replaces a loopback address by `localhost`, because passkeys
+ * do not work on IP addresses.
  */
 export function namedBaseUrl(baseUrl: string): string {
   return baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
@@ -38,12 +38,16 @@ export function invitationUrl(baseUrl: string, token: string): string {
   return `${namedBaseUrl(baseUrl)}/dashboard/invitation#${token}`;
 }
 
-/** All but letters that become a common one as a small letter: the signs of ohm, kelvin and ångström, and the Turkish İ. */
+/**
+ * Matches every character but four: the signs of ohm, kelvin and ångström, and the Turkish İ. In lower case, these become
+ * common letters.
+ */
 const CASED = /[^\u{130}\u{2126}\u{212A}\u{212B}]+/gu;
 
 /**
- * Returns the form of an address that is stored and mailed to: addresses that differ only in case belong to one person. The
- * kelvin sign does not become a k: otherwise the owner of the one address could prove the other.
+ * Returns the form of an address that is stored and mailed to: addresses that differ only in case belong to one person. For
+ * example, the kelvin sign does not become a k: otherwise the owner of an address with the sign could prove the address with
+ * a k.
  */
 export function normalizedEmail(email: string): string {
   return email.trim().replaceAll(CASED, (part) => part.toLowerCase());
@@ -96,7 +100,8 @@ export function isCommandLine(actor: string): boolean {
 }
 
 /**
- * Tells whether a proof counts for all memberships of an account: an operator cannot vouch for people in another's system.
+ * Tells whether a proof counts for all memberships of an account: an operator cannot vouch for people in another operator's
+ * system.
  */
 export function covers(proof: AddressProof | null, reach: readonly Pick<Reach, "systemId">[]): boolean {
   if (proof === null) return false;
@@ -129,7 +134,8 @@ export function openingOf(
     if (!isProved) return "takes_over";
     return hasCredentials ? "needs_sign_in" : "opens";
   }
-  // A partner's admin may have opened it: it opens no account but one that this admin alone could have given.
+  // A partner's admin may have opened the link. So it opens only an account without proof and credentials whose memberships
+  // are all of that partner.
   const isMakers = reach.every(
     ({ systemId, partnerId }) => systemId === link.systemId && partnerId === link.partnerId && partnerId !== null,
   );
@@ -143,8 +149,8 @@ export interface RelyingParty {
 }
 
 /**
- * Returns the relying party of a service at an address; undefined where browsers allow no passkey: on an IP address. This
- * machine goes by its name, on which they do.
+ * Returns the relying party of a service at a base URL; undefined: it is an IP address, on which browsers allow no passkeys.
+ * A loopback address counts as `localhost`, on which they do.
  */
 export function relyingParty(baseUrl: string): RelyingParty | undefined {
   const url = URL.parse(baseUrl);

@@ -31,7 +31,7 @@ export async function lockPerson(tx: Transaction, id: string): Promise<PersonRow
   return (await tx.query<PersonRow>(lockRow, [id]))[0];
 }
 
-/** Makes a person. @returns undefined when there is one with this address */
+/** Inserts a person. @returns undefined: there is one with this address already */
 export async function insertPerson(
   db: Queryable,
   person: Pick<PersonRow, "id" | "email" | "name" | "created_at">,
@@ -58,7 +58,7 @@ const membershipsOf = statement(
   "memberships.ofPerson",
   `select system_id as "systemId", partner_id as "partnerId", role from memberships where person_id = $1`,
 );
-// An invitation never takes anything away: who is an admin stays one.
+// An invitation never lowers a role: an admin stays an admin.
 const addMembership = statement(
   "memberships.insert",
   `insert into memberships as m (system_id, id, person_id, partner_id, role, created_at) values ($1, $2, $3, $4, $5, $6)
@@ -66,7 +66,7 @@ const addMembership = statement(
    do update set role = case when m.role = 'admin' then m.role else excluded.role end`,
 );
 
-/** Every membership of a person. */
+/** Lists every membership of a person. */
 export function listMembershipsOf(db: Queryable, personId: string): Promise<Membership[]> {
   return db.query<Membership>(membershipsOf, [personId]);
 }
@@ -162,7 +162,10 @@ const lockAdmins = statement(
   "select id from memberships where system_id = $1 and partner_id is null and role = 'admin' for update",
 );
 
-/** Returns the memberships of the operator's admins, held until the transaction ends: of two who go at once, one must stay. */
+/**
+ * Returns the memberships of the operator's admins, and locks them until the transaction ends: of two concurrent removals of
+ * the last two admins, one must fail.
+ */
 export async function lockOperatorAdmins(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockAdmins, [systemId])).map(({ id }) => id);
 }
@@ -184,7 +187,7 @@ const lockMemberRow = statement(
 const setRole = statement("members.setRole", "update memberships set role = $3 where system_id = $1 and id = $2");
 const remove = statement("members.delete", "delete from memberships where system_id = $1 and id = $2");
 
-/** Returns a membership within a scope, held until the transaction ends. */
+/** Returns a membership within a scope, and locks it until the transaction ends. */
 export async function lockMember(
   tx: Transaction,
   { systemId, partnerId }: PeopleScope,
@@ -218,7 +221,7 @@ const shown = `${kept.list("i")}, s.name as system_name, p.name as partner_name,
 const from = `invitations i join systems s on s.system_id = i.system_id
   left join partners p on p.system_id = i.system_id and p.id = i.partner_id`;
 
-// A link brings only its token, so no system can be named here.
+// Searches all systems, because a link's token does not name its system.
 const byHash = statement("invitations.byHash", `select ${shown} from ${from} where i.hash = $1`);
 const lockInvitationRow = statement(
   "invitations.lock",
@@ -233,7 +236,7 @@ const deletePast = statement(
   "invitations.deletePast",
   "delete from invitations where system_id = $1 and expires_at < $2::timestamptz - interval '30 days'",
 );
-// One open invitation for an address and a partner: an earlier link must not outlive the one that replaces it.
+// An address has one open invitation to a partner or operator: a new link replaces the earlier one.
 const revokeTo = statement(
   "invitations.revokeTo",
   `update invitations set revoked_at = $4 where system_id = $1 and email = $2 and partner_id is not distinct from $3
@@ -316,7 +319,7 @@ export async function updateRevokedOf(
   await db.query(revokeMade, [`person:${personId}`, now, scope?.systemId ?? null, scope?.partnerId ?? null]);
 }
 
-/** Holds the right of a person to invite until the transaction ends. @returns whether they have it */
+/** Tells whether a person may invite, and locks the membership that gives the right until the transaction ends. */
 export async function lockRightToInvite(
   tx: Transaction,
   personId: string,
@@ -326,7 +329,7 @@ export async function lockRightToInvite(
   return (await tx.query(lockRight, [systemId, personId, partnerId, asOperator])).length > 0;
 }
 
-/** Holds off everybody else who invites into the operator's people, until the transaction ends. */
+/** Makes other invitations to the operator's people wait until the transaction ends. */
 export async function lockSystem(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(lockSystemRow, [systemId]);
 }

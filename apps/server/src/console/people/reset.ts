@@ -56,7 +56,9 @@ export async function takeOver(
   return hadSome ? removed : undefined;
 }
 
-/** Takes everything that a person, who is locked, signs in with, and ends their sessions. */
+/**
+ * Removes all credentials and the proof of a locked person, ends their sessions, and revokes the invitations that they made.
+ */
 async function removeCredentials(
   { clock }: CommandContext,
   tx: Transaction,

@@ -23,9 +23,9 @@ export interface PasskeyProof {
 }
 
 /**
- * Signs in with a password. Whether there is such an account, and whether it has a password, makes no difference to the
- * answer, and next to none to the time it takes.
- * @param proof with the network that it comes from
+ * Signs in with a password. The response is the same, and takes nearly as long, if there is no such account or it has no
+ * password.
+ * @param proof `address`: the network that the proof comes from
  * @returns the session's token; `needs_code` when the password is right and a code is missing
  */
 export async function signInWithPassword(
@@ -70,7 +70,7 @@ export function signInWithPasskey(context: SignInContext, proof: PasskeyProof, b
 
 /**
  * Proves once more who a signed-in person is.
- * @throws ServiceError `confirmation_required` when the proof is wrong, or somebody else's: they stay signed in
+ * @throws ServiceError `confirmation_required` when the proof is wrong, or another person's; the session goes on
  */
 export async function confirmPerson(
   context: SignInContext,
@@ -79,7 +79,7 @@ export async function confirmPerson(
 ): Promise<void> {
   if ("password" in proof) {
     const person = await findPerson(context.db, personId);
-    // The session has counted the attempt.
+    // The attempt is counted by its session already, so codes are not counted by person.
     const outcome = await provePassword(context, person, proof, { by: personId, countCode: () => Promise.resolve() });
     if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
     return;
@@ -107,7 +107,7 @@ async function provePassword(
   return (await useCode(context, person, code)) ? "right" : "wrong";
 }
 
-/** @throws ServiceError `forbidden` for a way of signing in that the operator has switched off */
+/** @throws ServiceError `forbidden` for a sign-in method that the operator has disabled */
 export function requireMethod({ signInMethods }: SignInContext, method: SignInMethod): void {
   if (!signInMethods.includes(method)) throw serviceError("forbidden", "signInMethod");
 }

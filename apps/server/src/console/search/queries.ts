@@ -9,7 +9,7 @@ export interface SearchText {
   readonly beginning: string;
   /** A pattern of `like` for each word. */
   readonly words: readonly string[];
-  /** Stations, bikes, keys and partners whose names are read, in the order of their ids. */
+  /** Maximum rows of each kind whose names are read, in the order of their ids. */
   readonly maxRows: number;
 }
 
@@ -22,7 +22,7 @@ const stationsByName = `(
   from (select id, name, status from stations where system_id = $1 order by id limit $5) as stations
   where status <> 'removed' and lower(name) like ${words} order by length(name), name, id limit 5)`;
 
-// The newest first: of keys that replace each other it is the one that works.
+// The newest first: of keys that replaced each other, the newest is the one that works.
 const keysByName = (more: string) => `(
   select 'key' as kind, id, name
   from (select id, name, created_at from keys where system_id = $1${more} order by id limit $5) as keys

@@ -3,8 +3,8 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { findForOperator, findForPartner, listNames, listSubjectNames, type SearchText } from "./queries.ts";
 
 /**
- * Limits the rows of a kind that are read for a name. Names have no index: each ride would update one that contains the
- * bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
+ * Limits the rows of a kind that are read for a name. Names have no index, because each ride would have to update an index
+ * of the bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
  */
 const MAX_ROWS = 50_000;
 /** Further words are ignored. */
@@ -50,11 +50,15 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
   return named;
 }
 
-/** The first words of actions whose subjects have ids that the operator gives, which other kinds may have too. */
+/**
+ * Kinds whose ids the operator gives: things of different kinds may have the same id. An action begins with its kind, as in
+ * `station.…`.
+ */
 const GIVEN_IDS = ["station", "bike", "region"];
 
 /**
- * Returns what people call the subjects of acts, by the acts' places; undefined: it has no name, or is gone.
+ * Returns what people call the subjects of acts, in the order of the acts; undefined: the subject has no name, or no longer
+ * exists.
  * @param acts `action` tells what kind of thing the subject is
  */
 export async function subjectNames(

@@ -15,7 +15,7 @@ export interface MembershipRow {
   readonly partner_id: string | null;
   readonly partner_name: string | null;
   readonly partner_suspended: boolean;
-  /** The system is the partner's sandbox: who may enter the partner's pages may enter those. */
+  /** The system is the partner's sandbox. A member of the partner is a member of its sandbox too. */
   readonly is_sandbox: boolean;
   readonly is_agency: boolean;
   readonly role: MembershipRole;
@@ -30,8 +30,8 @@ export interface SessionRow extends RowOf<typeof kept> {
   readonly memberships: readonly MembershipRow[];
 }
 
-// A request has only its cookie, so no system can be named here. The holder of an account with an unproved address may be
-// anybody, and so has no rights of the operator. A sandbox's partner is suspended with the one whose sandbox it is.
+// Searches all systems, because a cookie does not name one. The holder of an account with an unproved address may be
+// anybody, and so has no rights of the operator. A partner that is suspended in its live system is suspended in its sandbox.
 const byHash = statement(
   "sessions.byHash",
   `select ${kept.list("s")}, p.email, p.name,
@@ -61,7 +61,7 @@ const insert = statement(
   `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 const remove = statement("sessions.delete", "delete from sessions where id = $1 returning id_token");
-// Includes sessions that were idle for too long: nothing else removes them.
+// Also deletes sessions that ended earlier because they were idle: nothing else deletes them.
 const removeExpired = statement(
   "sessions.deleteExpired",
   "delete from sessions where person_id = $1 and expires_at <= $2",
@@ -92,7 +92,7 @@ const removeOthers = statement(
 /** A session as the list of a person's sessions shows it. */
 export type ListedSession = RowOf<typeof kept>;
 
-/** Every session of a person, ended by time or not, the last used first. */
+/** Lists every session of a person, expired ones too, the last used first. */
 export function listSessions(db: Queryable, personId: string): Promise<ListedSession[]> {
   return db.query<ListedSession>(ofPerson, [personId]);
 }
@@ -107,12 +107,12 @@ export async function deleteSessionOf(db: Queryable, personId: string, id: strin
   return (await db.query(removeOfPerson, [personId, id])).length > 0;
 }
 
-/** Deletes a person's sessions, except one where one is named. */
+/** Deletes a person's sessions. @param exceptId the session that stays; null: none */
 export async function deleteSessionsOf(db: Queryable, personId: string, exceptId: string | null): Promise<void> {
   await db.query(removeOthers, [personId, exceptId]);
 }
 
-/** Returns the session that has the hash, ended by time or not. */
+/** Returns the session with a hash, even if it has expired. */
 export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
   return (await db.query<SessionRow>(byHash, [hash]))[0];
 }
@@ -134,7 +134,7 @@ export async function deleteSession(db: Queryable, id: string): Promise<string |
   return (await db.query<{ id_token: string | null }>(remove, [id]))[0]?.id_token ?? null;
 }
 
-/** Deletes the sessions of a person that are over. */
+/** Deletes the sessions of a person that have expired. */
 export async function deleteExpiredSessions(db: Queryable, personId: string, now: Date): Promise<void> {
   await db.query(removeExpired, [personId, now]);
 }

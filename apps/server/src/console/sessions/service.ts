@@ -24,14 +24,14 @@ export interface Browser {
   readonly userAgent: string;
 }
 
-/** Most characters of a `User-Agent` that are kept. */
+/** Maximum characters of a `User-Agent` that are stored. */
 const MAX_USER_AGENT_LENGTH = 300;
 
 /**
  * Begins a session of a person.
- * @param signIn when they proved who they are, in milliseconds since 1970, if not now; the encrypted ID token of a sign-in at the
- *   identity provider
- * @returns the cookie's token, which is stored nowhere
+ * @param signIn `confirmedAt`: when the person proved their identity, in milliseconds since 1970; now by default.
+ * `encrypted`: the encrypted ID token of a sign-in at the identity provider
+ * @returns the cookie's token, which is not stored
  */
 export async function startSession(
   context: CommandContext,
@@ -59,8 +59,8 @@ export async function startSession(
 }
 
 /**
- * Returns the session of a cookie's token; undefined when there is none, or it is over. It is read anew with each request: a
- * session or a membership that ends does so at once on every process.
+ * Returns the session of a cookie's token; undefined when there is none, or it has ended. Every request reads it anew, so
+ * that the end of a session or a membership takes effect at once on every process.
  */
 export async function sessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
   if (!isToken(token)) return undefined;
@@ -73,7 +73,7 @@ export async function sessionsOf(db: Queryable, personId: string, now: number): 
   return (await listSessions(db, personId)).filter((session) => isActive(session, now));
 }
 
-/** Goes on with a session under a new token, as confirmed now. @returns undefined when it has ended meanwhile */
+/** Gives a session a new token, and marks it as confirmed now. @returns undefined when it has ended meanwhile */
 export async function confirmSession({ db, clock, ids }: CommandContext, id: string): Promise<string | undefined> {
   const token = makeToken((bytes) => ids.randomBytes(bytes));
   return (await updateToken(db, id, hashToken(token), new Date(clock()))) ? token : undefined;
@@ -87,12 +87,12 @@ export async function hasSession(db: Queryable, id: string): Promise<boolean> {
 /** Ends one session of a person. @returns whether there was one */
 export const endSessionOf: (db: Queryable, personId: string, id: string) => Promise<boolean> = deleteSessionOf;
 
-/** Ends a person's sessions, except one where one is named. */
+/** Ends a person's sessions. `exceptId`: the session that goes on; null: none. */
 export const endSessionsOf: (db: Queryable, personId: string, exceptId: string | null) => Promise<void> =
   deleteSessionsOf;
 
 /** Ends a session. @returns its encrypted ID token; null where it did not begin at the identity provider */
 export const endSession: (db: Queryable, id: string) => Promise<string | null> = deleteSession;
 
-/** Notes that a session was used. */
+/** Records that a session was used. */
 export const noteUse: (db: Queryable, id: string, at: Date, address: string) => Promise<void> = updateLastUse;

@@ -4,12 +4,12 @@ import { hash, timingSafeEqual } from "node:crypto";
 const IDLE_TIMEOUT_MS = 8 * 3_600_000;
 /** Milliseconds after which a session ends however much it is used: a stolen one is of no use the week after. */
 const SESSION_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** Minutes for which a sign-in or a confirmation counts where a secret is shown: long enough for the task at hand. */
+/** Minutes after a sign-in or a confirmation in which endpoints that need a confirmation can be called. */
 export const CONFIRMATION_MINUTES = 10;
 /** Milliseconds between two writes of a session's last use: a thirtieth of the idle time is exact enough. */
 const LAST_USE_INTERVAL_MS = 15 * 60_000;
 
-/** The times that decide whether a session is good. */
+/** The times that decide whether a session is valid. */
 interface SessionTimes {
   readonly last_used_at: Date;
   readonly expires_at: Date;
@@ -20,7 +20,7 @@ export function isActive({ last_used_at, expires_at }: SessionTimes, now: number
   return now < expires_at.getTime() && now < last_used_at.getTime() + IDLE_TIMEOUT_MS;
 }
 
-/** When a session that begins now ends. */
+/** Returns when a session that begins now expires. */
 export function expiryOf(now: number): Date {
   return new Date(now + SESSION_LIFETIME_MS);
 }
@@ -47,7 +47,7 @@ export function hashToken(token: string): Buffer {
   return hash("sha256", token, "buffer");
 }
 
-/** Tells whether a text may be a token of ours: anything else needs no look-up. */
+/** Tells whether a text has the form of a token. Other texts need no look-up. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
@@ -57,7 +57,7 @@ export function csrfTokenOf(token: string): string {
   return hash("sha256", `csrf ${token}`, "base64url");
 }
 
-/** Compares in constant time. */
+/** Tells whether a page has sent the right CSRF token. Compares in constant time. */
 export function isCsrfToken(presented: string, token: string): boolean {
   const expected = Buffer.from(csrfTokenOf(token));
   const given = Buffer.from(presented);

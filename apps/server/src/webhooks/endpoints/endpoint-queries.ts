@@ -176,7 +176,7 @@ export function listUnknownPlaces(
   return db.query(unknownPlaces, [systemId, stations, regions]);
 }
 
-/** SQL for past events with the columns of `EventPlace`. */
+/** SQL for past events with the columns of `EventPlace` (events/event-place.rules.ts). */
 const WITH_PLACES = `(
      select name, partner_id, null::text as endpoint_id, occurred_at, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
        case when kind = 'bike' then (json ->> 'lon')::float8 end as lon,

@@ -119,7 +119,7 @@ function isInBox(lon: string, lat: string): string {
  * every node, and could not write while a node is down. For the same reason the statement itself must be a `select`.
  * @param events rows from parameters, called `event`, with `id`, `name`, `occurred_at`, `partner_id` (null: every
  * partner's), `endpoint_id` (null: every endpoint's) and `data`, JSON whose `id` is the resource's, and with the columns of
- * `EventPlace`
+ * `EventPlace` (events/event-place.rules.ts)
  */
 export function insertDeliveries(events: string): string {
   const subscribes = `${IS_NAMED_ENDPOINT} and ${IS_FOR_ENDPOINT}`;
