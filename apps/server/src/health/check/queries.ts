@@ -7,8 +7,8 @@ import { type Statement, statement } from "../../storage/db/statement.ts";
 import { generatedColumns } from "../../storage/db/tables.generated.ts";
 
 /**
- * Name, meaning and query of an invariant. The query returns one text column, with a row for each violation.
- * `warning`: an import's data violates it, and the service works as well with it.
+ * Name, meaning and query of an invariant. The query returns one text column, with a row for each violation. `warning`: some
+ * rows may violate it, such as imported ones, and the service works with them.
  */
 type InvariantText = readonly [name: string, meaning: string, broken: string, severity?: "error" | "warning"];
 
@@ -43,8 +43,8 @@ const bikesAndRides: readonly InvariantText[] = [
   ],
 ];
 
-// Returns, for each ride, the latest end of the bike's earlier rides: of those that commands wrote, and of all. A ride
-// without a duration overlaps with none.
+// `timed` has, for each ride, the latest end of the bike's earlier rides: of those that commands wrote, and of all. A ride
+// without a duration overlaps with no other.
 const overlaps = `
   with timed as (
     select id, bike_id, import_id, started_at,
@@ -220,7 +220,8 @@ const vehicleLog: readonly InvariantText[] = [
 
 const QUARTER = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
-// Of the last day that is settled. Hours that are to be summed again, and those of rides that summing has not read, may differ.
+// Compares the last 24 hours whose sums are complete. Leaves out hours that are to be summed again, and hours with rides
+// that the summing has not read.
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",
@@ -291,7 +292,8 @@ const fleetInvariants = [
   ...counts,
 ];
 
-// Events of rides, numbered or not. Their data is the ride's JSON. Damaged data violates only one invariant.
+// Events of rides, numbered or not. Their data is the ride's JSON. Leaves out damaged data, which violate the invariant
+// event_data.
 const rideEvents = `
   select name, data::json ->> 'id' as ride_id from events
   where system_id = $1 and name like 'ride.%' and data like '{%}'
@@ -299,7 +301,7 @@ const rideEvents = `
   select name, data::json ->> 'id' from event_outbox
   where system_id = $1 and name like 'ride.%' and data like '{%}'`;
 
-// Events are dropped after 30 days. No event after this time has been dropped: it is the beginning as long as the first
+// The time since which no event has been dropped: events are dropped after 30 days. It is -infinity as long as the first
 // event exists.
 const keptFrom = `
   select case when coalesce(min(position), (select last_position + 1 from event_sequences where system_id = $1), 1) = 1

@@ -139,7 +139,7 @@ export function whenFound(
   }
   const severity = stored.severity === "failure" ? stored.severity : sighting.severity;
   const next = { ...stored, ...sighting, severity, seenAt: now };
-  // Treats it as never mailed: it begins again after the acknowledgement, and nobody is notified if it ends before.
+  // Treats the check as never mailed: it begins again after the acknowledgement, and nobody is notified if it ends before.
   if (isAcknowledged) return { next: { ...next, mailedAt: null, unmailed: null }, notice: undefined };
   if (stored.mailedAt === null) {
     return now - stored.beganAt < BEGIN_AFTER_MS
@@ -156,7 +156,10 @@ function begunAt(now: number) {
   return { beganAt: now, seenAt: now, mailedAt: null, endedAt: null, unmailed: null };
 }
 
-/** Returns the next state of a check when possibly no process has found anything for a while. */
+/**
+ * Returns the next state of a check in which this process found nothing. The check ends once no process has found anything
+ * for long enough.
+ */
 export function whenQuiet(stored: CheckState, now: number): Step {
   if (stored.endedAt !== null) {
     return { next: now - stored.endedAt < DAY_MS ? stored : undefined, notice: undefined };
@@ -181,7 +184,7 @@ export function mailNow({ next, notice }: Step, waiting: Notice | null, canMail:
 }
 
 function dueNotice({ endedAt }: CheckState, notice: Notice | undefined, waiting: Notice | null): Notice | null {
-  // It began again before anybody was notified of its end.
+  // The check began again before anybody was notified of its end, so no mail is due.
   if (notice === undefined) return waiting === "ends" && endedAt === null ? null : waiting;
   if (waiting !== "begins") return notice;
   // Somebody who was not notified of the beginning need not be notified of the end.

@@ -1,14 +1,20 @@
-/** The list of everything that can be wrong with a deployment. Every outlet shows it. */
+/**
+ * The list of everything that can be wrong with a deployment. `doctor`, `/readyz`, mails, overviews and metrics all show
+ * these checks.
+ */
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
 
 /**
- * What a check looks at.
- * setup: what changes by somebody's hand alone. process, machine: what only they can see. database, system: the same from every
- * process. partner: what is for a partner to mend. partner page: the same, counted for one partner at a time, because for all of
- * them it would cost too much.
+ * What a check looks at:
+ * - setup: what people alone change
+ * - process, machine: what only the process or the machine itself can see
+ * - database, system: what is the same for every process
+ * - partner: what a partner must fix
+ * - partner page: the same for one partner at a time, because counting for all partners would cost too much
  */
 type CheckScope = "setup" | "process" | "machine" | "database" | "system" | "partner" | "partner page";
 
+/** A place that shows results of checks. */
 export type Outlet = "doctor" | "readyz" | "mail" | "operator overview" | "partner overview" | "metric";
 
 const ALL_OF_THE_OPERATOR: readonly Outlet[] = ["doctor", "readyz", "mail", "operator overview", "metric"];
@@ -164,7 +170,9 @@ export const thresholds = {
   replicaLagMs: 30_000,
   /** The sequencer numbers events within a second or two. */
   eventWaitMs: MINUTE_MS,
-  /** Deliveries are sent within a second while workers keep up; a few endpoints that hang delay only their own. */
+  /**
+   * Deliveries are sent within a second while workers keep up; a few endpoints that hang delay only their own deliveries.
+   */
   dueMs: 15 * MINUTE_MS,
   /** A running import reads and writes all the time; its largest statement takes a minute. */
   importIdleMs: 15 * MINUTE_MS,

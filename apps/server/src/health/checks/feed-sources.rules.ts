@@ -1,8 +1,8 @@
-/** How a source of feeds is doing, in words, and what to do about it. */
+/** Judges the state of a source of feeds: what is wrong, and what to do about it. */
 import { dataAge, FORGOTTEN_MS, maxPollSilenceMs, type StoredAge } from "../../feeds/gbfs/feed-health.rules.ts";
 import { type CheckResult, failure, warning } from "./check.ts";
 
-/** What the rules need to know of a feed. */
+/** The facts of a feed that the rules need. */
 interface FeedFacts extends StoredAge {
   readonly feed: string;
   /** When it was last fetched and read whole; null: never. */
@@ -11,28 +11,28 @@ interface FeedFacts extends StoredAge {
   readonly message: string | null;
 }
 
-/** What the rules need to know of a source. */
+/** The facts of a source that the rules need. */
 export interface SourceFacts {
   readonly source: string;
   /** The address of its gbfs.json; null: no process has ever followed it. */
   readonly location: string | null;
   readonly interval_ms: number | null;
   readonly polled_at: Date | null;
-  /** Since when nothing that was fetched can be applied, and why. */
+  /** Since when its fetched documents cannot be applied, and why; both null: they can. */
   readonly failing_since: Date | null;
   readonly message: string | null;
-  /** What its newest documents of each kind say of their own time (`last_updated`). */
+  /** `last_updated` of its newest document of each kind. */
   readonly information_at: Date | null;
   readonly status_at: Date | null;
   readonly vehicles_at: Date | null;
   readonly feeds: readonly FeedFacts[];
 }
 
-/** How a source is doing. */
+/** The state of a source. */
 export interface SourceCondition {
   /**
-   * not_followed: no process asks it regularly. silent: a process did, and has stopped. rejected: it answers, and what it
-   * says cannot be applied. failing: some of its feeds cannot be read. stale: they can, and their data are too old.
+   * not_followed: no process polls it. silent: a process polled it, and has stopped. rejected: its documents can be read but
+   * not applied. failing: some of its feeds cannot be read. stale: they can be read, but their data are too old.
    */
   readonly state: "well" | "not_followed" | "silent" | "rejected" | "failing" | "stale";
   readonly text: string;
@@ -41,7 +41,7 @@ export interface SourceCondition {
   readonly since: Date | null;
 }
 
-/** How a source is doing, the worst first. @param now milliseconds since 1970 */
+/** Returns the state of a source; of several problems, the worst. @param now milliseconds since 1970 */
 export function sourceCondition(facts: SourceFacts, now: number): SourceCondition {
   const { polled_at: polledAt, interval_ms: intervalMs } = facts;
   if (polledAt === null || intervalMs === null || now - polledAt.getTime() > FORGOTTEN_MS)
@@ -97,10 +97,10 @@ function stale({ feeds }: SourceFacts, now: number): SourceCondition | undefined
   };
 }
 
-/** How one feed of a source is doing. */
+/** The state of one feed of a source. */
 export type FeedState = "well" | "failing" | "not_applied" | "stale";
 
-/** Returns how a feed is doing. @param source its source, whose documents may not be applicable @param now milliseconds */
+/** Returns the state of a feed. @param source its source, whose documents may not be applicable @param now milliseconds */
 export function feedState(feed: FeedFacts, source: Pick<SourceFacts, "message">, now: number): FeedState {
   if (feed.failing_since !== null) return "failing";
   if (source.message !== null) return "not_applied";
@@ -145,13 +145,13 @@ const advices: readonly (readonly [message: RegExp, advice: string])[] = [
   ],
 ];
 
-/** What to do about a feed that cannot be read. */
+/** Returns what to do about a feed that cannot be read. */
 export function feedAdvice(message: string): string {
   const known = advices.find(([pattern]) => pattern.test(message));
   return known?.[1] ?? "Tell the publisher what cannot be read. The feed is asked again by itself.";
 }
 
-/** Checks a source: whether anything of it has been applied lately, and whether what it says is of now. */
+/** Checks a source: whether its documents were applied lately, and whether their data are current. */
 export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   const { state, text, action, since } = sourceCondition(facts, now);
   if (state === "well" || state === "not_followed" || action === null) return [];
@@ -165,7 +165,7 @@ export function checkSource(facts: SourceFacts, now: number): CheckResult[] {
   ];
 }
 
-/** Whether nothing of a source, or of one of its feeds, has been applied for so long that what is shown is too old. */
+/** Tells whether a source, or one of its feeds, has not been applied for so long that the shown data are too old. */
 function isTooOld({ feeds, failing_since: failingSince, interval_ms: intervalMs }: SourceFacts, now: number): boolean {
   const before = now - maxPollSilenceMs(intervalMs ?? 0);
   const isBefore = (at: Date | null) => at !== null && at.getTime() < before;

@@ -20,10 +20,10 @@ import {
 import { type ProcessReports, reportedChecks } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
-/** Where a statement of ours fails on a schema that it knows. */
+/** The remedy when a statement of a check fails although the schema is known. */
 const FAILED_CHECK = "Look at the log of PostgreSQL.";
 
-/** The checks of a machine. @param of its name */
+/** Returns the checks of a machine. @param of its name */
 export function machineChecks(config: Config, clock: () => number, of = ""): Check[] {
   return [
     {
@@ -42,21 +42,21 @@ export function machineChecks(config: Config, clock: () => number, of = ""): Che
   ];
 }
 
-/** What a process alone knows of itself. */
+/** The state of a process, which only the process itself knows. */
 export interface ProcessState {
   readonly reports: ProcessReports;
   readonly conditions: { isOngoing(name: string): boolean; works(): readonly WorkStatus[] };
   readonly outages: { isHolding(): boolean };
 }
 
-/** What a process knows of itself at any time, for which it looks at nothing. */
+/** Returns results about the process itself, from memory: they cost nothing. */
 export function processResults({ reports, conditions, outages }: ProcessState): CheckResult[] {
   const reported = reports.list();
   return [
     outages.isHolding()
       ? failure("database away", "the database is away for a moment: requests wait for it", "Look at PostgreSQL.")
       : ok("database away", "it answers"),
-    // A full disk is none of this process's: everything can still be read, on every process alike.
+    // The disk is the database's: every process reports it alike, and everything can still be read.
     conditions.isOngoing("disk_full")
       ? failure("disk full", "the disk of the database is full: nothing can be stored", "Free space on it.")
       : ok("disk full", "there is room on the disk of the database"),
@@ -65,7 +65,7 @@ export function processResults({ reports, conditions, outages }: ProcessState): 
   ];
 }
 
-/** The checks of a process. @param of the machine that it runs on */
+/** Returns the checks of a process. @param of the machine that it runs on */
 export function processChecks(state: ProcessState, of: string): Check[] {
   const names = new Set(processResults(state).map(({ check }) => check));
   return [...names].filter(isCheckName).map((name) => ({
@@ -74,7 +74,7 @@ export function processChecks(state: ProcessState, of: string): Check[] {
   }));
 }
 
-/** The checks of PostgreSQL. */
+/** Returns the checks of PostgreSQL. */
 export function databaseChecks(db: Database, config: Config, clock: () => number): Check[] {
   const check = (name: CheckName, find: Check["find"]): Check => ({ name, of: "", fix: FAILED_CHECK, find });
   return [
@@ -87,17 +87,17 @@ export function databaseChecks(db: Database, config: Config, clock: () => number
   ];
 }
 
-/** The checks of a system. */
+/** Returns the checks of a system. */
 export function systemChecks(context: SystemCheckContext, systemId: string): Check[] {
   return (Object.keys(systemCheckFinders) as (keyof typeof systemCheckFinders)[]).map((name) => ({
     ...{ name, of: systemId, fix: FAILED_CHECK },
-    // What planners lose is lost until somebody has time for it: one mail is enough.
+    // One mail without reminders is enough: what planners lose can wait until somebody has time.
     isPermitted: name === "planners",
     find: () => systemCheckFinders[name](context, systemId),
   }));
 }
 
-/** The checks of all systems. */
+/** Returns the checks of all systems. */
 export async function allSystemChecks(context: SystemCheckContext): Promise<Check[]> {
   return (await systemsOf(context.db)).flatMap(({ system_id: systemId }) => systemChecks(context, systemId));
 }

@@ -19,7 +19,7 @@ import {
 } from "../database-health/service.ts";
 import { type CheckResult, failure, ok, thresholds, warning } from "./check.ts";
 
-/* What is wrong with PostgreSQL, the processes that share it, a machine, and what it alone reaches. */
+/* Checks of PostgreSQL, of the processes that share it, of a machine, and of what only that machine reaches. */
 
 const GB = 1e9;
 
@@ -60,7 +60,7 @@ export async function checkTransactions(
   );
 }
 
-/** Replicas that have left, that lag, or for which commits wait. */
+/** Checks for replicas that have disconnected, that lag, or that commits wait for. */
 export async function checkReplicas(db: Database): Promise<readonly CheckResult[]> {
   const name = "replicas";
   const found = (await listMissingReplicas(db)).map(({ name: slot, kept_bytes: bytes }) =>
@@ -105,7 +105,8 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
     ((await staysInDefault(db, table, today)) ? staying : missing).push(table.name);
   }
   if (missing.length === 0) {
-    // Rows came before their partition, such as after a clock that jumped. They are deleted from there in their time.
+    // Rows were stored before their partition was created, for example after a clock jumped. They are deleted from the
+    // default partition once they are old enough.
     const detail = `rows of ${staying.join(", ")} came before today's, and stay in the default partition`;
     return ok("partitions", staying.length === 0 ? "today's are there" : detail);
   }
@@ -124,7 +125,7 @@ export async function checkDataDirectory({ dataDir, databaseUrl }: Config): Prom
   return judgeFreeSpace({ dataDir, free: (bavail * bsize) / GIB, hasDatabase: databaseUrl === undefined });
 }
 
-/** @param free GiB on the disk of the data directory, in which the database is or not */
+/** @param free free GiB on the disk of the data directory; `hasDatabase`: the directory has the database */
 export function judgeFreeSpace({
   dataDir,
   free,
@@ -154,11 +155,11 @@ export async function checkCertificate({ tls }: Config, now: number): Promise<re
 const EVICTS =
   "Set maxmemory-policy to noeviction. What it forgets, callers may use a second time, and no process notices.";
 
-/** Whether Redis counts. Of a process that counts in it `doctor` looks at the same: a process reports it itself. */
+/** Checks whether Redis counts. Only `doctor` calls this, because a process that counts in Redis reports failures itself. */
 export async function checkRedis({ redisUrl }: Config): Promise<readonly CheckResult[]> {
   if (redisUrl === undefined) return [];
   try {
-    // One that answers may count nothing: a replica, for example.
+    // Counts a request, because a Redis that answers may be unable to count: a replica, for example.
     await inRedis(redisUrl, (store) => store.count(CHECK_REQUEST));
     return [ok("redis", "counts")];
   } catch (error) {
@@ -169,7 +170,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly CheckRe
   }
 }
 
-/** Whether Redis keeps what it has counted. One that cannot be asked is the check above. */
+/** Checks whether Redis keeps its counts. `checkRedis` reports a Redis that does not answer. */
 export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly CheckResult[]> {
   if (redisUrl === undefined) return [];
   const name = "redis memory";
@@ -179,7 +180,7 @@ export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly C
   return [warning(name, detail, EVICTS)];
 }
 
-/** What is asked of Redis. */
+/** The operations of Redis that the checks use. */
 interface AskedRedis extends RateStore {
   evictionPolicy(): Promise<string | undefined>;
 }
@@ -210,7 +211,7 @@ export async function checkLatestBackup({ backups }: Config, now: number): Promi
   return [age > maxBackupAgeMs(backups) ? failure("latest backup", detail, fix) : ok("latest backup", detail)];
 }
 
-/** What stands still in a process. */
+/** Checks for background work that no longer succeeds in a process. */
 export function checkBackgroundWork(works: readonly WorkStatus[]): readonly CheckResult[] {
   const still = works.filter(({ standsStill }) => standsStill);
   if (still.length === 0) return [ok("background work", "all of it goes on")];
@@ -221,7 +222,7 @@ export function checkBackgroundWork(works: readonly WorkStatus[]): readonly Chec
   });
 }
 
-/** The end of the certificate and the age of the latest backup, for metrics. */
+/** Returns when the certificate expires, and the age of the latest backup, for metrics. */
 export async function machineFigures({ tls, backups }: Pick<Config, "tls" | "backups">, now: number) {
   const certificate = tls && (await readCertificate(tls).catch(() => undefined));
   const newest = backups && (await latestBackup(backups, now).catch(() => undefined));

@@ -3,7 +3,7 @@ import type { RequestCounts } from "@bikeshare/contract/console";
 import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint-context.ts";
 import { type CheckLink, type CheckName, type CheckResult, thresholds } from "./check.ts";
 
-/* What is wrong with a partner's webhooks and keys, or soon will be, and with their requests. */
+/* Checks of a partner's webhooks, keys and requests. */
 
 type PauseReason = keyof typeof pauseDescriptions;
 
@@ -21,7 +21,7 @@ export interface EndpointFacts {
 
 interface Whose extends Pick<PartnerCheckResult, "partner_id" | "partner_name"> {
   readonly reader: Reader;
-  /** Which of its partner's endpoints it is; null: the only one. */
+  /** The endpoint, if its partner has several; null: it is the partner's only one. */
   readonly endpoint: { readonly id: string; readonly name: string } | null;
 }
 
@@ -199,18 +199,18 @@ function failureText(failure: string): string {
   return failures[failure] ?? failure.replaceAll("_", " ");
 }
 
-/** What a check has found that a partner has to mend. */
+/** A finding that a partner has to fix. */
 export interface PartnerCheckResult extends CheckResult {
   readonly check: CheckName;
   readonly status: "info" | "warning" | "failure";
   readonly fix: string;
   readonly link: CheckLink;
-  /** Null: the partner reads it itself. */
+  /** Null: the reader is the partner itself. */
   readonly partner_id: string | null;
   readonly partner_name: string | null;
 }
 
-/** What the rules need to know of a key. */
+/** The facts of a key that the rules need. */
 export interface KeyFacts {
   readonly id: string;
   readonly name: string | null;
@@ -218,7 +218,7 @@ export interface KeyFacts {
   readonly partner_id: string | null;
   readonly partner_name: string | null;
   readonly expires_at: Date | null;
-  /** A rotated key ends ahead: it works until then. */
+  /** In the future for a rotated key, which works until then. */
   readonly revoked_at: Date | null;
   readonly compromised_at: Date | null;
   readonly last_used_at: Date | null;
@@ -228,7 +228,7 @@ export interface KeyFacts {
   readonly status: "active" | "expired" | "revoked" | "suspended";
 }
 
-/** What a key did in the last hour. */
+/** A key's requests in the last hour. */
 export interface KeyHour {
   readonly requests: number;
   readonly rate_limited: number;
@@ -237,10 +237,10 @@ export interface KeyHour {
 
 const DAY_MS = 86_400_000;
 
-/** Who reads what was found: what each of them can do about it differs. */
+/** Who reads a finding. The remedy depends on the reader. */
 export type Reader = "partner" | "operator";
 
-/** What is to be done about a key that expires, and about one at its limit. */
+/** Remedies for a key that expires, and for a key at its limit. */
 const actions = {
   partner: {
     expiring: "Create a key with a later expiry, or ask the operator for one. Deploy it before this one expires.",
@@ -252,7 +252,7 @@ const actions = {
   },
 } as const satisfies Record<Reader, unknown>;
 
-/** Checks the keys that work now, the worst of each key first. */
+/** Checks the active keys. The worst finding of each key comes first. */
 export function checkKeys(
   keys: readonly KeyFacts[],
   hours: ReadonlyMap<string, KeyHour>,
@@ -268,7 +268,7 @@ export function checkKeys(
     ]);
 }
 
-/** What a key is called in a sentence. */
+/** Returns the name of a key for a sentence. */
 export function keyLabel({ name, last4 }: Pick<KeyFacts, "name" | "last4">): string {
   return name === null ? `Key …${last4}` : `Key “${name}” (…${last4})`;
 }
@@ -314,16 +314,16 @@ function replaced(key: KeyFacts, now: number): PartnerCheckResult[] {
 
 function expiring(key: KeyFacts, now: number, reader: Reader): PartnerCheckResult[] {
   const { expires_at: expiresAt, revoked_at: endsAt } = key;
-  // The operator neither chose the expiry of a partner's own key nor can prolong it: its makers are warned.
+  // Warns only the partner of a key that its own people made, because the operator cannot extend it.
   if (reader === "operator" && key.made_by_partner) return [];
-  // What replaces it has warnings of its own.
+  // A rotated key gets no warning, because the key that replaces it has its own.
   if (expiresAt === null || endsAt !== null || expiresAt.getTime() - now > thresholds.keyExpiryMs.warning) return [];
   return [
     {
       check: "expiring keys",
       status: expiresAt.getTime() - now < thresholds.keyExpiryMs.failure ? "failure" : "warning",
       detail: `${keyLabel(key)} expires ${inDays(expiresAt, now)}.`,
-      // A key made by rotation expires when the old one does.
+      // Suggests a new key, because a key made by rotation expires when the old one does.
       fix: actions[reader].expiring,
       at: expiresAt,
       ...partnerOf(key),
@@ -374,7 +374,7 @@ function inDays(at: Date, now: number): string {
   return days < 1 ? "within a day" : `in ${counted(days, "day", "days")}`;
 }
 
-/** Many requests of the last hour that failed. Those above a limit are rate-limited keys. */
+/** Checks for many failed requests in the last hour. The check "rate-limited keys" reports requests above a limit. */
 export function checkRequests(
   { requests, client_errors, server_errors }: RequestCounts,
   now: number,

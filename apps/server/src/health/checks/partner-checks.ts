@@ -1,4 +1,4 @@
-/** What partners of a system have to mend, for the operator. */
+/** Checks of what the partners of a system have to fix, for the operator. */
 import type { SystemOverview } from "@bikeshare/contract/console";
 import { keyStatus } from "@bikeshare/rules";
 import { effectiveRateLimit } from "../../partners/keys/key.rules.ts";
@@ -18,10 +18,10 @@ import {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** What the checks need to know of the partners of a system. */
+/** The facts of a system's partners that the checks need. */
 export interface PartnerFacts {
   readonly keys: readonly KeyFacts[];
-  /** Of the last hour. */
+  /** The requests of each key in the last hour. */
   readonly totals: readonly KeyTotal[];
   readonly webhooks: EndpointOverview;
 }
@@ -29,7 +29,7 @@ export interface PartnerFacts {
 interface Context {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** Requests in any 60 s for keys without a number of their own. */
+  /** Requests in any 60 s for keys without a limit of their own. */
   readonly rateLimit: number;
 }
 
@@ -61,7 +61,7 @@ function endpointResults(endpoints: EndpointOverview["endpoints"]): PartnerCheck
   });
 }
 
-/** What the rules need to know of a key. @param fallback requests in any 60 s for keys without a number of their own */
+/** Returns the facts of a key that the rules need. @param fallback requests in any 60 s for a key without its own limit */
 export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   const status = keyStatus(key, now);
   return {
@@ -71,21 +71,21 @@ export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   };
 }
 
-/** The endpoints without those that were removed, whose log alone is left. */
+/** Returns the endpoints without removed ones, of which only the log is left. */
 export function listedEndpoints({ endpoints }: EndpointOverview): EndpointOverview["endpoints"] {
   return endpoints.filter(({ pause_reason: reason }) => reason !== "removed");
 }
 
 type Refused = SystemOverview["refused"][number];
 
-/** Keys that were used after they had ended. */
+/** Returns the keys that were used after they had ended. */
 export function refusedKeys({ keys: facts, totals }: PartnerFacts): Refused[] {
   const keys = new Map(facts.map((key) => [key.id, key]));
   return totals.flatMap(({ key_id, client_errors: requests, last_minute: last }) => {
     const key = keys.get(key_id);
     if (key === undefined || key.status === "active" || requests === 0) return [];
     const ended = { expired: key.expires_at, revoked: key.revoked_at, suspended: null }[key.status];
-    // A key that ended in this hour may have been used before only.
+    // A key that ended within this hour may have been used only before its end.
     if (ended !== null && last.getTime() + MINUTE_MS <= ended.getTime()) return [];
     const { name, last4, partner_id, partner_name, status: reason } = key;
     return [{ key_id, name, last4, partner_id, partner_name, reason, requests }];

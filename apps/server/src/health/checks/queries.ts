@@ -28,7 +28,8 @@ const removeEnded = statement(
   "checkAcknowledgements.deleteEnded",
   "delete from check_acknowledgements where name = $1 and scope = $2 and until is null",
 );
-// One subject of a check may be resolved while others last, or no process found it after its acknowledgement.
+// Needed besides `removeEnded`: one subject of a check may be resolved while others last, or no process may have found it
+// after its acknowledgement.
 const removeExpired = statement(
   "checkAcknowledgements.deleteExpired",
   "delete from check_acknowledgements where until <= $1 or until is null and found_at < $2",
@@ -76,12 +77,13 @@ export async function deleteExpiredAcknowledgements(tx: Transaction, now: Date, 
   await tx.query(removeExpired, [now, foundBefore]);
 }
 
-/** A check that has found something, as it is kept. Its table has the name that release 0.1.0 knows. */
+/** The stored state of a check that has found something. The table is called `alerts`, as in release 0.1.0. */
 export type CheckRow = Tables["alerts"];
 
 const stored = columnsOfTable("alerts").without();
 
-// One process at a time: what two find at once would otherwise begin twice. Who only reads does not wait.
+// Lets one process write at a time: otherwise a check that two processes find at once would begin twice. Readers do not
+// wait.
 const lock = statement("alerts.lock", "lock table alerts in share row exclusive mode");
 const list = statement("alerts.list", `select ${stored.list()} from alerts order by name, scope`);
 const removeReport = statement("alerts.delete", "delete from alerts where name = $1 and scope = $2");
@@ -93,7 +95,7 @@ const upsert = statement(
      ended_at = excluded.ended_at, episodes = excluded.episodes, unmailed = excluded.unmailed, results = excluded.results`,
 );
 
-/** All checks that have found something lately, which no other process changes until the transaction ends. */
+/** Returns all checks that have found something lately, and locks them until the transaction ends. */
 export async function lockCheckRows(tx: Transaction): Promise<CheckRow[]> {
   await tx.query(lock);
   return tx.query<CheckRow>(list);
@@ -121,7 +123,7 @@ const waitingEvents = statement(
      select unit from work_failures where system_id = $1 and work = 'number-event'))`,
 );
 
-/** Returns the id of the event of a system that waits for its number since the longest time; null: none waits. */
+/** Returns the id of a system's event that has waited longest for its number; null: none waits. */
 export async function findWaitingEvent(db: Queryable, systemId: string): Promise<string | null> {
   return oneRow(await db.query<{ id: string | null }>(waitingEvents, [systemId])).id;
 }
@@ -136,7 +138,7 @@ const insert = statement(
   `insert into operator_mails (${recorded.list()}, created_at, due_at)
    select ${recorded.list("mail")}, $1, $1 from ${recorded.unnest(2, "mail")}`,
 );
-// As of partners' mails, the claim is the lease: see webhooks/warnings/failure-mail-queries.ts.
+// The claim is the lease, as for partners' mails: see webhooks/warnings/failure-mail-queries.ts.
 const claim = statement(
   "operatorMails.claim",
   `with next as materialized (

@@ -45,8 +45,8 @@ import {
 import { rowOf, stateOf } from "./stored-checks.ts";
 
 /**
- * The queues of mails to the operator. They belong to no system; the list of the first system includes mails that crash
- * processes.
+ * Returns the queue of mails to the operator. These mails belong to no system; one that crashes processes is set aside in
+ * the first system.
  */
 async function operatorMailQueues(db: Database): Promise<MailQueue[]> {
   return (await systemsOf(db)).slice(0, 1).map((system) => queueOf(db, system.system_id));
@@ -71,7 +71,7 @@ interface CheckRunnerOptions {
   readonly ids: Ids;
   /** Returns the checks of each run. */
   readonly checks: () => Promise<readonly Check[]>;
-  /** Returns results that need no check. */
+  /** Returns results that the process knows without a check. */
   readonly processResults?: () => readonly CheckResult[];
   /** Returns results that partners must fix, for the metric. */
   readonly partnerResults?: () => Promise<readonly CheckResult[]>;
@@ -141,7 +141,7 @@ export function startChecks(options: CheckRunnerOptions): CheckRunner {
   };
 }
 
-/** Those of checks that run by themselves. */
+/** Returns the results of checks that run by themselves. */
 function named(results: readonly CheckResult[]): (CheckResult & { readonly check: CheckName })[] {
   return results.flatMap((result) => (isCheckName(result.check) ? [{ ...result, check: result.check }] : []));
 }
@@ -209,7 +209,7 @@ async function tell(
       mailed.flatMap(({ next }) => (next === undefined ? [] : [rowOf(next)])),
     );
     await recordMails(options, tx, noticesOf(mailed), isPermitted);
-    // The log has what this process found, and what it mails for another.
+    // Logs what this process found, and what it mails for another process.
     return noticesOf(mailed.map((each, index) => ({ ...each, notice: each.notice ?? steps[index]?.notice })));
   });
   for (const { state, notice } of notices) log(options, state, notice);
@@ -240,7 +240,7 @@ async function deleteOutgrown(tx: Transaction, outgrown: Acknowledgement | undef
   if (outgrown !== undefined) await deleteAcknowledgement(tx, { ...outgrown, scope: outgrown.of });
 }
 
-/** Without a mail server the log has what would be mailed, and another process mails it. */
+/** Tells whether this process can mail. Otherwise it logs what would be mailed, and another process mails it. */
 function canMail({ mailer, addresses }: CheckRunnerOptions): boolean {
   return mailer !== undefined && addresses.length > 0;
 }
@@ -308,14 +308,14 @@ function keyOf({ name, of }: Pick<Sighting, "name" | "of">): string {
   return JSON.stringify([name, of]);
 }
 
-/** Whether an outlet shows a check. */
+/** Tells whether an outlet shows a check. */
 function isShownIn(outlet: Outlet, check: CheckName): boolean {
   return outletsOf[checkScopes[check]].includes(outlet);
 }
 
 /**
- * What `/readyz` lists beside a 200: what an operator should look at although requests are answered. Taking this process out
- * of service would help nobody.
+ * Returns what `/readyz` lists in a response with 200: concerns that an operator should look into although requests are
+ * answered. Taking this process out of service would not help.
  */
 export function concernsOf(results: readonly CurrentResult[]): string[] {
   return results
@@ -323,7 +323,7 @@ export function concernsOf(results: readonly CurrentResult[]): string[] {
     .map(({ check, detail, fix }) => `${check}: ${detail}${fix === undefined ? "" : `. ${fix}`}`);
 }
 
-/** How many results of a check there are, of a severity that needs somebody, or that somebody knows of. */
+/** The number of results of a check with one severity, or that are acknowledged. */
 export interface CheckCount {
   readonly name: CheckName;
   readonly scope: string;
@@ -331,7 +331,7 @@ export interface CheckCount {
   readonly n: number;
 }
 
-/** Counts the results of every check: what is well is 0, so that rules and panels see each check. */
+/** Counts the results of every check. A check without findings counts 0, so that alert rules and panels see each check. */
 export function countResults(results: readonly CurrentResult[]): CheckCount[] {
   const severities = ["warning", "failure", "acknowledged"] as const;
   return (Object.keys(checkScopes) as CheckName[])

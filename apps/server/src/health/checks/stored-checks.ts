@@ -3,7 +3,7 @@ import { type CheckState, isActive, type Notice } from "./check-state.rules.ts";
 import { type CheckName, type CheckResult, failure } from "./check.ts";
 import { type CheckRow, listCheckRows } from "./queries.ts";
 
-/** The checks whose state a part of this process knows, and reports. */
+/** Checks that parts of this process report themselves. */
 export const reportedChecks = ["redis", "replica", "clock"] as const satisfies readonly CheckName[];
 type ReportedCheck = (typeof reportedChecks)[number];
 
@@ -13,7 +13,7 @@ interface Report {
   readonly status?: "warning" | "failure";
 }
 
-/** What the parts of this process have noticed themselves, so that `/readyz` has it at once. */
+/** Problems that parts of this process have noticed, so that `/readyz` shows them at once. */
 export interface ProcessReports {
   /** @param report undefined: it is well again */
   set(check: ReportedCheck, report: Report | undefined): void;
@@ -31,12 +31,12 @@ export function createProcessReports(): ProcessReports {
   };
 }
 
-/** The checks that need the operator now, as any process has found them. */
+/** Returns the checks that need the operator now, found by any process. */
 export async function activeChecks(db: Queryable): Promise<readonly CheckState[]> {
   return (await listCheckRows(db)).map(stateOf).filter(isActive);
 }
 
-/** Returns what a check has found that is not over, also where it has just begun. */
+/** Returns the stored findings of a check that has not ended, even if it has just begun. */
 export async function recordedResults(
   db: Queryable,
   { name, of }: Pick<CheckState, "name" | "of">,
@@ -55,7 +55,7 @@ export function stateOf(row: CheckRow): CheckState {
   return {
     ...{ name, of, detail, fix, episodes, severity },
     unmailed: NOTICES.find((notice) => notice === row.unmailed) ?? null,
-    // A program of release 0.1.0 keeps one text for all that it has found.
+    // Release 0.1.0 stores one text for all findings of a check.
     results: Array.isArray(row.results)
       ? (row.results as StoredResult[]).map((result) => ({ ...result, check: name }))
       : [{ check: name, status: severity, detail, fix }],

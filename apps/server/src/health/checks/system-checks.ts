@@ -28,7 +28,7 @@ import {
 import { checkSource } from "./feed-sources.rules.ts";
 import { findWaitingEvent } from "./queries.ts";
 
-/** Checks of a system that the operator must fix. */
+/** Checks of a system. The operator must fix what they find. */
 
 type NamesOf<Scope> = { [Name in CheckName]: (typeof checkScopes)[Name] extends Scope ? Name : never }[CheckName];
 
@@ -74,7 +74,7 @@ async function checkWorkers({ db }: SystemCheckContext, systemId: string): Promi
 
 async function checkEvents({ db, clock }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const oldest = await findWaitingEvent(db, systemId);
-  // By its id: what happened may be long past when it is reported.
+  // Uses the time in the event's id, because `occurred_at` may be long past when an event is reported.
   const recordedAt = oldest === null ? undefined : timeOfId(oldest);
   const waitMs = recordedAt === undefined ? 0 : clock() - recordedAt;
   if (waitMs <= thresholds.eventWaitMs) return [ok("events", "none waits for its number")];
@@ -197,8 +197,8 @@ async function checkFeeds({ db, clock }: SystemCheckContext, systemId: string): 
 const FEED_QUALITY_LINK: CheckLink = { page: "feed-quality", query: {} };
 
 /**
- * Finds what planners lose of a system's published feeds, by counts: reading the feeds whole at each run of the checks would
- * cost too much. `gbfs check own` and the page "Feed quality" read them whole.
+ * Checks what trip planners lose of a system's published feeds. Only counts, because reading the whole feeds at each run
+ * would cost too much. `gbfs check own` and the page "Feed quality" read the whole feeds.
  */
 async function checkPlanners({ db }: { readonly db: Queryable }, systemId: string): Promise<readonly CheckResult[]> {
   const name = "planners";

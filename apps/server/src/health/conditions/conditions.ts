@@ -121,7 +121,7 @@ class Condition {
   readonly #log: ConditionLog;
   readonly #level: "warn" | "error";
   readonly #startedAt: number;
-  /** The latest one. */
+  /** The latest failure. */
   failure: Failure;
   /** The work that it stops, each with the instant at which it counts as recovered unless it fails again. */
   readonly works = new Map<string, number>();

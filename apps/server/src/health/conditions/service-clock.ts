@@ -6,14 +6,17 @@ import type { Conditions } from "./conditions.ts";
 import { findTime } from "./queries.ts";
 
 /**
- * The time as all processes of a deployment have it: the machine's while that agrees with the database's, otherwise the
- * database's. So a machine whose clock is wrong, or is set while the service runs, ends no hold and no key early or late,
- * and sends webhooks when they are due. Between two comparisons time goes on by a clock that nobody sets.
+ * The clock that all processes of a deployment share: the machine's while it agrees with the database's, otherwise the
+ * database's. So reservations and keys end, and webhooks are sent, at the right time, even if a machine's clock is wrong or
+ * is set while the service runs. Between two comparisons, the time advances with a monotonic clock.
  */
 export interface ServiceClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Takes over a comparison with the database's clock. @returns by how many milliseconds, at least, the machine's differs */
+  /**
+   * Adjusts the clock by a reading of the database's.
+   * @returns milliseconds by which the machine's clock differs at least
+   */
   follow(read: DatabaseTime): number;
   /** Whether somebody has set the machine's clock since it was last followed. */
   wasSet(): boolean;
@@ -43,7 +46,7 @@ export function createServiceClock(machine: () => number, monotonic: () => numbe
       followed = machineOffset();
       const [earliest, latest] = [at - answeredAt, at - askedAt];
       const differenceMs = Math.max(0, earliest - followed, followed - latest);
-      // By the least that agrees with the database, so that time hardly moves from one comparison to the next.
+      // Changes the offset by the least that agrees with the database, so that the time hardly jumps at a comparison.
       if (differenceMs > MAX_DIFFERENCE_MS) offset = Math.min(Math.max(offset, earliest), latest);
       else offset = followed;
       return differenceMs;
@@ -52,9 +55,14 @@ export function createServiceClock(machine: () => number, monotonic: () => numbe
   };
 }
 
-/** Between two comparisons of the clocks. Too low: queries the database more often. Too high: a wrong clock is noticed late. */
+/**
+ * Milliseconds between two comparisons of the clocks. Too low: queries the database more often. Too high: a wrong clock is
+ * noticed late.
+ */
 const COMPARE_INTERVAL_MS = 15_000;
-/** Between two checks whether the machine's clock was set, or stood still with the machine. They cost nothing. */
+/**
+ * Milliseconds between two checks whether the machine's clock was set, or the machine was suspended. A check costs nothing.
+ */
 const SET_CHECK_INTERVAL_MS = 1_000;
 
 /** For the log: a line at once, one a minute, and one when the clocks agree again. */
@@ -72,7 +80,7 @@ class ClocksDiffer extends Error {
 interface FollowOptions {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** What `clock` goes by; where it is not given, the clocks are only compared. */
+  /** The clock that `clock` reads; left out: the clocks are only compared. */
   readonly serviceClock?: ServiceClock;
   readonly conditions: Conditions;
   readonly reports: ProcessReports;
@@ -80,7 +88,7 @@ interface FollowOptions {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Has this process's clock follow the database's from now on. */
+/** Makes this process's clock follow the database's from now on. */
 export async function followDatabaseClock(db: Database, options: FollowOptions): Promise<void> {
   const monotonic = () => performance.now();
   const clock = options.serviceClock ?? createServiceClock(options.clock, monotonic);
@@ -91,13 +99,13 @@ export async function followDatabaseClock(db: Database, options: FollowOptions):
 
 interface ClockWatchOptions extends Pick<FollowOptions, "conditions" | "reports"> {
   readonly clock: ServiceClock;
-  /** Milliseconds of the clock that `clock` goes on by. */
+  /** Milliseconds of the monotonic clock with which `clock` advances. */
   readonly monotonic: () => number;
 }
 
 /**
- * Has a clock follow the database's once.
- * @param monotonic milliseconds of the clock that `clock` goes on by
+ * Compares a clock with the database's once, and adjusts it.
+ * @param monotonic milliseconds of the monotonic clock with which `clock` advances
  * @returns what is wrong with the machine's clock; undefined: the two agree
  */
 export async function compareClock(
@@ -115,7 +123,7 @@ export async function compareClock(
   return { detail, fix: "Run chrony or systemd-timesyncd on both machines." };
 }
 
-/** Has a clock follow the database's, and says where the machine's differs from it. */
+/** Makes a clock follow the database's, and reports while the machine's clock differs. */
 export function watchClock(db: Database, { clock, monotonic, conditions, reports }: ClockWatchOptions): PeriodicWork {
   const differing = conditions.of("keeping time", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   const comparison = conditions.of("comparing clocks");
@@ -132,7 +140,7 @@ export function watchClock(db: Database, { clock, monotonic, conditions, reports
     watch: comparison.watch,
   });
   const setCheck = setInterval(() => {
-    // It reports its failures itself.
+    // The comparison reports its failures itself.
     if (clock.wasSet()) comparing.runOnce().catch(() => undefined);
   }, SET_CHECK_INTERVAL_MS);
   setCheck.unref();

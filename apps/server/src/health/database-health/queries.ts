@@ -2,15 +2,15 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** What PostgreSQL says of itself. */
+/** Figures that PostgreSQL reports of itself. */
 export interface ServerUse {
   /** Bytes of this database. */
   readonly size_bytes: number;
   /** Connections of all programs. */
   readonly connections: number;
-  /** Those that others than superusers may have. */
+  /** Connections that roles other than superusers may have. */
   readonly max_connections: number;
-  /** Of the oldest transaction of this database; 0: none is open. */
+  /** Age of the oldest open transaction of this database; 0: none is open. */
   readonly oldest_transaction_seconds: number;
 }
 
@@ -28,16 +28,16 @@ export async function findServerUse(db: Queryable): Promise<ServerUse> {
   return oneRow(await db.query<ServerUse>(use));
 }
 
-/** Replicas of one name that stream from this server: `walreceiver`, where nobody has named them. */
+/** The replicas with one name that stream from this server. Replicas without a name are called `walreceiver`. */
 export interface ReplicaLag {
   /** Their `application_name`. */
   readonly replica: string;
-  /** How far what the last of them has applied is behind. */
+  /** The lag of the replica among them that is furthest behind. */
   readonly lag_bytes: number;
   readonly lag_seconds: number;
 }
 
-// A role without `pg_monitor` sees that others stream, and nothing of them: those rows are left out.
+// A role without `pg_monitor` sees replicas without their values: those rows are left out.
 const replicas = statement(
   "databaseHealth.replicas",
   `select application_name as replica,
@@ -48,7 +48,7 @@ const replicas = statement(
    order by application_name limit $1`,
 );
 
-/** The replicas that stream now. */
+/** Lists the replicas that stream now. */
 export function listReplicaLags(db: Queryable, limit: number): Promise<ReplicaLag[]> {
   return db.query(replicas, [limit]);
 }
@@ -62,19 +62,19 @@ const missing = statement(
    order by slot_name`,
 );
 
-/** Replicas that have streamed over a slot and do not any more, and the bytes of WAL that are kept for them. */
+/** Lists replicas that streamed with a slot and no longer do, and the bytes of WAL that are kept for them. */
 export function listMissingReplicas(db: Queryable): Promise<{ readonly name: string; readonly kept_bytes: number }[]> {
   return db.query(missing);
 }
 
-// A role without `pg_monitor` sees null as the state of each replica. Any that streams then counts as the synchronous one.
+// A role without `pg_monitor` sees null as the state of each replica. Any streaming replica then counts as synchronous.
 const isCommitWaiting = statement(
   "databaseHealth.isCommitWaiting",
   `select current_setting('synchronous_standby_names') <> ''
      and not exists (select from pg_stat_replication where coalesce(sync_state in ('sync', 'quorum'), true)) as waits`,
 );
 
-/** Whether commits wait for a synchronous replica, and none is there. */
+/** Tells whether commits wait for a synchronous replica although none is connected. */
 export async function findIsCommitWaiting(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ waits: boolean }>(isCommitWaiting)).waits;
 }
@@ -87,7 +87,7 @@ const longTransactions = statement(
    order by xact_start limit 5`,
 );
 
-/** Transactions that have been open for long. */
+/** Lists transactions that have been open for long. */
 export function listLongTransactions(
   db: Queryable,
   seconds: number,

@@ -3,12 +3,12 @@ import { findServerUse, listReplicaLags, type ReplicaLag, type ServerUse } from 
 
 export { findIsCommitWaiting, findServerUse, listLongTransactions, listMissingReplicas } from "./queries.ts";
 
-/** What PostgreSQL says of itself and of its replicas. */
+/** Figures that PostgreSQL reports of itself and of its replicas. */
 export interface DatabaseHealth extends ServerUse {
   readonly replicas: readonly ReplicaLag[];
 }
 
-/** Replicas that are shown: few enough for a series each. */
+/** Maximum replicas that are shown. Each is a series of the metrics. */
 const MAX_REPLICAS = 10;
 
 export async function databaseHealth(db: Queryable): Promise<DatabaseHealth> {

@@ -86,7 +86,7 @@ async function checkReachable(variable: string, { hostname, port, protocol }: UR
 
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
 
-/** Where a statement of ours fails on a schema that it knows. */
+/** The remedy when a statement of a check fails although the schema is known. */
 const FAILED_CHECK = "Look at the log of PostgreSQL.";
 
 interface DatabaseCheckOptions {
@@ -95,7 +95,7 @@ interface DatabaseCheckOptions {
   readonly clock: () => number;
 }
 
-/** What the database and what is stored in it say. Changes nothing, and does not migrate. */
+/** Checks the database and its data. Changes nothing, and does not migrate. */
 export async function checkDatabase({
   connectionString,
   config,
@@ -135,7 +135,7 @@ async function checkSchema(db: Database): Promise<CheckResult> {
   return failure("schema", "it is older than this program, or newer", fix);
 }
 
-/** Of a database that Citus distributes. */
+/** Checks a database that Citus distributes. Another database gives no results. */
 function checkDistribution(db: Database): Promise<CheckResult[]> {
   return checked("citus", "Look at the logs of PostgreSQL, on each machine.", async () => {
     const state = await examineDistribution(db);
@@ -148,9 +148,9 @@ async function checkUse(db: Database): Promise<CheckResult[]> {
   return unused.length === 0 ? [ok("unused indexes", "each large one is used")] : unused.map(judgeUnusedIndex);
 }
 
-/** A result of the doctor's. */
+/** A result of `doctor`. */
 export interface DoctorResult extends CheckResult {
-  /** Somebody knows of it: it does not make the doctor fail. */
+  /** The acknowledgement of the result. An acknowledged result does not make `doctor` fail. */
   readonly acknowledged?: { readonly at: Date; readonly until: Date | null };
 }
 
@@ -177,7 +177,7 @@ interface FoundElsewhere {
   readonly results: readonly CheckResult[];
 }
 
-/** What the processes of the service have found of themselves and of their machines, each with its machine. */
+/** Returns what the service's processes have found about themselves and their machines, each with its machine. */
 async function foundByProcesses(db: Database): Promise<FoundElsewhere[]> {
   const active = await activeChecks(db);
   const found = active.flatMap(({ name, of, results }) =>
@@ -192,10 +192,10 @@ async function foundByProcesses(db: Database): Promise<FoundElsewhere[]> {
 
 const BACKGROUND_WORK = "background work";
 
-/** One that takes longer answers no reads anyway. */
+/** Maximum milliseconds for a replica to catch up. A slower one answers no reads anyway. */
 const REPLAY_TIMEOUT_MS = 5_000;
 
-/** Whether the replica, if there is one, follows the primary, and whether it may take its part. */
+/** Checks whether the replica, if one is configured, follows the primary and could take over without losing commits. */
 export async function checkReplica(db: Database, replicaUrl: string | undefined): Promise<CheckResult[]> {
   if (replicaUrl === undefined) return [];
   return [

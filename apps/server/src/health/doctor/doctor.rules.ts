@@ -8,7 +8,7 @@ type Addresses = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backu
   readonly trustedProxies: { readonly networks: readonly string[] };
 };
 
-/** What the configuration says by itself. */
+/** Checks the configuration alone, without looking at anything else. */
 export function checkConfiguration(config: Addresses): CheckResult[] {
   const typos = config.warnings.map((text) =>
     warning("configuration", text, "Correct the name, or remove the variable."),
@@ -53,14 +53,14 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host.startsWith("127.");
 }
 
-/** The oldest PostgreSQL that is supported, as PostgreSQL counts. */
+/** The oldest supported PostgreSQL, as a `server_version_num`. */
 const MIN_VERSION = 150_000;
-/** The most that one process that does everything opens, on 20 processors: docs/configuration.md has the sum. */
+/** Maximum connections of one process that does everything, on 20 processors: docs/configuration.md has the sum. */
 const CONNECTIONS_OF_A_PROCESS = 30;
-/** Room for three such processes. */
+/** Enough for three such processes. */
 const CONNECTIONS_TO_OFFER = 100;
 
-/** What PostgreSQL's settings and its clock say. */
+/** Judges PostgreSQL's settings and its clock. */
 export function judgeSettings(settings: ServerSettings, now: number): CheckResult[] {
   const { version, max_connections: connections } = settings;
   const name = `PostgreSQL ${Math.floor(version / 10_000)}`;
@@ -137,7 +137,7 @@ export function judgeRole({ role, is_superuser, is_first, ...rights }: RoleRight
   );
 }
 
-/** A large index that nothing has read for a week. */
+/** Warns of a large index that nothing has read for a week. */
 export function judgeUnusedIndex({ index, bytes }: { readonly index: string; readonly bytes: number }): CheckResult {
   return warning(
     "unused indexes",
@@ -152,7 +152,7 @@ export function judgeUnusedIndex({ index, bytes }: { readonly index: string; rea
  */
 const MAX_RECOVERY_INTERVAL_MS = 10_000;
 
-/** What is wrong with a database that Citus distributes, each with the command that mends it. */
+/** Judges a database that Citus distributes. Each problem has the command that fixes it. */
 export function judgeDistribution(state: DistributionState): CheckResult[] {
   return [judgeTables(state), judgeMachines(state), judgeSessions(state), judgeCommits(state), judgeMoves(state)];
 }

@@ -2,9 +2,9 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** Settings of the PostgreSQL server on which what we promise rests. */
+/** Settings of the PostgreSQL server that the service's guarantees depend on. */
 export interface ServerSettings {
-  /** As PostgreSQL counts: 150018. */
+  /** `server_version_num`, such as 150018. */
   readonly version: number;
   readonly now: Date;
   readonly fsync: boolean;
@@ -30,17 +30,17 @@ const unusedIndexes = statement(
   `select quote_ident(i.relname) as index, pg_relation_size(i.oid) as bytes
    from pg_stat_user_indexes s join pg_class i on i.oid = s.indexrelid join pg_index x on x.indexrelid = i.oid
    where s.idx_scan = 0 and not x.indisunique and pg_relation_size(i.oid) > $1
-     -- Counted since the schema was made, where nobody has begun to count anew. As a subquery it is asked first: in a join
-     -- the sizes of all indexes are.
+     -- PostgreSQL counts uses since the schema was created, or since somebody reset the counters. The condition is a
+     -- subquery, so that it is evaluated first: in a join, the sizes of all indexes would be computed first.
      and (select coalesce(d.stats_reset, (select min(applied_at) from migrations)) < now() - interval '7 days'
           from pg_stat_database d where d.datname = current_database())
      and s.schemaname = current_schema()
    order by bytes desc limit 5`,
 );
 
-/** What the role of the service may do in the whole of PostgreSQL, beyond its own database. */
+/** Rights of the service's role in the whole of PostgreSQL, beyond its own database. */
 export interface RoleRights {
-  /** As it is written in a statement. */
+  /** The role's name, quoted for use in a statement. */
   readonly role: string;
   readonly is_superuser: boolean;
   /** The role that PostgreSQL was set up with, which stays a superuser. */
@@ -64,7 +64,7 @@ export async function findSettings(db: Queryable): Promise<ServerSettings> {
   return oneRow(await db.query<ServerSettings>(settings));
 }
 
-/** Large indexes that no statement has used for a week. */
+/** Lists large indexes that no statement has used for a week. */
 export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
   return db.query(unusedIndexes, [minBytes]);
 }
@@ -74,7 +74,7 @@ const synchronousStandbys = statement(
   "select current_setting('synchronous_standby_names') as names",
 );
 
-/** For which replicas commits wait; empty: for none. */
+/** Returns the setting `synchronous_standby_names`: the replicas that commits wait for; empty: none. */
 export async function findSynchronousStandbys(db: Queryable): Promise<string> {
   return oneRow(await db.query<{ names: string }>(synchronousStandbys)).names;
 }

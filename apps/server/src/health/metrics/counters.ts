@@ -1,8 +1,8 @@
 import { Counter, type Registry } from "prom-client";
 
 /**
- * Adds a counter of things by one label, whose values are few and known: each is a series. All begin at zero: otherwise a
- * rate or an alert on growth would miss the first of each kind.
+ * Adds a counter with one label. The label's values must be few and known, because each is a series. All series begin at
+ * zero: otherwise a rate or an alert on growth would miss the first event of each kind.
  */
 export function countBy<Value extends string | number>(
   registry: Registry,

@@ -27,35 +27,35 @@ const POOLS = ["general", "vital", "filtered"];
 const WAIT_BUCKETS = [0.001, 0.01, 0.05, 0.25, 1, 5];
 const READ_REJECTIONS = ["full", "slow"] as const;
 
-/** Counts what a process that answers requests does with them. */
+/** Counts the requests of a process, and what happens to them. */
 export interface HttpMetrics extends ReplicaMetrics {
   /** Undefined: nothing is counted. */
   readonly requests: RequestMetrics | undefined;
-  /** A connection of a pool was waited for. */
+  /** A caller waited for a connection of a pool. */
   readonly connectionWaited: (pool: string, seconds: number) => void;
   readonly refused: (reason: RejectionReason) => void;
   readonly compromised: (where: (typeof COMPROMISED_IN)[number]) => void;
-  /** A filtered list was refused: no place was free in time, or it took too long. */
+  /** A filtered list was refused: no slot was free in time, or it took too long. */
   readonly filteredReadRejected: (reason: (typeof READ_REJECTIONS)[number]) => void;
   /** Requests that the log left out. */
   readonly unlogged: (requests: number) => void;
-  /** Redis could be used until now. */
+  /** Redis can no longer be used. */
   readonly redisLost: () => void;
-  /** Says where the figures come from that are read at each look. */
+  /** Sets the sources of figures that are read at each scrape. */
   readonly watch: (sources: HttpSources) => void;
 }
 
 interface HttpSources {
   /** By the pool's name. */
   readonly pools: Readonly<Record<string, () => PoolUsage>>;
-  /** What filtered lists use at present. */
+  /** Filtered lists that run or wait at present. */
   readonly filteredReads: () => { readonly running: number; readonly waiting: number };
-  /** Whether changes made by other processes are heard of. */
+  /** Whether notifications of other processes arrive. */
   readonly listening: () => boolean;
   readonly rateLimits: Pick<RateLimits, "isExact" | "processes">;
 }
 
-/** Adds the metrics of requests to a registry. Reading them costs no statement. */
+/** Adds the metrics of requests to a registry. Reading them runs no SQL. */
 export function createHttpMetrics(registry: Registry): HttpMetrics {
   const unlogged = new Counter({
     name: "bikeshare_unlogged_requests_total",
@@ -241,14 +241,17 @@ export interface CountedRoute {
 
 /** Counts requests, and how long they took. */
 export interface RequestMetrics {
-  /** Called once for each route, when it is made. */
+  /** Called once for each route, when the route is created. */
   countRoute(route: CountedRoute): CountRequest;
   /**
    * Bytes of all connections since the start.
    * @param read called at each scrape
    */
   watchBytes(read: () => { readonly received: number; readonly sent: number }): void;
-  /** The metrics in Prometheus's format. @param withExemplars as OpenMetrics has them: the Request-Id of the latest request */
+  /**
+   * The metrics in Prometheus's format.
+   * @param withExemplars true: adds exemplars (OpenMetrics): the Request-Id of each bucket's latest request
+   */
   text(withExemplars: boolean): string;
 }
 
@@ -259,7 +262,7 @@ export interface RequestMetrics {
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const SHARE_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 
-/** The metrics of requests, from their start at zero. */
+/** Creates the metrics of requests, which begin at zero. */
 function createRequestMetrics(): RequestMetrics {
   const counts = new Map<string, { total: number }>();
   const durations = new Map<string, RequestHistogram>();
@@ -267,7 +270,8 @@ function createRequestMetrics(): RequestMetrics {
   let readBytes = () => ({ received: 0, sent: 0 });
 
   const durationsOf = ({ interface: side, route }: CountedRoute): RequestHistogram => {
-    // The console has over a hundred endpoints, for a few people: a series set for each would be most of all series.
+    // All endpoints of the console share one set of series. There are over a hundred, for a few people: separate sets would
+    // be most of all series.
     const labels = `interface="${side}",route="${side === "console" ? "any" : route}"`;
     const known = durations.get(labels) ?? new RequestHistogram(DURATION_BUCKETS);
     durations.set(labels, known);
@@ -330,7 +334,7 @@ function family(name: string, type: string, help: string, lines: (name: string) 
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines(name)];
 }
 
-/** What an exemplar leads to. */
+/** The request that an exemplar names. */
 interface Observed {
   /** The Request-Id. */
   readonly id: string;
@@ -342,10 +346,10 @@ interface Exemplar extends Observed {
   readonly value: number;
 }
 
-/** A histogram without a library: prom-client looks its series up by a text of all labels at each request. */
+/** A histogram without prom-client, which looks up its series by a text of all labels at each request. */
 class RequestHistogram {
   readonly #bounds: readonly number[];
-  /** Of each bucket, what falls into it and not into the one before; the last one has no bound. */
+  /** The observations in each bucket, without those in smaller buckets. The last bucket has no upper bound. */
   readonly #counts: number[];
   readonly #exemplars: (Exemplar | undefined)[];
   #sum = 0;

@@ -31,11 +31,14 @@ interface WebhookMetrics {
    * @param queue `replay`: sent again on request, after everything else
    */
   attemptStarted(waitedMs: number, queue: "regular" | "replay"): void;
-  /** A batch of results was written. @param stale those that a later holder of the lane had written as unknown */
+  /**
+   * A batch of results was written.
+   * @param stale number of results that a later holder of the lane had already written as unknown
+   */
   resultsWritten(attempts: readonly CountedAttempt[], stale: number): void;
-  /** Deliveries of a holder that had ended got the result `unknown`. */
+  /** Orphans of an ended worker got the result `unknown`. */
   orphansWritten(orphans: number): void;
-  /** Deliveries that ended one process after the other were given up. */
+  /** Deliveries were set aside. */
   setAside(systemId: string, deliveryIds: readonly string[]): void;
 }
 
@@ -101,7 +104,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   };
 }
 
-/** Without a zero to begin at, a rate or an alert on growth would miss the first of each kind. */
+/** Starts all series at zero: otherwise a rate or an alert on growth would miss the first event of each kind. */
 function beginAtZero({ attempts, durations, waits }: ReturnType<typeof registerWebhooks>): void {
   attempts.inc({ outcome: "succeeded", failure: "none" }, 0);
   attempts.inc({ outcome: "unknown", failure: "none" }, 0);
@@ -112,7 +115,7 @@ function beginAtZero({ attempts, durations, waits }: ReturnType<typeof registerW
   for (const queue of ["regular", "replay"]) waits.zero({ queue });
 }
 
-/** What went wrong, coarsely enough for a label: the code in the log, or the class of the status. */
+/** Returns the failure of a result as a label with few values: the failure's code in the log, or the class of the status. */
 function failureClass({ outcome, failure, status }: CountedResult): string {
   if (outcome === "failed") return failure !== null && FAILURES.has(failure) ? failure : "other";
   if (outcome !== "rejected") return "none";
@@ -165,7 +168,7 @@ const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "postponed", "refused", "
 
 /** Counts mails by what became of them. */
 interface MailMetrics {
-  /** Those to partners. */
+  /** Counts mails to partners. */
   readonly mailed: (outcome: MailOutcome) => void;
   readonly operatorMailed: (outcome: MailOutcome) => void;
 }
@@ -188,13 +191,13 @@ export interface Metrics {
   readonly mails: MailMetrics;
   /** Counts what becomes of requests. */
   readonly http: HttpMetrics;
-  /** Says where the figures come from that are read at each scrape; without it they are left out. */
+  /** Sets the sources of figures that are read at each scrape. Without sources, the figures are left out. */
   watch(sources: MetricSources): void;
 }
 
 const ignore = () => undefined;
 
-/** Stands for metrics where none are served: nothing is counted, and the library that counts is not loaded. */
+/** The metrics of a process that serves none: counts nothing, and does not load prom-client. */
 export const uncounted: Metrics = {
   webhooks: {
     claimed: ignore,
@@ -219,16 +222,16 @@ export const uncounted: Metrics = {
   watch: ignore,
 };
 
-/** What waits in one system. */
+/** The waiting deliveries and mails of a system, and the state of its endpoints. */
 export interface SystemBacklog {
   readonly systemId: string;
   /** Deliveries due now or later, and those under way. */
   readonly pending: number;
-  /** Milliseconds for which the oldest of those that are due has been so; null: none is due. */
+  /** Milliseconds for which the oldest due delivery has been due; null: none is due. */
   readonly oldestDueMs: number | null;
-  /** Deliveries held, at paused endpoints or since. */
+  /** Held deliveries, of endpoints that are or were paused. */
   readonly held: number;
-  /** Of them those at endpoints that are not paused, which nobody sends. */
+  /** Held deliveries of endpoints that are not paused: nobody sends them. */
   readonly stranded: number;
   readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
   /** Mails about failing endpoints that are not sent yet. */
@@ -241,19 +244,19 @@ export interface SystemBacklog {
   readonly failing: readonly { readonly partnerId: string; readonly failingMs: number }[];
 }
 
-/** Where the figures come from that are read at each scrape. */
+/** The sources of figures that are read at each scrape. */
 export interface MetricSources {
   /** Attempts in flight in this process. */
   readonly inFlight: () => number;
-  /** One entry a system. */
+  /** Returns one entry for each system. */
   readonly backlog: () => Promise<readonly SystemBacklog[]>;
   /** Called when the backlog could not be read. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Gauges that are brought up to date when they are read, and not in between. */
+/** Gauges that are updated only when they are read. */
 interface BacklogMetrics {
-  /** Brings the figures up to date. Never rejects: what cannot be read is left out, and counted. */
+  /** Updates the figures. Never rejects: figures that cannot be read are left out, and the failure is counted. */
   refresh(sources: MetricSources): Promise<void>;
 }
 
@@ -269,7 +272,7 @@ export function createBacklogMetrics(registry: Registry, timeoutMs: number): Bac
       try {
         show(await within(timeoutMs, sources.backlog()));
       } catch (error) {
-        // A figure of an earlier scrape would be taken for a current one.
+        // Removes the figures of an earlier scrape, which would be taken for current ones.
         for (const gauge of Object.values(gauges)) gauge.reset();
         failures.inc();
         sources.onError(error);

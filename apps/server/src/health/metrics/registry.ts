@@ -7,8 +7,8 @@ export interface ReadableMetrics extends Metrics {
   /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
   /**
-   * All metrics in Prometheus's text format, or in that of OpenMetrics, which has exemplars. Scrapes at the same time share
-   * one reading.
+   * Returns all metrics in Prometheus's text format, or in that of OpenMetrics, which has exemplars. Scrapes at the same
+   * time share one reading.
    */
   text(format?: MetricsFormat): Promise<string>;
 }
@@ -29,7 +29,7 @@ const READ_TIMEOUT_MS = 5_000;
 export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsOptions): ReadableMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  // Gauges that are named as counters: promtool complains of them, and their siblings by type say the same.
+  // Removes gauges that are named as counters: promtool rejects them, and the gauges by type have the same figures.
   for (const name of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${name}_total`);
   new Gauge({
     name: "bikeshare_build_info",
@@ -72,8 +72,8 @@ export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsO
 export type MetricsFormat = "prometheus" | "openmetrics";
 
 /**
- * Rewrites the text format as OpenMetrics. prom-client writes either, but by renaming its counters for good, and a process
- * is asked for both: by Prometheus and by a person with `curl`.
+ * Rewrites the text format as OpenMetrics. prom-client can write either format, but renames its counters for good when it
+ * does. A process must serve both: to Prometheus and to a person with `curl`.
  */
 function toOpenMetrics(text: string): string {
   const lines = text.split("\n").filter((line) => line !== "");

@@ -3,12 +3,12 @@ import type { CityFigure } from "../../city/history/summary.ts";
 import type { FeedAge } from "../../feeds/gbfs/source-state.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 
-/** How many bikes a partner holds. */
+/** The active reservations of a partner. */
 export interface PartnerHolds {
   readonly systemId: string;
   readonly partnerId: string;
   readonly active: number;
-  /** How many it may hold at once. */
+  /** Maximum active reservations of the partner. */
   readonly limit: number;
 }
 
@@ -35,10 +35,10 @@ export function watchSamples<Sample, Label extends string>(
       labelNames,
       registers: [registry],
       async collect() {
-        // The gauges are collected together, in this order: the first one's reading is the others' as well.
+        // The gauges are collected together, in this order, so that all share the reading of the first one.
         if (index === 0) reading = read().catch(() => []);
         this.reset();
-        // Without labels a reset one is 0: a certificate that ended in 1970.
+        // Removes a gauge without labels: after a reset it would be 0, such as a certificate that expired in 1970.
         if (labelNames.length === 0) this.remove();
         for (const sample of await reading) {
           const value = valueOf(sample);
@@ -136,7 +136,7 @@ export function watchReservations(registry: Registry, read: () => Promise<readon
   );
 }
 
-/** Adds what PostgreSQL says of itself and of its replicas. */
+/** Adds PostgreSQL's figures of itself and of its replicas. */
 export function watchDatabaseHealth(registry: Registry, read: () => Promise<DatabaseHealth>): void {
   let reading: Promise<readonly DatabaseHealth[]> = Promise.resolve([]);
   const whole: readonly [name: string, help: string, valueOf: (health: DatabaseHealth) => number][] = [
@@ -181,7 +181,7 @@ export function watchDatabaseHealth(registry: Registry, read: () => Promise<Data
   );
 }
 
-/** What this process has to renew or to keep. Undefined: it is not configured. */
+/** The certificate and the latest backup of this machine; undefined: not configured, or not readable. */
 export interface MachineFigures {
   /** When the certificate that is served expires, in milliseconds since 1970. */
   readonly certificateExpiresAt: number | undefined;

@@ -3,12 +3,12 @@ import { explainListenFailure } from "../../runtime/startup/checks.ts";
 import type { MetricsFormat, ReadableMetrics } from "./registry.ts";
 
 export interface MetricsServerOptions {
-  /** Loopback unless said otherwise: what is counted here is nobody else's business. */
+  /** Loopback by default, because the metrics are not for the public. */
   readonly host?: string;
   /** 0: any free one. */
   readonly port: number;
   readonly metrics: Pick<ReadableMetrics, "text">;
-  /** Gives what an operator should look at. @throws Error while the process cannot do its work */
+  /** Returns the concerns that an operator should look into. @throws Error while the process cannot do its work */
   readonly ready?: () => Promise<readonly string[]>;
   readonly logger: { warn(detail: object, message: string): void };
 }
@@ -17,7 +17,7 @@ export interface MetricsServerOptions {
 export interface MetricsServer {
   /** The base address. */
   readonly url: string;
-  /** Stops listening and cuts what is open: a scraper comes again. */
+  /** Stops listening and closes all connections: scrapers connect again. */
   close(): Promise<void>;
 }
 
@@ -27,8 +27,8 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 32;
 
 /**
- * Answers `GET /metrics`, `GET /healthz`, `GET /readyz` and nothing else, apart from the service's own port, so that a proxy in front of
- * that one need not hide them.
+ * Answers `GET /metrics`, `GET /healthz` and `GET /readyz`, and nothing else. Has a separate port, so that a proxy in front
+ * of the service's port need not hide them.
  * @throws Error naming METRICS_PORT when the port is taken
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
@@ -47,7 +47,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   return { url: addressOf(server, host), close: () => close(server) };
 }
 
-/** As the service's own port says it, so that one probe does for every role. */
+/** Answers `/readyz` as the service's own port does, so that one probe works for every role. */
 function showReadiness(response: ServerResponse, ready: () => Promise<readonly string[]>): void {
   const say = (status: number, body: object) => answer(response, status, "application/json", JSON.stringify(body));
   ready().then(
@@ -65,7 +65,10 @@ const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** Prometheus asks for OpenMetrics first; a person who asks for nothing gets what is simpler to read. */
+/**
+ * Returns the format that an `Accept` header asks for. Prometheus asks for OpenMetrics; a person without the header gets the
+ * simpler format.
+ */
 function formatFor(accept = ""): MetricsFormat {
   return accept.includes("application/openmetrics-text") ? "openmetrics" : "prometheus";
 }

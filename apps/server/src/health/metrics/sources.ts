@@ -18,7 +18,7 @@ import {
   watchSamples,
 } from "./sampled-metrics.ts";
 
-/** What is read when somebody looks, rather than counted when it happens. */
+/** Sources of metrics that are read at each scrape, rather than counted when something happens. */
 interface Sources {
   readonly db: Database;
   readonly config: Config;
@@ -27,7 +27,7 @@ interface Sources {
   readonly checkResults: () => readonly CurrentResult[];
 }
 
-/** Adds all that is read at each look, in every role. */
+/** Adds all metrics that are read at each scrape, in every role. */
 export function watchSources(registry: Registry, { db, config, clock, works, checkResults }: Sources): void {
   watchChecks(registry, checkResults);
   watchFeedAges(registry, () => allFeedAges(db, clock()));
@@ -39,7 +39,7 @@ export function watchSources(registry: Registry, { db, config, clock, works, che
   watchReservations(registry, () => largestHolders(db, clock()));
 }
 
-/** Adds what the checks have found that this process runs. */
+/** Adds the findings of the checks that this process runs. */
 export function watchChecks(registry: Registry, read: () => readonly CurrentResult[]): void {
   watchSamples(
     registry,
@@ -56,7 +56,7 @@ export function watchChecks(registry: Registry, read: () => readonly CurrentResu
   );
 }
 
-/** Adds how the works do that this process repeats. */
+/** Adds the runs of this process's background work, and their success. */
 export function watchWorks(registry: Registry, read: () => readonly WorkStatus[]): void {
   new Counter({
     name: "bikeshare_background_runs_total",

@@ -69,7 +69,7 @@ function shown({ status, at, of, acknowledgement, ...result }: OverviewResult): 
 interface OverviewContext {
   readonly db: Queryable;
   readonly clock: () => number;
-  /** Requests in any 60 s for keys without a number of their own. */
+  /** Requests in any 60 s for keys without a limit of their own. */
   readonly rateLimit: number;
 }
 
@@ -246,7 +246,7 @@ async function operatorResults(context: SystemCheckContext, systemId: string): P
   return [...here, ...stored].map((result) => ({
     ...result,
     acknowledgement: acknowledgementOf(known, result.of, result, now),
-    // The operator's own check, or that of one partner, for the link to the partner's page.
+    // Names the partner that a check is about, for the link to its page; null for all other checks.
     partner_id: result.check === "held webhooks" ? (result.subject ?? null) : null,
     partner_name: null,
   }));

@@ -2,7 +2,7 @@
 import type { KeyLoad, RequestCounts } from "@bikeshare/contract/console";
 import type { KeyFacts, KeyHour } from "../checks/partner-checks.rules.ts";
 
-/** What a key did in a minute. */
+/** A key's requests in one minute. */
 export interface KeyMinute extends RequestCounts {
   readonly key_id: string;
   readonly minute: Date;
@@ -11,7 +11,7 @@ export interface KeyMinute extends RequestCounts {
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 
-/** The minutes of the last hour: the one that has begun is the last. */
+/** Returns the minutes of the last hour; the present minute is the last. */
 export function lastHour(now: number): { readonly starts: readonly Date[]; readonly since: Date } {
   const first = Math.floor(now / MINUTE_MS) * MINUTE_MS - (MINUTES - 1) * MINUTE_MS;
   return {
@@ -20,7 +20,7 @@ export function lastHour(now: number): { readonly starts: readonly Date[]; reado
   };
 }
 
-/** Counts taken together. */
+/** Adds up counts. */
 export function addCounts(all: readonly RequestCounts[]): RequestCounts {
   const sum = (name: keyof RequestCounts) => all.reduce((total, counts) => total + counts[name], 0);
   return {
@@ -31,7 +31,7 @@ export function addCounts(all: readonly RequestCounts[]): RequestCounts {
   };
 }
 
-/** What each key did in the hour. */
+/** Returns each key's requests in the hour. */
 export function totalsByKey(used: readonly KeyMinute[]): ReadonlyMap<string, KeyHour> {
   const byKey = Map.groupBy(used, ({ key_id }) => key_id);
   return new Map(
@@ -42,7 +42,7 @@ export function totalsByKey(used: readonly KeyMinute[]): ReadonlyMap<string, Key
   );
 }
 
-/** The keys that work now with their requests by minute, the most used first. */
+/** Returns the active keys with their requests by minute, the most used first. */
 export function keyLoads(keys: readonly KeyFacts[], used: readonly KeyMinute[], starts: readonly Date[]): KeyLoad[] {
   const byKey = Map.groupBy(used, ({ key_id }) => key_id);
   const totals = totalsByKey(used);
@@ -56,7 +56,7 @@ export function keyLoads(keys: readonly KeyFacts[], used: readonly KeyMinute[], 
     }));
 }
 
-/** A figure of each minute; 0 where there is none. */
+/** Returns a figure for each minute; 0 for minutes without one. */
 export function byMinute<Minute extends { readonly minute: Date }>(
   minutes: readonly Minute[],
   starts: readonly Date[],

@@ -7,32 +7,32 @@ export interface Span {
   readonly traceId: string;
   /** Begins a span of a statement or another step within this one. */
   child(name: string): Span;
-  /** Ends it. @param error what kind of failure it ended with; undefined: it succeeded */
+  /** Ends the span. @param error the kind of failure; undefined: it succeeded */
   end(attributes?: SpanAttributes, error?: string): void;
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * What a request has asked of the database so far. The statements of a transaction that requests share count for the one
- * that began it.
+ * A request's use of the database so far. If requests share a transaction, its statements count for the request that began
+ * it.
  */
 export interface Activity {
-  /** Where its trace is recorded; undefined: it is not. */
+  /** The request's span; undefined: the request is not recorded. */
   readonly span: Span | undefined;
   statements: number;
-  /** Together: statements that run side by side count each. */
+  /** Sum over all statements, also those that ran concurrently. */
   databaseMs: number;
   connectionWaitMs: number;
 }
 
-/** Attributes what is asked of the database to the request that asks. */
+/** Attributes statements to the requests that run them. */
 export interface ActivityTracker extends StatementObserver {
-  /** What the asynchronous work that follows does is this activity's. */
+  /** Begins an activity, to which the asynchronous work that follows belongs. */
   begin(span: Span | undefined): Activity;
   /** The activity of the work that runs now; undefined: it belongs to no request. */
   current(): Activity | undefined;
-  /** Says who counts how long connections were waited for. */
+  /** Sets the function that counts waits for connections. */
   countWaits(count: (pool: string, seconds: number) => void): void;
 }
 
@@ -76,10 +76,10 @@ export function createActivityTracker(): ActivityTracker {
 }
 
 function ignore(): void {
-  // Nobody asks to know: background work counts for no request.
+  // Deliberately empty: background work belongs to no request.
 }
 
-/** The code or name of an error: its message may hold values. */
+/** Returns the code or name of an error. Its message is left out, because it may contain values. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;

@@ -20,25 +20,25 @@ export interface OpenTelemetryOptions extends TracingSettings {
   readonly random: () => number;
   readonly monotonic: () => number;
   readonly onSent: () => void;
-  /** Spans were not taken: they are lost, and nothing else is. */
+  /** Spans could not be sent: they are lost, and nothing else is affected. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Spans that wait to be sent. What comes while it is full is left out. */
+/** Maximum spans that wait to be sent. Further ones are dropped. */
 const MAX_WAITING_SPANS = 4_096;
 const EXPORT_INTERVAL_MS = 2_000;
 const EXPORT_TIMEOUT_MS = 5_000;
-/** For the last spans to be sent when the process stops. */
+/** Maximum milliseconds for sending the last spans when the process stops. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Characters of an attribute. Ours are shorter. */
+/** Maximum characters of an attribute. The service's own are shorter. */
 const MAX_ATTRIBUTE_LENGTH = 200;
 
-/** Records traces with OpenTelemetry's SDK, and sends them by OTLP over HTTP. Loaded where it is configured, and only there. */
+/** Records traces with OpenTelemetry's SDK, and sends them by OTLP over HTTP. Loaded only if tracing is configured. */
 export function openOpenTelemetry(options: OpenTelemetryOptions): Tracer {
   const traceIds = new ChosenTraceIds();
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ "service.name": options.serviceName, "service.version": options.version }),
-    // Sampling is decided before anything is made.
+    // `createSampling` decides before a span is created.
     sampler: new AlwaysOnSampler(),
     idGenerator: traceIds,
     spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH, linkCountLimit: 32 },
@@ -81,7 +81,7 @@ function newExporter({ endpoint, headers }: TracingSettings): SpanExporter {
   return new OTLPTraceExporter({ url: endpoint, headers, timeoutMillis: EXPORT_TIMEOUT_MS });
 }
 
-/** Reports what becomes of the spans, which the SDK keeps to itself. */
+/** Reports whether spans were sent, which the SDK does not. */
 function reporting(exporter: SpanExporter, { onSent, onError }: OpenTelemetryOptions): SpanExporter {
   return {
     export: (spans, done) =>
@@ -113,7 +113,7 @@ function wrap(span: OtelSpan, tracer: OtelTracer, context: Context): Span {
   return made;
 }
 
-/** Only when it ends is it known which endpoint answered a request. */
+/** Names the span of a request when it ends, because the endpoint that answers is not known before. */
 function nameRequest(span: OtelSpan, attributes: SpanAttributes): void {
   const { "http.request.method": method, "http.route": route } = attributes;
   if (method !== undefined && route !== undefined) span.updateName(`${String(method)} ${String(route)}`);
@@ -129,7 +129,7 @@ interface AttemptRecorder {
 function recordAttempt(attempt: TracedAttempt, { tracer, sampling, traceIds, ratio }: AttemptRecorder): void {
   const eventId = eventOf(attempt.deliveryId);
   const { traceId, chance } = attemptsTrace(eventId);
-  // All attempts of an event are recorded or none, by whichever process makes them; within the bound by second.
+  // Records all attempts of an event or none, whichever process makes them, within the limit for each second.
   if (chance >= ratio || !sampling.isWithinBound()) return;
   const { failure, status, outcome } = attempt;
   const span = traceIds.during(traceId, () =>
@@ -160,8 +160,8 @@ function eventOf(deliveryId: string): string {
 }
 
 /**
- * The trace of an event's attempts is made of the event's id: the request that records the event can link to it, and
- * nothing needs to be stored beside the event.
+ * Returns the trace of an event's attempts. It is derived from the event's id, so that the request that records the event
+ * can link to the trace and nothing has to be stored.
  */
 function attemptsTrace(eventId: string) {
   const hash = createHash("sha256").update(eventId).digest();
@@ -172,7 +172,7 @@ function attemptsTrace(eventId: string) {
   };
 }
 
-/** Random ids, but for a trace whose id is known before. */
+/** Generates random ids, except for a trace whose id is given. */
 class ChosenTraceIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   #chosen: string | undefined;

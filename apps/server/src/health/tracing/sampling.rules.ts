@@ -1,14 +1,14 @@
-/** Where a caller says that its request belongs to (W3C Trace Context). */
+/** The caller's span that a request belongs to (W3C Trace Context). */
 export interface RemoteParent {
   readonly traceId: string;
   readonly spanId: string;
-  /** Whether the caller records it. */
+  /** Whether the caller records its trace. */
   readonly isSampled: boolean;
 }
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Reads a `traceparent` header; undefined: there is none, or nobody could go on from it. */
+/** Reads a `traceparent` header; undefined: there is none, or it is invalid. */
 export function parseTraceparent(header: unknown): RemoteParent | undefined {
   if (typeof header !== "string") return undefined;
   const [, traceId, spanId, flags] = TRACEPARENT.exec(header) ?? [];
@@ -20,7 +20,7 @@ export function parseTraceparent(header: unknown): RemoteParent | undefined {
 export interface Sampling {
   /** @param isAskedFor whether the caller records its side */
   isSampled(isAskedFor: boolean): boolean;
-  /** Whether one more trace that was chosen otherwise stays within the bound. */
+  /** Counts a trace that was chosen in another way. @returns whether it is within the limit of this second */
   isWithinBound(): boolean;
 }
 
@@ -39,8 +39,8 @@ const MAX_ASKED_FOR_PER_SECOND = 1;
 export const MAX_TRACES_PER_SECOND = 50;
 
 /**
- * Anybody may send a `traceparent` that asks to be recorded, with a trace id of their choice: neither decides. Chance does,
- * within a bound by second.
+ * Decides by chance, within a limit for each second. Anybody may send a `traceparent` that asks for recording, with a trace
+ * id of their choice: such requests have a small limit of their own.
  */
 export function createSampling({ ratio, random, monotonic }: SamplingOptions): Sampling {
   let second = -1;

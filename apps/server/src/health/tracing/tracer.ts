@@ -29,8 +29,8 @@ export interface Tracer {
   startRequest(traceparent: unknown): Span | undefined;
   /** Records attempts of webhooks after the fact. */
   attempted(attempts: readonly TracedAttempt[]): void;
-  /** An event is being recorded: the trace of its attempts belongs to what runs now. */
+  /** Links a span, whose request records an event, to the trace of the event's attempts. */
   eventRecorded(span: Span, eventId: string): void;
-  /** Sends what waits, within a few seconds. */
+  /** Sends the waiting spans, within a few seconds. */
   close(): Promise<void>;
 }
