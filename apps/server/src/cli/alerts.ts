@@ -6,7 +6,7 @@ import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { limitOption, listOf, option, readGivenId, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-/** Too high: the answer fills memory. */
+/** Maximum rows of the list. Too high: the rows fill memory. */
 const MAX_LIMIT = 10_000;
 
 const columns: Columns<OperatorAlert> = {
@@ -20,7 +20,7 @@ const columns: Columns<OperatorAlert> = {
   ended: "ended_at",
 };
 
-/** `alerts open`, `end` and `list`. */
+/** Registers `alerts open`, `end` and `list`. */
 export function registerAlerts(program: ParentCommand, cli: OpenCli): void {
   const alerts = program.command("alerts").description("tell riders of closures, moves and disturbances");
   addOpen(alerts, cli);

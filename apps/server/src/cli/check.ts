@@ -15,7 +15,7 @@ import {
 } from "./context.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** `check`: the invariants of the stored data. */
+/** Registers `check`, which checks the invariants of the stored data. */
 export function registerCheck(program: ParentCommand, cli: OpenCli): void {
   program
     .command("check")
@@ -23,7 +23,7 @@ export function registerCheck(program: ParentCommand, cli: OpenCli): void {
     .action(() => runOnDeployment(cli(), checkSystems));
 }
 
-/** Long rides that are listed. */
+/** Maximum long rides that are listed. */
 const MAX_LONG_RIDES = 20;
 
 type Invariant = Awaited<ReturnType<typeof checkInvariants>>[number];
@@ -37,7 +37,7 @@ const invariantColumns: Columns<Invariant> = {
   examples: "examples",
 };
 
-/** A system's invariants, and what is to be said of them. */
+/** The result for one system: its invariants, and notes about those that are broken. */
 interface Report {
   readonly object: {
     readonly system: string;
@@ -104,7 +104,7 @@ async function checkSystem(
 const SET_DATA_DIR =
   "Set DATA_DIR or DATABASE_URL to the service's values. The first start of a service creates the directory.";
 
-/** `doctor`: common problems, each with its fix. */
+/** Registers `doctor`, which finds common problems and says how to fix each. */
 export function registerDoctor(program: ParentCommand, cli: OpenCli): void {
   program
     .command("doctor")
@@ -120,7 +120,7 @@ async function examine(context: CliContext): Promise<Result> {
     ...checkConfiguration(config),
     ...(await checkMachine(config, clock())),
     ...(await checked("database", "Correct DATABASE_URL or DATA_DIR.", async () => {
-      // Opening would create an empty database, and the directory's name is most likely wrong.
+      // Does not open the database: that would create an empty one, and the directory's name is most likely wrong.
       if (config.databaseUrl === undefined && !existsSync(config.dataDir))
         return failure("database", `DATA_DIR=${config.dataDir} does not exist`, SET_DATA_DIR);
       const server = await context.openDatabaseAsIs();

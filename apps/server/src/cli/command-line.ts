@@ -25,7 +25,10 @@ export function runCommandLine(machineClock: () => number): Promise<number> {
 
 const monotonic = () => performance.now();
 
-/** Goes by the database's clock: a key that is revoked where the clock is an hour ahead would work for that hour. */
+/**
+ * Makes the command use the database's clock. Otherwise a key that is revoked on a machine whose clock is an hour ahead
+ * would still work for that hour.
+ */
 async function keepTime(db: Database, clock: ServiceClock, output: Output): Promise<void> {
   const difference = await compareClock(db, clock, monotonic);
   if (difference !== undefined) output.note(`Warning: ${difference.detail}. ${difference.fix}`);
@@ -61,7 +64,7 @@ function createContext(machineClock: () => number, { json, system }: GlobalOptio
     },
     async withDatabase(work) {
       await prepare();
-      // Imports may run for hours.
+      // Statements have no time limit, because imports may run for hours.
       const timing = {
         statementTimeoutMs: 0,
         auditLog: auditLogOwner,
@@ -192,9 +195,9 @@ function below(word: string, description: string, register: Register): Register 
 }
 
 /**
- * The program, with its commands and their options.
- * @param called the first word of the command line. Only that command's modules are loaded: those of all would keep a
- *   service from starting for half a second. Every command is there when it is no command, such as `--help`.
+ * Creates the program with its commands and their options.
+ * @param called the first word of the command line. Only the modules of this command are loaded, because loading all would
+ * delay the start of a service by half a second. All are loaded if the word is not a command, such as `--help`.
  */
 export async function createProgram(
   version: string,

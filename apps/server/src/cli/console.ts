@@ -11,7 +11,7 @@ import { option, parsed, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 import { addressOfStart } from "./start.ts";
 
-/** `console invite` and `reset`. */
+/** Registers `console invite` and `reset`. */
 export function registerConsole(program: ParentCommand, cli: OpenCli): void {
   const group = program.command("console").description("manage who signs in to the dashboard");
   registerReset(group, cli);

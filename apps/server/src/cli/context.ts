@@ -12,13 +12,13 @@ import type { Output, Result } from "./output.ts";
 /** The program, or a command with subcommands. */
 export type ParentCommand = CommandUnknownOpts;
 
-/** Gives the context once the options of the command line are read. */
+/** Returns the context once the options of the command line are read. */
 export type OpenCli = () => CliContext;
 
 /** Runs a command line within this process. */
 export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<void>;
 
-/** The context of every command, created once in main.ts. */
+/** The context of every command, created once by `runCommandLine`. */
 export interface CliContext {
   readonly config: Config;
   /** Milliseconds since 1970. */
@@ -39,7 +39,10 @@ export interface CliContext {
   readonly withDatabase: <Value>(work: (db: Database, applied: readonly string[]) => Promise<Value>) => Promise<Value>;
   /** Opens the database (our own PostgreSQL when none is configured) and leaves its schema as it is. */
   readonly openDatabaseAsIs: () => Promise<{ readonly connectionString: string; close(): Promise<void> }>;
-  /** The system a command works on: the one that is named, or the only one there is (created when there is none). */
+  /**
+   * Returns the system that a command works on: the one that is named, or the only one there is (created when there is
+   * none).
+   */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }
 
@@ -61,8 +64,8 @@ export async function run(cli: CliContext, command: (cli: CliContext) => Promise
 }
 
 /**
- * Opens the database, runs a command on the system that `--system` names, or on the only one, and prints its result, if it
- * did not print for itself while it was running.
+ * Opens the database, runs a command on the system that `--system` names, or on the only one, and prints its result. A
+ * command that prints by itself while it runs returns undefined.
  */
 export function runOnSystem(
   cli: CliContext,
@@ -71,7 +74,7 @@ export function runOnSystem(
   return cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, cli.system);
     const systems = (await systemsOf(db)).map(({ system_id: id }) => id);
-    // `systemsOf` lists the systems of operators alone.
+    // `systemsOf` lists no sandboxes.
     const isSandbox = !systems.includes(systemId);
     const isOneOfMany = systems.length > 1 || isSandbox;
     // Keeps deliveries and rides of the sandbox going for a while after the command.
@@ -89,7 +92,7 @@ export function runOnDeployment(
   return cli.withDatabase(async (db) => cli.output.result(await command({ ...cli, db })));
 }
 
-/** Is aborted with the message when the process is told to stop. */
+/** Returns a signal that is aborted with the message when the process is told to stop. */
 export function stopSignal({ signals }: CliContext, message: string): AbortSignal {
   const stop = new AbortController();
   signals.untilStopped().then(

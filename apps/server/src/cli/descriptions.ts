@@ -15,7 +15,7 @@ import { addFactOptions, describedFacts, describedJson, readFactOptions } from "
 import { option, readGivenId, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** A kind of thing with ids and with its own commands, known only to GBFS. */
+/** A kind of thing that only GBFS publishes, such as a region. It has ids and its own commands. */
 type Noun = {
   readonly [Kind in FactKind]: {
     readonly kind: Kind;
@@ -217,7 +217,7 @@ function usualRule(text: string): UsualZoneRule {
 
 /**
  * Reads a FeatureCollection with `global_rules`, or GBFS's `geofencing_zones` document.
- * @param rule the rule of zones without one, as map programs write them: polygons with properties of their own
+ * @param rule the rule for zones without one, because map programs write polygons without rules
  */
 function readZones(file: string, text: string, rule: UsualZoneRule | undefined): FactChanges<"geofencing_zones"> {
   let document: unknown;
@@ -238,12 +238,15 @@ function readZones(file: string, text: string, rule: UsualZoneRule | undefined):
       `${file} does not say what holds outside its zones. Give --rule, or add ${example} beside "features".`,
     );
   }
-  // The service validates them.
+  // `describe` validates them.
   const zones = rule === undefined || !Array.isArray(features) ? features : features.map((each) => ruled(each, rule));
   return { features: zones, global_rules: rules } as FactChanges<"geofencing_zones">;
 }
 
-/** Returns a zone without a rule with the given one, its polygon as a MultiPolygon, and of its properties the name. */
+/**
+ * Returns a zone with the given rule, unless it has rules already. Turns a Polygon into a MultiPolygon, and keeps only the
+ * property `name`.
+ */
 function ruled(feature: unknown, rule: UsualZoneRule): unknown {
   const [properties, geometry] = [fieldOf(feature, "properties"), fieldOf(feature, "geometry")];
   if (fieldOf(properties, "rules") !== undefined) return feature;

@@ -16,7 +16,7 @@ import { type OpenCli, type ParentCommand, runOnSystem, stopSignal, type SystemC
 import { option } from "./options.ts";
 import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 
-/** `export rides`, `export stations` and `export station-status`. */
+/** Registers `export rides`, `export stations` and `export station-status`. */
 export function registerExports(parent: ParentCommand, cli: OpenCli): void {
   const levels = Object.entries(exportPrivacies).map(([name, text]) => `${name}: ${text}`);
   parent

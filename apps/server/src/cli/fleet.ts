@@ -11,7 +11,7 @@ import { registerFleetFacts } from "./descriptions.ts";
 import { limitOption, option, pastInstant, readValue, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** Too high: the answer fills memory. Use the API to read everything. */
+/** Maximum rows of a list. Too high: the rows fill memory. Use the API to read everything. */
 const MAX_LIMIT = 10_000;
 
 const stationColumns: Columns<Station> = {
@@ -36,7 +36,7 @@ const bikeColumns: Columns<Bike> = {
   reported: "last_reported",
 };
 
-/** `stations list`, without a key, and what GBFS publishes of a station. */
+/** Registers `stations list`, which needs no key, and the commands that describe stations for GBFS. */
 export function registerStations(program: ParentCommand, cli: OpenCli): void {
   const statuses = stationStatus.options;
   const stations = program.command("stations").description("look at stations, and describe them for GBFS");
@@ -59,7 +59,7 @@ export function registerStations(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** `bikes list`, without a key, and what GBFS publishes of a bike. */
+/** Registers `bikes list`, which needs no key, and the commands that describe bikes for GBFS. */
 export function registerBikes(program: ParentCommand, cli: OpenCli): void {
   const states = vehicleState.options;
   const bikes = program.command("bikes").description("look at bikes, and describe them for GBFS");
@@ -82,7 +82,7 @@ export function registerBikes(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** The command line reads all of a system, and holds no reservation in it. */
+/** Returns the reader of a list. The command line reads all of a system, and is not a partner. */
 const readerOf = (systemId: string): ListReader => ({ systemId, partnerId: "" });
 
 type ReadPage = (request: PageRequest<string>) => Promise<Page<string>>;
@@ -109,7 +109,7 @@ function restOf(items: readonly unknown[], total: number): string[] {
   return items.length >= total ? [] : [`${items.length} of ${total}. --limit shows more rows, --json all fields.`];
 }
 
-/** `rides end`: ends rides whose end was never reported. */
+/** Registers `rides end`, which ends rides whose end was never reported. */
 export function registerRides(program: ParentCommand, cli: OpenCli): void {
   program
     .command("rides")

@@ -26,7 +26,7 @@ import { PROGRESS_INTERVAL_MS, type Result } from "./output.ts";
 const sourceOption = () =>
   option("--source <name>", "the name of this feed among the system's sources", sourceName).default("gbfs");
 
-/** `import gbfs`: one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
+/** Registers `import gbfs`, which imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
 export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
   parent
     .command("gbfs")
@@ -60,7 +60,7 @@ export function registerImportGbfs(parent: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** `replay gbfs`: a series of station_status snapshots, in order, at their own times. */
+/** Registers `replay gbfs`, which applies a series of station_status snapshots, in order, at their own times. */
 export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
   parent
     .command("gbfs")
@@ -87,7 +87,7 @@ export function registerReplayGbfs(parent: ParentCommand, cli: OpenCli): void {
     });
 }
 
-/** `sync gbfs`: follows a live feed until it is stopped; prints a line for each poll. */
+/** Registers `sync gbfs`, which follows a live feed until it is stopped, and prints a line for each poll. */
 export function registerSyncGbfs(parent: ParentCommand, cli: OpenCli): void {
   // Too low: floods the feed's server. Too high: does not follow the feed.
   const interval = duration("1s", "1d");
@@ -141,7 +141,7 @@ function waitingJson({ withoutInformation, withoutStatus }: StationsWaiting): Re
   return { without_information: withoutInformation, without_status: withoutStatus };
 }
 
-/** Skipped lines that are printed; the report has all of them. */
+/** Maximum skipped lines that are printed; the report has all of them. */
 const MAX_LINES_SHOWN = 5;
 
 function progressLine({ clock, output }: CliContext) {
@@ -191,7 +191,7 @@ interface CheckSettings {
   readonly follow?: number | undefined;
 }
 
-/** `gbfs check`: what is wrong with a feed, and what planners lose by that. */
+/** Registers `gbfs check`, which says what is wrong with a feed, and what trip planners lose because of it. */
 export function registerGbfs(program: ParentCommand, cli: OpenCli): void {
   program
     .command("gbfs")

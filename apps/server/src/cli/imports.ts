@@ -32,7 +32,7 @@ const columns: Columns<ImportRow> = {
   last: "last_at",
 };
 
-/** `import list` and `import undo`. */
+/** Registers `import list` and `import undo`. */
 export function registerImports(parent: ParentCommand, cli: OpenCli): void {
   parent
     .command("list")
@@ -159,7 +159,7 @@ async function resultOf(
   };
 }
 
-/** Explains warnings whose names do not. */
+/** Explanations of warnings whose names do not explain them. */
 const explained: Readonly<Record<string, string>> = {
   overlapping_ride: "Overlapping ride: it overlaps with another ride of its bike.",
   time_never_shown: "Time never shown: it lies in the hour that clocks skipped, and was moved.",

@@ -11,7 +11,7 @@ import { type OpenCli, type ParentCommand, runOnSystem, type SystemContext } fro
 import { futureInstant, option, overlapOption, plainName, readValue, scopeList, UsageError } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** `keys issue`, `list`, `revoke` and `rotate`. */
+/** Registers `keys issue`, `list`, `revoke` and `rotate`. */
 export function registerKeys(program: ParentCommand, cli: OpenCli): void {
   const keys = program.command("keys").description("manage API keys of partners and of your own backend");
   registerIssue(keys, cli);

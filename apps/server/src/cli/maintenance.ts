@@ -33,7 +33,7 @@ import { type Result, table } from "./output.ts";
 
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 
-/** `backup`, `backup verify` and `restore`. */
+/** Registers `backup`, `backup verify` and `restore`. */
 export function registerBackup(program: ParentCommand, cli: OpenCli): void {
   const backup = program
     .command("backup")
@@ -54,7 +54,7 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
 
 async function back(context: CliContext, file: string): Promise<Result> {
   const { config, clock } = context;
-  // As in `backup "$DIRECTORY"` when the variable is not set.
+  // The name is empty if a script runs `backup "$DIRECTORY"` and the variable is not set.
   if (file === "") throw new UsageError("<file> is empty: name a file or a directory.");
   const isDirectory = await stat(file).then(
     (found) => found.isDirectory(),
@@ -139,7 +139,7 @@ function progressOf({ output }: CliContext, what: string) {
   return (name: string, done: number, all: number) => output.progress(`${what}: ${done} of ${all} tables (${name})`);
 }
 
-/** `migrate` and `migrate plan`. */
+/** Registers `migrate` and `migrate plan`. */
 export function registerMigrate(program: ParentCommand, cli: OpenCli): void {
   const command = program
     .command("migrate")
@@ -174,7 +174,7 @@ async function plan({ config, openDatabaseAsIs }: CliContext): Promise<Result> {
   }
 }
 
-/** Describes the statements that lock or last; counts the others. */
+/** Describes the statements that take locks or whose work is unknown; counts the others. */
 function describe(steps: readonly PlannedStatement[]): string {
   const migrations = [...new Set(steps.map(({ migration }) => migration))];
   const lines = migrations.flatMap((name) => {
@@ -226,7 +226,7 @@ function describeLock({ table: name, lock, blocks, bytes, rows }: PlannedLock): 
   return `lock: ${lock} on ${name} (${size}), blocks ${blocks} until the step ends`;
 }
 
-/** `distribute`: from one PostgreSQL to several with Citus. */
+/** Registers `distribute`, which moves the data from one PostgreSQL to several with Citus. */
 export function registerDistribute(program: ParentCommand, cli: OpenCli): void {
   program
     .command("distribute")
@@ -251,7 +251,7 @@ function distributeDatabase({ output, withDatabase }: CliContext, dryRun: boolea
 
 const waitTime = duration("0s", "24h");
 
-/** `secrets rotate` and `secrets remove-old-keys`. */
+/** Registers `secrets rotate` and `secrets remove-old-keys`. */
 export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
   const secrets = program.command("secrets").description("manage the keys of the secrets file");
   const wait = () =>
@@ -297,7 +297,7 @@ async function rotationOf(context: DeploymentContext, waitMs: number): Promise<R
   return { ...context, path, waitMs, sleep: (ms) => sleep(ms), onWaiting: (text) => context.output.note(text) };
 }
 
-/** `forget`: erasure, as data protection law names it. */
+/** Registers `forget`, which erases a rider's reference (the right to erasure in data protection law). */
 export function registerForget(program: ParentCommand, cli: OpenCli): void {
   program
     .command("forget")
@@ -325,7 +325,7 @@ export function registerForget(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** `set-aside list` and `release`: background jobs that keep failing. */
+/** Registers `set-aside list` and `release`, for background jobs that keep failing. */
 export function registerSetAside(program: ParentCommand, cli: OpenCli): void {
   const setAside = program
     .command("set-aside")

@@ -15,7 +15,7 @@ import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { option, pastInstant, plainName, readValue, UsageError } from "./options.ts";
 import { type Columns, table } from "./output.ts";
 
-/** `mds create-agency`, `mds set-agency` and `mds check`. */
+/** Registers `mds create-agency`, `mds set-agency` and `mds check`. */
 export function registerMds(program: ParentCommand, cli: OpenCli): void {
   const mds = program.command("mds").description("serve cities by the Mobility Data Specification");
   registerCreate(mds, cli);
@@ -170,12 +170,12 @@ function leftOutText(fields: unknown): string {
   return lists.map(([list, names]) => `${list}: ${names.join(", ")}`).join("; ") || "none";
 }
 
-/** By the database's clock, not this machine's. */
+/** Reads `--trips-since`. A duration ago counts by the database's clock, not this machine's. */
 function readTripsSince({ clock }: { readonly clock: () => number }, given: string | undefined): Date | undefined {
   return given === undefined ? undefined : readValue("--trips-since", given, pastInstant(clock()));
 }
 
-/** The word `default` is null. */
+/** Like `readTripsSince`; returns null for the word `default`. */
 function readChangedTripsSince(context: { readonly clock: () => number }, given: string | undefined) {
   return given === "default" ? null : readTripsSince(context, given);
 }
@@ -192,7 +192,7 @@ async function readDocuments({ boundary, requirements }: GivenFiles) {
   };
 }
 
-/** The word `none` is null. */
+/** Reads a document; returns null for the word `none`, and undefined if nothing is given. */
 async function readOrNone<Value>(given: string | undefined, read: (location: string) => Promise<Value>) {
   if (given === undefined) return undefined;
   return given === "none" ? null : read(given);
@@ -219,12 +219,12 @@ function timeZone(text: string): string {
   return expecting(() => readFactValue({ kind: "timeZone" }, text, "", "en") as string); // a text, by its kind
 }
 
-/** The library takes no null for a value. */
+/** Returns the word `default` as it is, because the option parser accepts no null as a value. */
 function timeZoneOrDefault(text: string): string {
   return text === "default" ? text : timeZone(text);
 }
 
-/** Says what a value must be without naming it: options do that. */
+/** Reads a value. The error says what the value must be without naming it, because the option adds the name. */
 function expecting<Value>(read: () => Value): Value {
   try {
     return read();
@@ -242,7 +242,7 @@ function uuid(text: string): string {
   return id;
 }
 
-/** Bytes of a boundary or a requirement file at most. San Francisco's has 9 KB. */
+/** Maximum bytes of a boundary or a requirement file. San Francisco's has 9 KB. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Returns the JSON of a file or of an http address. @throws Error that says what is wrong with it */

@@ -20,10 +20,10 @@ export function option<Flags extends string, Value>(flags: Flags, description: s
 /** `--partner`, which names an endpoint by its partner. */
 export const partnerOption = ["--partner <id>", "the partner whose endpoint it is"] as const;
 
-/** `--endpoint`, which may be left out where the partner has one. */
+/** `--endpoint`, which may be left out if the partner has only one. */
 export const endpointOption = ["--endpoint <id>", "its id or name, where the partner has several"] as const;
 
-/** Returns `--endpoint` of a suggested command, where the reader has named it, too. */
+/** Returns the option `--endpoint` for a suggested command, if the reader has named an endpoint. */
 export function endpointWords(endpoint: string | undefined): string {
   return endpoint === undefined ? "" : ` --endpoint ${shellWord(endpoint)}`;
 }
@@ -52,7 +52,7 @@ export function readValue<Value>(name: string, text: string, parse: (text: strin
   }
 }
 
-/** Most characters of a wrong value that a message repeats. */
+/** Maximum characters of a wrong value that a message repeats. */
 const MAX_QUOTED_LENGTH = 100;
 
 function quoted(text: string): string {
@@ -119,7 +119,10 @@ export function parsed<Value>(schema: z.ZodType<Value, z.ZodTypeDef, string>, te
   return data;
 }
 
-/** Reads the name of a feed or of the origin of trips, whose rows an import may take away again. */
+/**
+ * Reads the name of a source: a feed, or the origin of trips. Rejects the name of the operator's own reports, because an
+ * import may remove what its source reported.
+ */
 export function sourceName(text: string): string {
   if (text !== OPERATOR) return text;
   throw new Error("is the source of what your backend reports, which an import would remove: choose another name");

@@ -6,7 +6,7 @@ export interface Result {
   /** Values by name. Default without facts, table and text: the object's properties. */
   readonly facts?: object | undefined;
   readonly table?: Table | undefined;
-  /** A document or a transcript, which is neither. */
+  /** A document or a transcript: neither facts nor a table. */
   readonly text?: string | undefined;
   /** Next steps and warnings. */
   readonly notes?: readonly string[] | undefined;
@@ -54,7 +54,7 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
   };
 }
 
-/** JSON of a value, with escapes for unprintable characters, which a parser restores. */
+/** Returns the JSON of a value, with escapes for unprintable characters, which a parser restores. */
 function printableJson(value: unknown): string {
   return escapeUnprintable(JSON.stringify(value));
 }

@@ -20,11 +20,11 @@ import { limitOption, option, pastInstant, plainName, readValue, scopeList, Usag
 import { type Columns, type Result, table } from "./output.ts";
 import { heldNotes } from "./webhooks.ts";
 
-/** Too high: a typing error passes. No city has so many bikes. */
+/** Maximum of `--max-reservations`. Too high: a typing error passes. No city has so many bikes. */
 const MAX_RESERVATIONS = 1_000_000;
 const reservationLimit = integer(1, MAX_RESERVATIONS);
 
-/** `partners create`, `set`, `allow-keys`, `suspend`, `resume`, `remove` and `list`. */
+/** Registers `partners create`, `set`, `allow-keys`, `suspend`, `resume`, `remove`, `sandbox` and `list`. */
 export function registerPartners(program: ParentCommand, cli: OpenCli): void {
   const partners = program.command("partners").description("manage the companies that read the data");
   registerCreate(partners, cli);
@@ -229,7 +229,7 @@ function limitOf({ max_reservations }: PartnerRow): number {
   return max_reservations ?? DEFAULT_MAX_RESERVATIONS;
 }
 
-/** `audit list`. */
+/** Registers `audit list`. */
 export function registerAudit(program: ParentCommand, cli: OpenCli): void {
   program
     .command("audit")

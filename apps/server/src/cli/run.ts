@@ -11,7 +11,10 @@ const commandLine = z.array(z.string()).min(1);
 /** Commands that run until they are stopped, or that run other commands. */
 const REJECTED: ReadonlySet<string> = new Set(["start", "serve", "run", "simulate", "sync"]);
 
-/** `run`: many commands in one process and on one pool of connections, because starting a process takes a second. */
+/**
+ * Registers `run`, which runs many commands in one process and on one pool of connections, because starting a process takes
+ * a second.
+ */
 export function registerRun(program: ParentCommand, cli: OpenCli, runCommand: RunCommand): void {
   program
     .command("run")
@@ -54,14 +57,14 @@ function readCommand(text: string): string[] {
   return words;
 }
 
-/** `openapi`: the document without a running service. */
+/** Registers `openapi`, which prints the OpenAPI document without a running service. */
 export function registerOpenApi(program: ParentCommand, cli: OpenCli): void {
   program
     .command("openapi")
     .description("print the OpenAPI document that the service serves at /openapi.json")
     .action(() =>
       run(cli(), async ({ config }) => {
-        // Loaded here: the other commands would wait for it.
+        // Loaded here, so that the other commands do not wait for it.
         const { createOpenApiDocument } = await import("@bikeshare/contract/openapi");
         const baseUrl = config.publicUrl ?? `http://${config.host}:${config.port}`;
         const document = createOpenApiDocument({ baseUrl, version: readVersion() });

@@ -5,7 +5,7 @@ import { openDashboardPages } from "../runtime/startup/dashboard-pages.ts";
 import { createHangStop, killThisProcess, startUnlessStopped } from "../runtime/startup/signals.ts";
 import type { OpenCli, ParentCommand } from "./context.ts";
 
-/** `serve`: runs until it is stopped. */
+/** Registers `serve`, which runs the service until it is stopped. */
 export function registerServe(program: ParentCommand, cli: OpenCli): void {
   program
     .command("serve")

@@ -18,10 +18,10 @@ import { type CliContext, type OpenCli, type ParentCommand, runOnSystem } from "
 import { option, UsageError } from "./options.ts";
 import { localAddress } from "./serve.ts";
 
-/** Between two progress lines, whose figures are of the last minute. */
+/** Milliseconds between two progress lines. Their figures are of the last minute. */
 const PROGRESS_INTERVAL_MS = 1000;
 
-/** `simulate`: simulates rides against a running service. */
+/** Registers `simulate`, which simulates rides against a running service. */
 export function registerSimulate(program: ParentCommand, cli: OpenCli): void {
   const seeds = integer(0, 2 ** 32 - 1);
   program

@@ -41,16 +41,19 @@ import { option } from "./options.ts";
 import type { Output } from "./output.ts";
 import { localAddress } from "./serve.ts";
 
-/** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
+/**
+ * The lock that lets one `start` at a time use a data directory. The operating system releases it when the process ends,
+ * even after a crash.
+ */
 interface StartLock {
-  /** Writes the address down for a second `start`, which names it. */
+  /** Stores the address, which a second `start` names in its error. */
   publish(url: string): Promise<void>;
   release(): Promise<void>;
 }
 
 /**
- * A second `start` would point the demo partner's webhooks at its own receiver, and leave the first with none when it ends.
- * (Any number of `serve` may share a data directory.)
+ * Locks a data directory. A second `start` would point the demo partner's webhooks at its own receiver, and the first would
+ * get none, even after the second has ended. (Any number of `serve` may share a data directory.)
  * @throws ConfigError when one is running, with its address
  */
 export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
@@ -76,12 +79,12 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
   };
 }
 
-/** Returns the address of the `start` that is running on a data directory; undefined where none is. */
+/** Returns the address of the `start` that is running on a data directory; undefined: none is. */
 export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Promise<string | undefined> {
   const url = await trimmedText(join(dataDir, "start.url"));
   if (url === "") return undefined;
   const lock = tryExclusiveLock(join(dataDir, "start.lock"));
-  // A `start` that was killed has left its address behind, and nothing that holds the lock.
+  // A killed `start` leaves its address behind, but not its lock.
   lock?.release();
   return lock === undefined ? url : undefined;
 }
@@ -95,7 +98,7 @@ export async function trimmedText(file: string): Promise<string> {
 export interface SampleWebhooks {
   /** The configuration, with receivers on this machine allowed. */
   readonly config: Config;
-  /** Makes the receiver the endpoint of the demo's partner, unless that has chosen another. */
+  /** Makes the receiver the endpoint of the demo's partner, unless the partner has set another. */
   connect(db: Database, systemId: string, partnerId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -172,7 +175,7 @@ function createPrinter(output: Output): { show(delivery: Delivery): void; close(
   };
 }
 
-/** `start`: the service with a sample city, for trying it. */
+/** Registers `start`, which runs the service with a sample city, for trying it. */
 export function registerStart(program: ParentCommand, cli: OpenCli): void {
   const speeds = "simulated rides run this many times as fast as real time; 0: no rides";
   program
@@ -193,7 +196,7 @@ async function start(given: CliContext, speed: number, isDashboardEdited: boolea
     await open(cli, { speed, isDashboardEdited }, closers);
     await stopped;
   } finally {
-    // Also after a failure: otherwise the end of the process would interrupt the parts that were opened before.
+    // Closes the opened parts also after a failure: otherwise the end of the process would interrupt them.
     for (const close of closers.toReversed()) {
       await close().catch((error: unknown) => cli.output.note(`While stopping: ${messageOf(error)}`));
     }
@@ -249,7 +252,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   if (access === undefined) return;
   closers.push(() => access.remove());
-  // Despite a public address the service listens where it is configured to.
+  // Uses the address on which the service listens, which may differ from PUBLIC_URL.
   const here = config.publicUrl === undefined ? url : localAddress(config);
   const city = await startCity(cli, here, access, { speed, underWay: demo?.underWay });
   if (city !== undefined) closers.push(() => city.stop());
@@ -440,7 +443,10 @@ function withoutDemo(started: Started): string[] {
   ];
 }
 
-/** Returns the command line with the environment that another terminal lacks; without it, it would create a second database. */
+/**
+ * Returns the command line with the environment that another terminal lacks; without that environment, the command would
+ * create a second database.
+ */
 function commandOf({ dataDir, isDefaultDataDir }: Started): string {
   if (dataDir === undefined) return `DATABASE_URL=… ${COMMAND}`;
   return isDefaultDataDir ? COMMAND : `DATA_DIR=${shellWord(dataDir)} ${COMMAND}`;

@@ -38,7 +38,7 @@ import {
 } from "./options.ts";
 import { type Columns, type Result, table } from "./output.ts";
 
-/** `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
+/** Registers `webhooks test`, `deliveries`, `attempts`, `redeliver`, `retry-now`, `replay`, `stop-replay` and `resend`. */
 export function registerDeliveries(webhooks: ParentCommand, cli: OpenCli): void {
   registerTest(webhooks, cli);
   registerList(webhooks, cli);
@@ -86,9 +86,9 @@ const eventOption = (description: string) => option("--event <name>", descriptio
 const SINCE = "created from this time on: RFC 3339, or a duration ago such as 24h";
 const UNTIL = "created before this time";
 
-/** Between two reads of the test's status. Too low: queries the database more often. */
+/** Milliseconds between two reads of the test's status. Too low: queries the database more often. */
 const POLL_INTERVAL_MS = 100;
-/** Twice the maximum duration of an attempt. Too low: gives up on a slow receiver. */
+/** Milliseconds to wait for the test: twice the maximum duration of an attempt. Too low: gives up on a slow receiver. */
 const TEST_TIMEOUT_MS = 30_000;
 
 function registerTest(webhooks: ParentCommand, cli: OpenCli): void {
@@ -181,7 +181,7 @@ interface Range {
   readonly until?: string | undefined;
 }
 
-/** Reads a range by the clock that goes by the database's once the database is open. */
+/** Reads a time range. The database must be open, because `clock` then follows the database's clock. */
 function readRange({ clock }: CliContext, { since, until }: Range): { since?: Date; until?: Date } {
   return {
     ...(since === undefined ? {} : { since: readValue("--since", since, pastInstant(clock())) }),
@@ -232,7 +232,7 @@ const WAITS = "They wait until the endpoint is active.";
 
 const statuses = ["pending", "succeeded", "failed", "held", "failing", "unsuccessful"] as const;
 
-/** `webhooks resend`: all deliveries that match filters, as on the page of deliveries. */
+/** Registers `webhooks resend`, which sends all deliveries again that match filters, as the page of deliveries does. */
 function registerResend(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("resend")

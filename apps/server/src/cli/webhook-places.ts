@@ -8,7 +8,7 @@ import { type OpenCli, type ParentCommand, runOnSystem } from "./context.ts";
 import { endpointOption, listOf, option, partnerOption, UsageError } from "./options.ts";
 import { table } from "./output.ts";
 
-/* What an endpoint is told of: the options for events, places, thresholds and the limit, and `webhooks preview`. */
+/* Options that decide what an endpoint receives (events, places, thresholds, the hourly limit), and `webhooks preview`. */
 
 export const EVENTS = `events to send, or patterns such as ride.*: ${offeredEvents.join(", ")}`;
 export const stationsOption = () => option("--stations <a,b>", "only events at these stations", listOf(String));
@@ -42,7 +42,7 @@ function thresholdFrom(text: string): Threshold {
   return read.data;
 }
 
-/** Returns thresholds as `--threshold` takes them. */
+/** Returns thresholds as `--thresholds` takes them. */
 export function thresholdTexts(thresholds: readonly Threshold[]): string[] {
   return thresholds.map(({ count, fewer_than: fewerThan, for_minutes: minutes, station_ids, region_ids }) => {
     const at = station_ids.length === 0 ? "" : ` at ${station_ids.join(",")}`;
@@ -50,7 +50,7 @@ export function thresholdTexts(thresholds: readonly Threshold[]): string[] {
   });
 }
 
-/** Options of which `--no-…` removes what is set. */
+/** Options that `--no-…` sets to false, which removes the setting. */
 interface GivenConditions {
   readonly thresholds?: readonly Threshold[] | false | undefined;
   readonly maxPerHour?: number | false | undefined;
@@ -79,7 +79,7 @@ export function placesFrom({ stations, regions, bbox, everywhere }: GivenPlaces)
   return isGiven ? { station_ids: stations ?? [], region_ids: regions ?? [], bbox: bbox ?? null } : undefined;
 }
 
-/** `webhooks preview`. */
+/** Registers `webhooks preview`. */
 export function registerPreview(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("preview")

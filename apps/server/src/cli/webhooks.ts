@@ -62,7 +62,7 @@ import {
   thresholdTexts,
 } from "./webhook-places.ts";
 
-/** `webhooks`: partners' endpoints; their deliveries are in webhook-deliveries.ts. */
+/** Registers `webhooks`: the commands for partners' endpoints here, those for deliveries by webhook-deliveries.ts. */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
   registerAdd(webhooks, cli);
@@ -205,7 +205,7 @@ function setNotes(
   ];
 }
 
-/** The rules of the process that sends: of a running `start`, otherwise of the configuration. */
+/** Returns the address rules of the process that sends: those of a running `start`, otherwise the configuration's. */
 async function addressRules(config: Config): Promise<AddressRules> {
   return (await addressOfStart(config)) === undefined ? config.webhooks : rulesForTrying(config.webhooks);
 }
@@ -308,7 +308,7 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Runs a command on one system with the cipher of the deployment's secrets file, which may be new where `mayBeNew`. */
+/** Runs a command on one system with the cipher of the deployment's secrets file, which may be new if `mayBeNew`. */
 function runWithSecrets(
   cli: CliContext,
   { mayBeNew }: { readonly mayBeNew: boolean },
@@ -326,7 +326,7 @@ function runWithSecrets(
   });
 }
 
-/** `webhooks send-held` and `drop-held`: deliveries that were held while an endpoint was paused. */
+/** Registers `webhooks send-held` and `drop-held`, for deliveries that were held while an endpoint was paused. */
 function registerHeld(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks
     .command("send-held")
