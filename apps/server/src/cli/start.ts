@@ -275,7 +275,7 @@ interface Demo {
   readonly access: () => Promise<SimulatorKeys>;
   /** The rides of a new city that are under way. */
   readonly underWay?: readonly RideUnderWay[];
-  /** Writes what is left of a new city's past, which takes some seconds. */
+  /** Writes the rest of a new city's past, which takes some seconds. */
   readonly writePast?: (stopping: AbortSignal) => Promise<void>;
 }
 

@@ -17,7 +17,7 @@ const WITH_ENDPOINT = `webhook_thresholds threshold
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = threshold.endpoint_id
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    where threshold.system_id = $1`;
-// SQL: a threshold is not watched while its partner is suspended, nor when its endpoint is removed. (Release 0.1.0 keeps the
+// SQL: a threshold is watched unless its partner is suspended or its endpoint is removed. (Release 0.1.0 keeps the
 // thresholds of a removed endpoint.)
 const IS_WATCHED = "(partner.suspended_at is null and endpoint.pause_reason is distinct from 'removed')";
 

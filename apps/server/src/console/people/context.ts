@@ -33,7 +33,7 @@ export type BeginSession = (tx: Transaction, personId: string, signIn?: SignInFa
 
 /** The facts about a sign-in, apart from the person. */
 interface SignInFacts {
-  /** When they proved who they are, in milliseconds since 1970; now, when left out. */
+  /** When the person proved their identity, in milliseconds since 1970; now, when left out. */
   readonly confirmedAt?: number;
   /** The ID token of the identity provider. */
   readonly idToken?: string;

@@ -223,7 +223,7 @@ export function acceptAtProvider(
 }
 
 /**
- * Connects an identity, with whatever address, to the account of a person who is signed in, and ends the account's other
+ * Connects an identity, with any address, to the account of a person who is signed in, and ends the account's other
  * sessions. An identity with the account's own address proves that address, as a sign-in does: one new session then replaces
  * all sessions.
  * @throws ProviderSignInError when the identity is connected to another account, or the account to another identity

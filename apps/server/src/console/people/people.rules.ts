@@ -1,4 +1,4 @@
-/* When an invitation can be accepted, what proves an address, and where passkeys are valid. */
+/* Rules that say when an invitation can be accepted, what proves an address, and where passkeys are valid. */
 
 /** Milliseconds for which an invitation's link works: over a weekend, and over a holiday of some days. */
 const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000;

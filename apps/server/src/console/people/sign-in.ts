@@ -69,7 +69,7 @@ export function signInWithPasskey(context: SignInContext, proof: PasskeyProof, b
 }
 
 /**
- * Proves once more who a signed-in person is.
+ * Verifies a signed-in person's identity once more.
  * @throws ServiceError `confirmation_required` when the proof is wrong, or another person's; the session goes on
  */
 export async function confirmPerson(

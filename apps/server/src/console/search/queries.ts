@@ -109,7 +109,7 @@ const subjectNames = statement(
    union all select 'person', id, name from people where id = any($2)`,
 );
 
-/** A thing of any kind, and what people call it. */
+/** A subject of any kind, with its name. */
 export interface NamedSubject {
   readonly kind: "station" | "bike" | "region" | "system" | "partner" | "webhook" | "key" | "person";
   readonly id: string;

@@ -166,7 +166,7 @@ function registerWebhooks(registry: Registry) {
 
 const MAIL_OUTCOMES: readonly MailOutcome[] = ["sent", "postponed", "refused", "expired", "unaddressed"];
 
-/** Counts mails by what became of them. */
+/** Counts mails by outcome. */
 interface MailMetrics {
   /** Counts mails to partners. */
   readonly mailed: (outcome: MailOutcome) => void;
@@ -189,7 +189,7 @@ export interface Metrics {
   readonly webhooks: WebhookMetrics;
   /** Counts the mails about failing endpoints. */
   readonly mails: MailMetrics;
-  /** Counts what becomes of requests. */
+  /** Counts requests and their outcomes. */
   readonly http: HttpMetrics;
   /** Sets the sources of figures that are read at each scrape. Without sources, the figures are left out. */
   watch(sources: MetricSources): void;

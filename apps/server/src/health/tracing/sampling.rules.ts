@@ -61,7 +61,8 @@ export function createSampling({ ratio, random, monotonic }: SamplingOptions): S
       const isChosen = random() < ratio;
       if (isChosen) return isWithinBound();
       begin();
-      // Refused before it is counted: who asks for many must not take the places of those that chance chooses.
+      // Checks the small limit before it counts the trace: a caller that asks for many must not use up the limit of traces
+      // that are chosen by chance.
       return isAskedFor && askedFor++ < MAX_ASKED_FOR_PER_SECOND && isWithinBound();
     },
   };

@@ -162,7 +162,10 @@ function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten
   if (!isWritten) lane.mustRelease = true;
 }
 
-/** Returns the lanes whose health changed, in the order in which claims lock lanes: otherwise the two could deadlock. */
+/**
+ * Returns the lanes whose health changed, in the order in which claims lock lanes: another order could deadlock with a
+ * claim.
+ */
 function lanesToWrite(batch: readonly CompletedAttempt[]): Lane[] {
   const changed = new Set(batch.flatMap((attempt) => (attempt.healthChanged ? [attempt.lane] : [])));
   return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));

@@ -40,7 +40,7 @@ export async function recordEndpointAct(
 
 /**
  * Returns one of a partner's endpoints, even a removed one, whose log is still kept.
- * @throws ServiceError that distinguishes a partner without it, or with several, from an unknown partner
+ * @throws ServiceError that distinguishes a partner without the endpoint, or with several, from an unknown partner
  */
 export async function requireEndpointOrRemoved(db: Queryable, scope: EndpointScope): Promise<EndpointRow> {
   const rows = await listEndpointsOf(db, scope.systemId, scope.partnerId);

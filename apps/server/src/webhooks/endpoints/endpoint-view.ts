@@ -193,8 +193,8 @@ export async function requireReadableEvents(
 }
 
 /**
- * Returns those of some events whose resource no key of the partner may read. They are sent nevertheless: the operator
- * permits them by choosing the endpoint's events, and an expired key must not cost a delivery.
+ * Returns the events whose resource no key of the partner may read. They are sent nevertheless: the operator permits them by
+ * choosing the endpoint's events, and an expired key must not cost a delivery.
  */
 export async function unreadableEvents(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },

@@ -99,7 +99,7 @@ export function createSecretCipher(source: KeySource<SecretKey>): SecretCipher {
   };
 }
 
-/** The message about endpoints whose secrets cannot be decrypted. */
+/** Returns the message about endpoints whose secrets cannot be decrypted. */
 export function describeMismatch(endpointIds: readonly string[]): string {
   const named = endpointIds.slice(0, 3).join(", ");
   const more = endpointIds.length > 3 ? ` and ${endpointIds.length - 3} more` : "";

@@ -193,7 +193,7 @@ export interface DeliveryScope {
 }
 
 /**
- * One delivery with its attempts.
+ * Returns one delivery with its attempts.
  * @param latest maximum number of attempts, counted from the latest; undefined: all
  * @throws ServiceError when there is none, or it is another partner's
  */

@@ -398,7 +398,7 @@ function goneOf({ goneAnswers, goneSince }: EndpointHealth): EndpointHealth {
   return { ...HEALTHY, goneAnswers, goneSince };
 }
 
-/** @param answered the status of a whole answer; null where none came */
+/** @param answered the status of a complete response, or null without one */
 function goneAfter({ goneAnswers, goneSince }: EndpointHealth, answered: number | null, endedAt: number): Gone {
   if (answered === null) return { goneAnswers, goneSince };
   if (answered !== 410) return { goneAnswers: 0, goneSince: null };

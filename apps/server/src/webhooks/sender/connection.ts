@@ -261,8 +261,8 @@ class Exchange {
 }
 
 /**
- * Frees a buffer that has been read, because the garbage collector comes much later: with 500 attempts that each keep
- * 64 KiB of a response, the buffers in which these came are 30 MiB more.
+ * Frees a buffer that has been read, because the garbage collector comes much later: with 500 attempts that each keep 64 KiB
+ * of a response, the network buffers take 30 MiB more.
  */
 function free({ buffer, length }: Buffer): void {
   // Only a separate buffer may be transferred; small ones share one of Node's pool.
