@@ -37,7 +37,7 @@ describe.skipIf(process.env["TEST_CITUS_URL"] === undefined)("where Citus is the
     const serverUrl = inject("serverUrl");
     name = `test_${randomBytes(8).toString("hex")}`;
     await runOnServer(serverUrl, `create database ${name}`);
-    // As the command line opens it: shards of a system take their time.
+    // Without a time limit for statements, as the command line opens the database: distributing a table takes long.
     const connectionString = withDatabaseName(serverUrl, name);
     db = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     await migrate(db);
@@ -86,7 +86,7 @@ describe.skipIf(process.env["TEST_CITUS_URL"] === undefined)("where Citus is the
     }
     await rows("alter table rides add column added integer not null default 1");
     await rows("create index concurrently rides_added on rides (system_id, added)");
-    // Otherwise the extension leaves shards out of the catalogue.
+    // Citus hides its shards in the catalogue unless this is off.
     await rows("select set_config('citus.override_table_visibility', 'off', false)");
     const [shards] = await rows<{ n: number }>(
       "select count(*)::int as n from pg_indexes where indexname ~ '^rides_added_[0-9]+$'",

@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Runs the command; gives what it wrote. */
+/** Runs the command and returns what it wrote. */
 async function run(json: boolean, ...args: string[]) {
   const written = { stdout: "", stderr: "" };
   const into = (name: "stdout" | "stderr") =>
@@ -139,7 +139,7 @@ test("fails, and changes nothing, when no feed can be used", async () => {
   expect(await database.db.query({ name: "", text: "select id from stations" })).toEqual([]);
 });
 
-/** Writes the city's feeds as of some seconds later. */
+/** Writes the city's feeds with a `last_updated` that is `seconds` later than at the start. */
 async function cityAt(seconds: number, system_id?: string) {
   const last_updated = CITY_TIME / 1000 + seconds;
   const information = system_id === undefined ? {} : { system_information: { data: { system_id, name: "City" } } };
@@ -182,7 +182,7 @@ test("an older feed beside newer ones is named in `older`, and the rest is impor
 test("an import whose stations all belong to another source fails", async () => {
   await rm(join(directory, "free_bike_status.json"));
   await run(true);
-  // What waits from an earlier import is no success of this one.
+  // Records that wait from this earlier import do not count as a success of the next one.
   const lone = { last_updated: 1, data: { stations: [{ station_id: "lone", name: "Lone", lat: 1, lon: 1 }] } };
   const information = await readFile(join(directory, "station_information.json"));
   await writeFile(join(directory, "station_information.json"), JSON.stringify(lone));

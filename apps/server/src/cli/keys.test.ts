@@ -27,7 +27,7 @@ const json = async (...args: string[]) =>
 const allow = (...args: string[]) => json("partners", "allow-keys", partner, ...args);
 const BOUNDS = ["--scopes", "rides:read", "--rate-limit", "100", "--days", "30", "--keys", "2"];
 
-/** Makes a key as an admin of the partner does in the dashboard. */
+/** Issues a key in the way in which a partner's admin does it in the dashboard. */
 const makeOwn = () =>
   issueKey(
     { db: harness.db, clock, ids, actor: "person:test" },

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 it("a plan of a database that cannot be reached says which variable is wrong and what to do, and ends with 2", async () => {
   const main = join(import.meta.dirname, "../main.ts");
-  // Nothing listens there.
+  // Nothing listens on port 1.
   const env = { ...process.env, DATABASE_URL: "postgres://bikes:secret@127.0.0.1:1/bikes", DATA_DIR: tmpdir() };
   const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
     execFile(

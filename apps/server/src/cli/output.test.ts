@@ -8,7 +8,7 @@ import { createOutput } from "./output.ts";
 
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/u;
-/** An escape sequence in one character, a title that hides, a name written backwards, a tag nobody sees. */
+/** Holds a one-character escape sequence, a terminal's title, a name written backwards and an invisible tag. */
 const hostile = "a\u009b31mb\u001b]0;x\u0007c\u202Egnp.exe\u200B\u{E0041}\u007f\u2028d\r\n";
 
 function written(json: boolean, text: string): string {

@@ -22,18 +22,18 @@ let database: TestDatabase;
 let directory: string;
 let env: NodeJS.ProcessEnv;
 const children = new Set<ChildProcess>();
-/** What the last `start` has said beside its result: that it simulates no rides, and why. */
+/** The lines of the last `start` other than its result, for example why it simulates no rides. */
 let remarks: string[] = [];
-/** The first is that of what the first `start` made, which lasts for all tests. */
+/** Functions that close what a test used. The first one removes the city of the first `start`, which all tests share. */
 const closers: (() => Promise<void>)[] = [];
-/** What the first `start` made, of which tests have copies: fifty thousand rides take seconds. */
+/** The city that the first `start` made. Tests use copies of it, because to make 50,000 rides takes seconds. */
 let made: { readonly database: TestDatabase; readonly directory: string; readonly first: FirstRun };
 
-/** What the first `start` has said and served until it was stopped. */
+/** What the first `start` printed and served until it was stopped. */
 interface FirstRun extends Pick<Running, "key" | "sign_in"> {
   readonly keptKey: string;
   readonly completedRides: number;
-  /** Rides by why they ended. */
+  /** The reasons for which rides ended. */
   readonly endReasons: readonly string[];
   readonly vehicleTypes: unknown;
   readonly systemInformation: unknown;
@@ -71,7 +71,7 @@ afterAll(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** Has commands run on a database, in a directory of their own. */
+/** Lets the following commands use a database, and a new data directory. */
 async function useWorld(used: TestDatabase): Promise<void> {
   const own = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
   closers.push(async () => {
@@ -89,7 +89,7 @@ async function useWorld(used: TestDatabase): Promise<void> {
   };
 }
 
-/** The city that the first `start` has made, as it left it. */
+/** Lets the following commands use a copy of the city that the first `start` made. */
 async function useMadeCity(): Promise<void> {
   await useWorld(await copyTestDatabase(made.database));
   await cp(made.directory, directory, { recursive: true });
@@ -107,7 +107,7 @@ interface Running {
   readonly child: ChildProcess;
   readonly url: string;
   readonly key: string | null;
-  /** Links that sign in to the dashboard. */
+  /** Links that sign a person in to the dashboard. */
   readonly sign_in: { readonly operator: string; readonly partner: string } | null;
   /** @returns the exit status */
   stop(signal?: "SIGTERM" | "SIGHUP"): Promise<number | null>;
@@ -137,7 +137,7 @@ async function start(...args: string[]): Promise<Running> {
   };
 }
 
-/** @throws Error when the process ends before it has said anything */
+/** @throws Error when the process ends before it has printed a line */
 function firstLine(child: ChildProcessByStdio<null, Readable, Readable | null>): Promise<string> {
   return new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);
@@ -152,13 +152,16 @@ async function total({ url, key }: Running, path: string): Promise<number> {
 
 const endReasons = statement("", "select distinct end_reason from rides where end_reason is not null");
 
-/** Too low: rides take their time. Too high: they take the processor from the service that answers them. */
+/**
+ * How many times faster than real time the city lives. If it is too low, rides take long. If it is too high, the simulator
+ * takes processor time from the service.
+ */
 const SPEED = "300";
 const COMPLETED = "/v1/events?event=ride.completed&limit=1";
-/** Limits the wait until twenty rides have ended. Too low: fails on a busy machine. */
+/** Limits the wait until twenty rides have ended. If it is too low, the test fails on a busy machine. */
 const RIDES_TIMEOUT_MS = 300_000;
 
-/** Waits for simulated rides to end. The database is asked: the demo's key makes 60 requests a minute. */
+/** Waits for simulated rides to end. Asks the database, because the demo's key permits only 60 requests a minute. */
 async function untilCompleted(rides: number): Promise<void> {
   const counted = statement("", "select count(*)::int as n from events where name = 'ride.completed'");
   const hasEnough = async () => ((await database.db.query<{ n: number }>(counted))[0]?.n ?? 0) >= rides;
@@ -167,7 +170,10 @@ async function untilCompleted(rides: number): Promise<void> {
   });
 }
 
-/** Waits until the past of the city is summed: each copy of it would sum what is left anew, for seconds of the processor. */
+/**
+ * Waits until the sums of the city's past are written. Otherwise each copy of the city would compute the rest again, which
+ * takes seconds.
+ */
 async function untilSummed(): Promise<void> {
   const marked = statement("", "select from sum_marks where hour < date_trunc('hour', now()) limit 1");
   await vi.waitUntil(async () => (await database.db.query(marked)).length === 0, {
@@ -176,7 +182,10 @@ async function untilSummed(): Promise<void> {
   });
 }
 
-/** Lets a city live until rides have come to their end, and stops it. @returns what it says then */
+/**
+ * Runs `simulate` until 20 more rides have ended, then stops it.
+ * @returns what it printed at its end
+ */
 async function simulateForAWhile(server: Running): Promise<{ readonly waiting: number }> {
   const before = await total(server, COMPLETED);
   const child = spawn(
@@ -186,7 +195,7 @@ async function simulateForAWhile(server: Running): Promise<{ readonly waiting: n
   );
   children.add(child);
   const said = firstLine(child);
-  // Awaited below; until then its failure must not count as unhandled.
+  // `said` is awaited below. Until then a failure must not count as an unhandled rejection.
   said.catch(() => undefined);
   await untilCompleted(before + 20);
   child.kill("SIGTERM");
@@ -199,7 +208,7 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   for (const link of [first.sign_in?.operator, first.sign_in?.partner])
     expect(link).toMatch(/^http:\/\/localhost:\d+\/dashboard\/invitation#[\w-]{43}$/);
   expect(first.completedRides).toBeGreaterThanOrEqual(20);
-  // Those that were under way when the city was made are ridden to their end.
+  // Rides that were under way when the city was made end normally, not by a timeout.
   expect(first.endReasons).not.toContain("timeout");
   expect(first.vehicleTypes).toMatchObject({
     data: {
@@ -218,13 +227,13 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   const second = await start("--speed", SPEED);
   expect(second.key).toBe(first.key);
   await untilCompleted((await total(second, COMPLETED)) + 20);
-  // As a terminal that is closed does.
+  // SIGHUP is what a terminal sends when it is closed.
   expect(await second.stop("SIGHUP")).toBe(0);
 
   const checks = await checkInvariants(database.db, database.systemId);
   expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
   const keys = await keysOf(database, database.systemId);
-  // Of the simulator's own keys nothing is left to look through.
+  // The simulator has removed its own keys.
   expect(keys.map(({ name }) => name)).toEqual(["made by start"]);
 }, 600_000);
 
@@ -243,7 +252,7 @@ it("what fails after the service is up ends the process with the reason, and lea
   expect((await errors).trimEnd().split("\n").at(-1)).toMatch(/violates check constraint/);
   expect(child.exitCode).toBe(1);
   await expect(fetch(url)).rejects.toThrow("fetch failed");
-  // As one that was killed would leave it.
+  // Only a process that is killed leaves this file behind.
   expect(await readdir(directory)).not.toContain("start.url");
 });
 
@@ -269,7 +278,7 @@ it("leaves a database alone that it did not make: no key, no rides, and simulate
 it("beside a running `start` its commands know its address, and receivers on this machine may be set", async () => {
   await useMadeCity();
   const server = await start("--speed", "0");
-  // As in another terminal: without the port that `start` was given.
+  // Another terminal does not have the port that `start` was given.
   env = { ...env, PORT: "" };
   const run = async (...args: string[]) => {
     const command = ["--conditions=@bikeshare/source", main, "--json", ...args];
@@ -293,7 +302,7 @@ it("simulate drives a running service, ends its rides when it is stopped, and ta
   const server = await start("--speed", "0");
   env = { ...env, PORT: new URL(server.url).port };
   let ended = await simulateForAWhile(server);
-  // A busy machine leaves some messages over within the time that a stop may take: the next run goes on from there.
+  // On a busy machine some messages still wait when the time for a stop is over. The next run sends them.
   while (ended.waiting > 0) ended = await simulateForAWhile(server);
   expect(ended).toMatchObject({ riding: 0, waiting: 0, failures: 0 });
   const run = (...args: string[]) =>
@@ -302,7 +311,7 @@ it("simulate drives a running service, ends its rides when it is stopped, and ta
     code: 2,
     stderr: expect.stringMatching(/^--key: everybody on this machine can read a command line\./) as string,
   });
-  // Where the first one is, though its own port is free.
+  // A second `start` in the same data directory is refused, though its own port is free.
   env = { ...env, PORT: "0" };
   await expect(run("start")).rejects.toMatchObject({
     code: 2,

@@ -173,7 +173,7 @@ test("`vehicle-types set` takes precedence over feeds field by field; types in u
   expect(stdout).toContain("vehicle-types set cargo");
   await harness.run("vehicle-types", "set", "classic", "--propulsion-type", "human");
   await expect(harness.run("vehicle-types", "remove", "classic")).rejects.toThrow("bikes refer to classic");
-  // A feed goes on to describe it; nothing is named `cargo`.
+  // `ebike` can be removed because a feed still describes it, and `cargo` because no bike refers to it.
   await harness.run("vehicle-types", "remove", "ebike");
   await harness.run("vehicle-types", "remove", "cargo");
   await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow("You have set nothing of cargo");

@@ -24,7 +24,7 @@ let receiver: Server;
 let worker: Dispatcher;
 let partner: string;
 let secret: string;
-/** What the receiver answers, and what it has verified. */
+/** The status with which the receiver answers, and the messages whose signature it has verified. */
 let status: number;
 let verified: string[];
 
@@ -42,7 +42,7 @@ beforeEach(async () => {
     take().catch(() => response.writeHead(400).end());
   }).listen(0, "127.0.0.1");
   await once(receiver, "listening");
-  // A server on a port has an address of this kind.
+  // `address()` returns an AddressInfo because the server listens on a TCP port.
   const { port } = receiver.address() as AddressInfo;
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: port, to: port }] };
   const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);

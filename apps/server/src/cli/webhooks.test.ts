@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Runs a command with `--json`; gives what it printed. */
+/** Runs a command with `--json` and returns what it printed. */
 async function json<Shape>(...args: string[]): Promise<Shape> {
   const { stdout } = await harness.run("--json", "webhooks", ...args);
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
@@ -59,7 +59,7 @@ async function happen(n: number): Promise<void> {
   }
 }
 
-/** Sends everything that is due. */
+/** Completes every attempt that is due with the same response. */
 async function send(endpointId: string, status: number, body = ""): Promise<void> {
   const { db, systemId } = harness;
   const now = new Date(clock());

@@ -34,7 +34,7 @@ async function read(who: SignedIn, path: string) {
   return systemAudit.list.responses[200].parse(await response.json());
 }
 
-/** All pages of the operator's log. */
+/** Reads all pages of the operator's log. */
 async function walk(query: Readonly<Record<string, string>>): Promise<ShownAct[]> {
   const found: ShownAct[] = [];
   let cursor: string | undefined;
@@ -143,7 +143,7 @@ it("each filter looks at a bounded number of acts by an index of its own, and sa
   }
 });
 
-/** How PostgreSQL runs each search, where the table is large enough for an index to matter. */
+/** Returns PostgreSQL's plan for each search, on a table large enough for indexes to matter. */
 async function plansOf(searches: readonly object[]): Promise<string[]> {
   const plans: string[] = [];
   for (const search of searches) {

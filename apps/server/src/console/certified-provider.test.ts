@@ -35,7 +35,10 @@ afterAll(async () => {
 
 const goThrough = async (url: string) => browser.comeBack(await there.follow(url, REDIRECT_URI));
 
-/** What the service's end of a session answers: where the browser goes on. */
+/**
+ * Ends the session.
+ * @returns the address to which the browser goes next
+ */
 async function signOut(): Promise<string | null> {
   const response = await browser.change("DELETE", "/console/v1/session");
   expect(response.status).toBe(200);
@@ -45,7 +48,7 @@ async function signOut(): Promise<string | null> {
 it("somebody accepts an invitation at a certified provider, and signs in again without being asked", async () => {
   const { db, clock, ids, systemId, partnerId } = base;
   const invitation = { systemId, partnerId, email: "ada@example.com", role: "admin", proves: null } as const;
-  // Time goes by as it does at the provider.
+  // Sets the test's clock to the real time, which the provider uses.
   base.clock.advance(Date.now() - base.clock());
   const { token } = await invite({ db, clock, ids, actor: "cli:test" }, invitation);
   expect(await goThrough(await browser.begin({ invitation_token: token }))).toBe("/");

@@ -45,10 +45,10 @@ beforeEach(async () => {
   admin = await signInTo(harness.partnerId);
 });
 
-/** Has the app's key of the secrets file. */
+/** Uses the same key as the app's secrets file. */
 const cipher = createSecretCipher([{ id: 1, key: new Uint8Array(32).fill(8) }]);
 
-/** Makes a partner's endpoint. */
+/** Creates a partner's endpoint. */
 function endpointOf(partnerId: string) {
   const url = "https://partner.example/hooks?a=1";
   const { systemId } = harness;
@@ -71,7 +71,7 @@ async function list(query = "", by = admin): Promise<{ data: Delivery[]; next_cu
   return consoleContract.deliveries.list.responses[200].parse(page);
 }
 
-/** Deliveries whose first attempt has ended so. */
+/** Creates deliveries and completes their first attempt with this result. */
 async function sent(n: number, result: AttemptResult = answered(500)): Promise<void> {
   await harness.happen(n);
   await harness.send(endpointId, result);
@@ -280,7 +280,7 @@ describe("over time", () => {
     expect(causes[0]?.advice?.action).toContain("Check the secret");
     const [newest] = (await list("?code=401&limit=1")).data;
     expect(causes[0]?.newest_id).toBe(newest?.id);
-    // What the causes link to finds as many.
+    // The list to which the causes link finds as many deliveries as the causes count.
     expect((await list("?failure=http_4xx")).data).toHaveLength(5);
   });
 

@@ -10,7 +10,7 @@ let admin: SignedIn;
 
 const { descriptions } = consoleContract;
 
-// A source that says what it calls the system and one of two vehicle types; a bike of another type, a station in a region.
+// Sets up a source that names the system and one of two vehicle types, a bike of the other type, and a station in a region.
 beforeAll(async () => {
   app = await startTestApp();
   admin = await signIn(app, { partnerId: null });

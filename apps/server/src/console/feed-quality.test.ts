@@ -9,7 +9,7 @@ import { updateSourceHealth } from "../feeds/gbfs/health-queries.ts";
 
 let app: TestApp;
 let operator: SignedIn;
-/** Requests for the feed of the followed source. */
+/** The paths of the requests for the feed of the followed source. */
 const asked: string[] = [];
 const server = createServer((request, response) => {
   asked.push(request.url ?? "");

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Fills a system with ids that the other system has too; only the names differ. */
+/** Fills a system. Both systems get the same ids with different names. */
 async function fill(systemId: string): Promise<void> {
   const day = new Date(app.clock()).toISOString().slice(0, 10);
   await app.db.transaction(async (tx) => {

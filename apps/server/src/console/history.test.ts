@@ -15,7 +15,8 @@ const MINUTE_MS = 60_000;
 const iso = (at: number) => new Date(at).toISOString();
 const eventId = (at: number, name: string) => `${firstIdAt("event", at)}${name}`;
 
-// A ride of 20 min that fulfilled a reservation, among the events of other rides; its end was delivered to one partner.
+// Sets up a ride of 20 min that fulfilled a reservation, and events of other rides. The ride's end was delivered to one
+// partner.
 beforeAll(async () => {
   app = await startTestApp();
   viewer = await signIn(app, { partnerId: null, role: "viewer" });
@@ -85,7 +86,7 @@ it("a ride's events are found by when it changed and by their deliveries, and le
     status: "succeeded",
   };
   expect(data.map(({ deliveries }) => deliveries)).toEqual([[delivery], []]);
-  // One that happened long before the service learned of it is found by its delivery.
+  // An event that happened long before the service recorded it is found by its delivery.
   const late = await resourceHistory(app, app.systemId, "ride-1", []);
   expect(late.events.map(({ event }) => event)).toEqual(["ride.completed"]);
 });

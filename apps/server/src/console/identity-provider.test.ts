@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   provider.restore();
-  // Attempts are counted by address.
+  // Sign-ins are limited by address in 15 minutes, and all tests share an address.
   base.clock.advance(15 * 60_000);
 });
 afterAll(async () => {
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 const CALLBACK = "/console/v1/sign-in/oidc/callback";
-/** The head of a token that nobody has signed: `{"alg":"none"}`. */
+/** The header of an unsigned token: `{"alg":"none"}`. */
 const NO_ALGORITHM = "eyJhbGciOiJub25lIn0";
 
 const newBrowser = ({ url }: BuiltApp = app) => new ConsoleBrowser(url);
@@ -60,7 +60,7 @@ const seconds = () => Math.floor(base.clock() / 1000);
 
 let people = 0;
 
-/** An address that nobody has. */
+/** Returns a mail address that no account has. */
 function newEmail(): string {
   people += 1;
   return `ada-${people}@example.com`;
@@ -68,14 +68,14 @@ function newEmail(): string {
 
 let partnersAdmin: SignedIn;
 
-/** By a partner's admin, who is shown the link: opening it proves nothing. */
+/** Invites a person through a partner's admin. The admin sees the link, so opening it does not prove the address. */
 async function inviteByLink(email: string): Promise<string> {
   const { db, clock, ids, systemId, partnerId } = base;
   const context = { db, clock, ids, actor: partnersAdmin.actor };
   return (await invite(context, { systemId, partnerId, email, role: "admin", proves: null })).token;
 }
 
-/** Makes somebody who signs in at the provider, through an invitation. */
+/** Creates a person who signs in at the provider, through an invitation. */
 async function joinAtProvider(email = newEmail()): Promise<ConsoleBrowser> {
   provider.user = { sub: `sub-${email}`, email, email_verified: true, auth_time: seconds() };
   const browser = newBrowser();
@@ -83,7 +83,7 @@ async function joinAtProvider(email = newEmail()): Promise<ConsoleBrowser> {
   return browser;
 }
 
-/** Accepts an invitation by its link alone, as whoever has the link can. */
+/** Accepts an invitation by its link alone, as anybody who has the link can. */
 async function joinByLink(email: string): Promise<ConsoleBrowser> {
   const browser = newBrowser();
   const token = await inviteByLink(email);
@@ -108,7 +108,7 @@ describe("an invitation", () => {
     const session = await browser.session();
     expect(session.person).toMatchObject({ email, name: "Ada Lovelace" });
     expect(session.memberships).toMatchObject([{ partner_id: base.partnerId, role: "admin" }]);
-    // The link works once, which is proof enough for what asks for a confirmation.
+    // Accepting an invitation also counts as a confirmation, because its link works only once.
     expect(session.confirmed_until).not.toBeNull();
     expect((await browser.account()).identity).toMatchObject({ email });
     expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=invitation_over");
@@ -122,7 +122,8 @@ describe("an invitation", () => {
     expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=other_email");
     provider.user = { sub: "s-2", email };
     expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
-    // What Microsoft Entra ID says instead; a provider's own denial stands.
+    // Microsoft Entra ID sends `xms_edov` instead of `email_verified`. If the provider sends `email_verified: false` too,
+    // that counts.
     provider.user = { sub: "s-2", email, xms_edov: true, email_verified: false };
     expect(await newBrowser().goThrough({ invitation_token: token })).toBe("/invitation?notice=email_unverified");
     provider.user = { sub: "s-2", email, xms_edov: true };
@@ -226,7 +227,7 @@ describe("the way back", () => {
     await joinAtProvider();
     const browser = newBrowser();
     const callback = await atProvider(await browser.begin());
-    // Another browser, also one that is on a way of its own.
+    // Another browser cannot use the callback, even after it has begun a sign-in too.
     const other = newBrowser();
     expect(await other.comeBack(callback)).toBe("/sign-in?notice=expired");
     await other.begin();
@@ -234,11 +235,11 @@ describe("the way back", () => {
     const forged = new URL(callback);
     forged.searchParams.set("state", "A".repeat(43));
     expect(await browser.comeBack(forged.href)).toBe("/sign-in?notice=expired");
-    // A wrong state has not used up what the browser keeps.
+    // After a callback with a wrong state the browser can still use its sign-in.
     const kept = browser.cookies;
     expect(await browser.comeBack(callback)).toBe("/");
     expect(await browser.comeBack(callback)).toBe("/sign-in?notice=expired");
-    // Somebody who has read the cookie, at a provider that takes a code twice.
+    // A copy of the cookie is refused, even if the provider accepts a code twice.
     provider.acceptsCodesAgain = true;
     const copy = newBrowser().adopt(kept);
     expect(await copy.comeBack(callback)).toBe("/sign-in?notice=expired");
@@ -329,7 +330,7 @@ describe("an account whose address nobody has proved", () => {
     expect((await impostor.change("POST", "/console/v1/account/passkeys", body)).status).toBe(200);
     const password = "correct horse battery";
     expect((await impostor.change("PUT", "/console/v1/account/password", { password })).status).toBe(200);
-    // The impostor's own account at the provider does not help either.
+    // The impostor then connects an identity of their own at the provider.
     provider.user = { sub: `impostor-${email}`, email: newEmail(), email_verified: true };
     const url = await urlOf(await impostor.change("POST", "/console/v1/account/identity/connect"));
     expect(await impostor.comeBack(await atProvider(url))).toBe("/account");
@@ -348,7 +349,7 @@ describe("an account whose address nobody has proved", () => {
     expect(smtp.mails[0]?.to).toEqual([`<${email}>`]);
     provider.user = impostorsUser;
     expect(await newBrowser().goThrough()).toBe("/sign-in?notice=unknown_person");
-    // From now on the address is proved, and nothing is removed any more.
+    // Now the address is proved, and a later sign-in removes nothing from the account.
     provider.user = { sub: `owner-${email}`, email, email_verified: true };
     expect(await newBrowser().goThrough()).toBe("/");
     expect(await owner.isSignedIn()).toBe(true);
@@ -362,7 +363,7 @@ describe("an account whose address nobody has proved", () => {
     provider.user = { sub: `s-${email}`, email: newEmail() };
     const url = await urlOf(await browser.change("POST", "/console/v1/account/identity/connect"));
     const callback = await atProvider(url);
-    // Not in another session, even of the same browser.
+    // The callback is refused in another session, even of the same browser.
     const kept = browser.cookies;
     expect(
       await newBrowser()
@@ -401,7 +402,7 @@ describe("an account at the provider", () => {
       expect([asked.get("prompt"), asked.get("max_age")]).toEqual(["login", "0"]);
       return browser.comeBack(await atProvider(url));
     };
-    // The provider has asked for nothing, or does not say.
+    // The provider did not ask the person to sign in again, or does not say when they last did.
     expect(await confirm()).toBe("/account?notice=not_recent");
     delete provider.user.auth_time;
     expect(await confirm()).toBe("/account?notice=not_recent");
@@ -433,7 +434,7 @@ describe("a provider that is in trouble", () => {
       expect(await browser.begin()).toBe("http://localhost/dashboard/sign-in?notice=provider_unavailable");
       const { methods } = signInOptions.parse(await (await browser.call("GET", "/console/v1/sign-in")).json());
       expect(methods).toMatchObject({ password: true, provider: "Bike Town" });
-      // Whoever tries at once is answered without a request; after five seconds it is asked again.
+      // A sign-in soon afterwards fails without a request to the provider. After five seconds the provider is asked again.
       const asked = provider.requests.length;
       await browser.begin();
       expect(provider.requests).toHaveLength(asked);
@@ -466,7 +467,7 @@ describe("a provider that is in trouble", () => {
     base.clock.advance(3_600_000);
     await Promise.all([1, 2, 3].map(() => newBrowser().begin()));
     expect(discoveries()).toBe(before + 1);
-    // What it said before is used while it cannot be asked.
+    // The provider's earlier configuration is used while the provider cannot be asked.
     base.clock.advance(3_600_000);
     trouble["is broken"]?.(provider);
     expect(await newBrowser().begin()).toContain(provider.issuer);

@@ -19,7 +19,7 @@ const HEADER = examples.lyft.split("\n")[0] ?? "";
 const endBeforeStart = (n: number) =>
   `BAD${n},classic_bike,2021-02-03 10:00:00,2021-02-03 09:00:00,First,JC1,Second,JC2,40.7,-74.0,40.7,-74.0,member`;
 
-// Two imports of the same rides: the first has three of them and three bad rows, the second finds all three again.
+// Imports the same rides twice: the first import has three rides and three bad rows, the second finds all three rides again.
 beforeAll(async () => {
   app = await startTestApp();
   admin = await signIn(app, { partnerId: null });
@@ -98,7 +98,7 @@ it("what stands on an import keeps it; without that it is undone, with progress,
   expect(obstacle).toMatch(/was already undone/);
   expect(await trips.rides()).toEqual([]);
   expect(await read("/../rides")).toMatchObject({ total: 0, data: [] });
-  // The undo that has just ended may still vacuum: until then a second one joins it.
+  // The first undo may still vacuum. Until it ends, a second undo joins it instead of answering 409.
   await expect.poll(async () => (await undo(first))[0], { interval: 20 }).toBe(409);
 });
 

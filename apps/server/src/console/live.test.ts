@@ -24,7 +24,7 @@ afterAll(async () => {
 const path = (partnerId = harness.partnerId) =>
   `/console/v1/systems/${harness.systemId}/partners/${partnerId}/live?topic=deliveries`;
 
-/** The next text of a stream that contains something. */
+/** Reads a stream until its text contains `words`. */
 async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, words: string): Promise<string> {
   let text = "";
   while (!text.includes(words)) {
@@ -47,7 +47,7 @@ it("tells an open page which deliveries are new and which have changed", async (
   const sent: string[] = [];
   let text: string | undefined;
   const arriving = readUntil(reader, "\n\n").then((read) => (text = read));
-  // The first look finds what is there; what happens after it is a change.
+  // The first query finds what is there already. Only what happens afterwards is a change that the stream reports.
   await until(async () => {
     await harness.happen(1);
     sent.push(...(await harness.send(endpointId)).map(({ delivery_id: id }) => id));
@@ -81,7 +81,7 @@ it("tells of all of a partner's webhooks where none is named, also of a removed 
     );
   let text: string | undefined;
   const told = readUntil(reader, "\n\n").then((read) => (text = read));
-  // The first look finds what is there; what happens after it is a change.
+  // The first query finds what is there already. Only what happens afterwards is a change that the stream reports.
   await until(async () => {
     await harness.rows(
       "update webhook_deliveries set attempts = 1 - attempts where system_id = $1 and id = any($2::text[])",

@@ -36,7 +36,10 @@ const reads = async (state: "running" | "waiting") =>
 
 const lockDeliveries = () => lock("webhook_deliveries");
 
-/** Has whatever reads a table wait until the test lets it go on. */
+/**
+ * Locks a table, so that statements that read it wait.
+ * @returns a function that releases the lock
+ */
 async function lock(table: string): Promise<() => Promise<void>> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { promise: locked, resolve: onLocked } = Promise.withResolvers<void>();
@@ -54,7 +57,7 @@ async function lock(table: string): Promise<() => Promise<void>> {
   return release;
 }
 
-/** @param word of the statement's first kilobyte, of which PostgreSQL tells no more */
+/** @param word a word in the first kilobyte of the statement: pg_stat_activity shows no more */
 const waitingFor = (word: string) =>
   statement(
     "",
@@ -96,11 +99,11 @@ describe("a viewer who asks for all that takes long at once", () => {
     expect(await reads("running")).toBe(1);
     const [statements] = await harness.db.query<{ n: number }>(waitingFor("webhook_deliveries"));
     expect(statements?.n).toBeLessThanOrEqual(1);
-    // Sessions are looked up on these connections; then at most one page has some of them.
+    // First the sessions of all requests are looked up on these connections. Then at most one page uses some.
     await until(() => harness.db.usage().inUse <= 3);
     const answer = await fetch(`${app.url}/v1/stations`, { headers: { authorization: `Bearer ${key}` } });
     expect(answer.status).toBe(200);
-    // Whoever is gone leaves the queue at once, though the database has not answered anybody.
+    // A client that disconnects leaves the queue at once, even before the database answers any request.
     readers.abort();
     await until(async () => (await reads("waiting")) === 0);
     await release();
@@ -145,7 +148,7 @@ describe("the file of deliveries", () => {
     for (let page = 0; page < 600; page++) expect((await ask("people")).status).toBe(200);
     expect((await ask("people")).status).toBe(429);
     const release = await lock("sessions");
-    // Whoever looks a session up now waits.
+    // From here every look-up of a session waits.
     for (let page = 0; page < 5; page++) {
       const refused = await ask("people");
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);

@@ -27,8 +27,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-// A partner whose key of 10 requests a minute was refused twice, with an endpoint that has failed all night; another
-// partner that uses a revoked key.
+// Sets up a partner with an endpoint that has failed all night and with a key of 10 requests a minute that was refused
+// twice. Another partner uses a revoked key.
 beforeAll(async () => {
   app = await startTestApp();
   viewer = await signIn(app, { partnerId: app.partnerId, role: "viewer" });
@@ -58,7 +58,10 @@ async function logRequests(): Promise<void> {
   await log.close();
 }
 
-/** Three succeeded, two given up tonight that were created days ago, one given up before, one failing, one held. */
+/**
+ * Inserts deliveries: three succeeded, two were created days ago and given up tonight, one was given up before, one fails,
+ * one is held.
+ */
 async function insertWebhooks(): Promise<void> {
   const run = (name: string, text: string, values: readonly unknown[]) =>
     app.db.query({ name: `test.${name}`, text }, [app.systemId, ...values]);
@@ -141,7 +144,7 @@ it("deliveries that were given up tonight count, however long ago they were crea
     text: "2 deliveries were given up in the last 24 hours, mostly because of timeouts.",
     link: { page: "deliveries", query: { status: "failed" } },
   });
-  // The link leads to those two, and not to the one that was given up before.
+  // The link finds the two that were given up tonight, and not the one that was given up before.
   expect(givenUp?.link?.query["since"]).toBe(new Date(app.clock() - 4 * DAY_MS).toISOString());
 });
 
@@ -277,7 +280,7 @@ it("an admin of the operator acknowledges what a check has found, and takes it b
   expect(await acknowledge(admin)).toBe(200);
   const { checks } = await operatorSees();
   expect(named(checks, "long rides")).toMatchObject({ acknowledged: { until: null }, severity: "warning" });
-  // It is still there, behind what needs attention.
+  // Acknowledged checks are still listed, after all others.
   const first = checks.findIndex(({ acknowledged }) => acknowledged !== null);
   expect(checks.slice(first).every(({ acknowledged }) => acknowledged !== null)).toBe(true);
   const taken = await admin.call("POST", `${system()}/checks/unacknowledge`, rides);

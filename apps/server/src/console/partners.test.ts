@@ -97,6 +97,6 @@ it("refuses a partner's name that would reorder the text around it", async () =>
   for (const name of ["Acme \u202egro", "\u2066Acme", "Acme\u2069"]) {
     expect((await change("POST", "", { name, max_reservations: null }))[0]).toBe(400);
   }
-  // What scripts that are written from right to left need.
+  // Scripts that are written from right to left need such characters.
   expect((await change("POST", "", { name: "\u05d0\u200f!", max_reservations: null }))[0]).toBe(200);
 });

@@ -30,7 +30,7 @@ function post(path: string, body: unknown): Promise<Response> {
   return fetch(app.url + path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** What the page sends after the browser has used a passkey. */
+/** Returns what the page sends after the browser has used a passkey. */
 async function assertion(passkey: SoftwarePasskey) {
   const { options, challenge_token } = (await (await post("/console/v1/sign-in/passkey/options", {})).json()) as Task<{
     challenge: string;
@@ -107,7 +107,7 @@ it("asks for a confirmation after ten minutes, and takes it from the same person
   expect((await person.call("POST", "/console/v1/session/confirm", await assertion(others))).status).toBe(403);
   const confirmed = await person.call("POST", "/console/v1/session/confirm", await assertion(passkey));
   expect(consoleSession.parse(await confirmed.json()).confirmed_until).not.toBeNull();
-  // The cookie is another one now.
+  // The confirmation has replaced the session's cookie.
   expect((await person.call("GET", "/console/v1/session")).status).toBe(401);
   const [cookie = ""] = (confirmed.headers.get("set-cookie") ?? "").split(";", 1);
   expect((await fetch(`${app.url}/console/v1/session`, { headers: { cookie } })).status).toBe(200);

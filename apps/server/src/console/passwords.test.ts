@@ -12,7 +12,7 @@ let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
 });
-// Attempts are counted for 15 minutes.
+// Sign-ins are limited in 15 minutes: each test begins with none counted.
 beforeEach(() => app.clock.advance(16 * 60_000));
 afterAll(() => app.close());
 
@@ -95,7 +95,7 @@ it("bounds codes by the person, whatever attempts on the account are left", asyn
   await expect(limits.countCode("somebody else")).resolves.toBeUndefined();
   for (let attempt = 0; attempt < 9; attempt++)
     expect((await tryPassword(person.email, PASSWORD, "000000")).status).toBe(401);
-  // Those without a code, and with a wrong password, use up none of the codes.
+  // Sign-ins without a code, or with a wrong password, do not count towards the limit of codes.
   app.clock.advance(14 * 60_000);
   expect((await tryPassword(person.email, PASSWORD)).status).toBe(200);
   app.clock.advance(60_000);

@@ -205,7 +205,7 @@ describe("an invitation", () => {
       const [accepted, removed] = await Promise.all([accept(url), chief.call("DELETE", membership)]);
       expect([200, 404]).toContain(accepted.status);
       expect(removed.status).toBe(200);
-      // Afterwards there is nothing left to open.
+      // Afterwards the link opens nothing.
       expect((await accept(url)).status).toBe(404);
     }
   });

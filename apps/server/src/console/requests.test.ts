@@ -38,7 +38,7 @@ async function get(who: SignedIn, path: string): Promise<unknown> {
   return response.json();
 }
 
-/** All pages of a list. */
+/** Reads all pages of a list. */
 async function walk(who: SignedIn, base: string, query: Partial<Record<keyof RequestQuery, string>>) {
   const found: string[] = [];
   let cursor: string | undefined;

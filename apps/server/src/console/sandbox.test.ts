@@ -61,7 +61,7 @@ it("scenarios are played in the sandbox, and nowhere else", async () => {
   expect(reset.rides).toBe(0);
 });
 
-/** The system of the sandbox, which the path of its pages names. */
+/** Returns the sandbox's system, which is in the path of the sandbox's pages. */
 const sandboxSystem = () => sandbox.split("/")[4] ?? "";
 
 const numberEvents = () =>

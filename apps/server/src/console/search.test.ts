@@ -11,7 +11,7 @@ let app: TestApp;
 let operator: SignedIn;
 let partner: SignedIn;
 
-// Two systems with the same ids; in the first, another partner whose deliveries are about ride-2.
+// Sets up two systems with the same ids. The first one has another partner, with deliveries about ride-2.
 beforeAll(async () => {
   app = await startTestApp();
   await addSystem({ ...app, actor: "test" }, "elsewhere", "Elsewhere");

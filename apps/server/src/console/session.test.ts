@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Invites somebody: at the command line, or as a partner's admin, who is shown the link. */
+/** Invites a person at the command line, or through a partner's admin, who sees the link. */
 function inviteTo(partnerId: string | null, email: string, admin?: SignedIn) {
   const { db, clock, ids, systemId } = app;
   const [actor, proves] = admin === undefined ? ["cli:test", "operator" as const] : [admin.actor, null];

@@ -65,7 +65,7 @@ it("shows the stations as they were at an instant, and how one was over time", a
   const viewer = await signIn(app, { partnerId: null, role: "viewer" });
   const path = "/console/v1/systems/main/stations";
   const read = async (query: string) => (await viewer.call("GET", `${path}${query}`)).json() as Promise<object>;
-  // The database's own clock says since when stations are known.
+  // The database's clock sets `known_since`, so the test sets it to a time before its own clock.
   await app.db.query(statement("", "update stations set known_since = '2026-01-01Z' where system_id = $1"), ["main"]);
   const at = new Date(app.clock()).toISOString();
   const { data, time_zone: zone } = stationMap.parse(await read(`?at=${at}`));

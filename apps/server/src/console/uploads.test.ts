@@ -38,7 +38,7 @@ afterEach(async () => {
   if (present !== null) await post(`/${present.id}/discard`, {});
   const rest = statement("test.uploads.parts", "select count(*)::int as n from trip_upload_parts");
   expect(await app.db.query(rest)).toEqual([{ n: 0 }]);
-  // Whatever happens, the disk has no file of an upload.
+  // No test may leave a file of an upload on the disk.
   expect(await readdir(join(directory, "spool")).catch(() => [])).toEqual([]);
   expect(errors.splice(0)).toEqual([]);
 });
@@ -87,7 +87,7 @@ async function send(
   return [response.status, (await response.json()) as Record<string, unknown>];
 }
 
-/** A process that tries and imports files. */
+/** Starts the work of a process that tries and imports uploaded files. */
 function worker(options: Partial<UploadWorkOptions> = {}): PeriodicWork {
   const work = startUploadWork({
     ...{ db: app.db, clock: app.clock, ids: app.ids, systems: () => Promise.resolve([app.systemId]) },
@@ -99,13 +99,13 @@ function worker(options: Partial<UploadWorkOptions> = {}): PeriodicWork {
   return work;
 }
 
-/** Sends a file whole and has it tried. */
+/** Uploads a whole file and waits until it has been tried. */
 async function tried(bytes: Uint8Array, changes: object = {}): Promise<ShownUpload | null> {
   const id = await begin(changes);
   expect((await send(id, bytes))[0]).toBe(200);
   const work = worker();
   await work.runOnce();
-  // It looks for more every 2 s, and would do what the test has another worker do.
+  // Otherwise this work would look for files every 2 s and take those that the test gives to another worker.
   await work.close();
   return newest();
 }
@@ -116,7 +116,7 @@ it("a file is sent in parts, tried, imported and undone, and every step is recor
   const bytes = gzipSync(CSV);
   const id = await begin();
   expect(await send(id, bytes.subarray(0, 100), { isLast: false })).toMatchObject([200, { bytes: 100 }]);
-  // The answer was lost: the same once more changes nothing, and a gap is refused.
+  // A client whose response was lost sends the same part again, which changes nothing. A part that leaves a gap is refused.
   expect(await send(id, bytes.subarray(0, 100), { isLast: false })).toMatchObject([200, { bytes: 100 }]);
   expect(await send(id, bytes, { start: 200 })).toMatchObject([409, { error: "conflict" }]);
   expect(await post(`/${id}/start`, {})).toMatchObject([409, { error: "conflict" }]);
@@ -238,7 +238,7 @@ it("an upload of which nothing comes any more is deleted after a quarter of an h
 it("what a killed process has written is undone, and the import is begun anew", async () => {
   const upload = await tried(CSV);
   await post(`/${upload?.id ?? ""}/start`, {});
-  // As a process leaves it that is killed in the middle: two of the rides are there, and it says nothing any more.
+  // The import looks as if its process was killed in the middle: two rides are written, and its status stays `running`.
   const part = await trips.write("part.csv", examples.lyft.split("\n").slice(0, 3).join("\n"));
   await trips.import([part], { importId: "import_killed", clock: app.clock });
   const cutOff = statement("test.uploads.cutOff", "update imports set status = 'running' where id = 'import_killed'");
@@ -283,7 +283,7 @@ it("what was written before an import failed can be found, and an import that wa
   expect((await post(`/${id}/discard`, {}))[0]).toBe(409);
   const unbegun = statement("test.uploads.unbegun", "update trip_uploads set import_id = null");
   await app.db.query(unbegun);
-  // The attempt fails once its import has begun.
+  // This try fails after its import has begun.
   const ids = { ...app.ids, next: (kind: string) => (kind === "import" ? "import_begun" : app.ids.next(kind)) };
   await worker({ ids }).runOnce();
   expect(errors.splice(0)).toHaveLength(1);

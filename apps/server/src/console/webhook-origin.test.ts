@@ -91,7 +91,7 @@ describe("where deliveries are sent", () => {
       set(await signIn({ ...harness, url: app.url }, { partnerId }), { url: "https://moved.example/hooks" }),
     ]);
     expect(fresh[0]).toBe(200);
-    // The first either came before, or would have moved the webhook back.
+    // The first request either came before the second, or was refused because it would have moved the webhook back.
     expect([200, 403]).toContain(stale[0]);
     expect(await shown()).toMatchObject({ url: "https://moved.example/hooks" });
     expect(await set(confirmed, settings)).toMatchObject(unconfirmed);
@@ -158,7 +158,7 @@ describe("of several webhooks", () => {
     expect(data.map(({ name }) => name)).toEqual(["Main", "Staging"]);
     for (const { id, url } of data) {
       const path = `${pathOf()}?endpoint_id=${id}`;
-      // The origin of the other one is another origin all the same.
+      // The other endpoint's origin counts as another origin, though the partner already uses it.
       const other = data.find((each) => each.id !== id)?.url;
       expect(await answer(admin, "PATCH", path, { url: other })).toMatchObject(unconfirmed);
       expect(await answer(frame, "PATCH", path, { url: other })).toMatchObject(inFrame);

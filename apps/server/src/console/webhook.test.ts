@@ -73,7 +73,7 @@ describe("the settings", () => {
     expect((await answer(operator, "PATCH", path, { events }))[0]).toBe(200);
     expect((await set({ events: events.toReversed() }, own))[0]).toBe(200);
     expect((await set({ events: [...events, "ride.completed"] }, own))[0]).toBe(403);
-    // Neither does a pattern, another webhook, or a preview that would count them.
+    // A pattern, another webhook and a preview with such events are refused as well.
     expect((await set({ events: ["ride.*"] }, own))[0]).toBe(403);
     const more = { name: "Second", url: "https://second.example/", events: ["station.offline", "ride.*"] };
     expect((await answer(own, "POST", `${pathOf()}s`, more))[0]).toBe(403);
@@ -128,7 +128,7 @@ describe("the settings", () => {
     expect(await set({ ...later, seen })).toEqual([409, conflict]);
     expect(await answer(operator, "PATCH", endpointPath("").slice(0, -1), { ...later, seen })).toEqual([409, conflict]);
     expect(await show()).toMatchObject(moved);
-    // Who still sees a webhook that was removed since does not create it anew; who sees that it is removed does.
+    // A client that still shows the removed webhook cannot create it again by mistake. A client that shows its removal can.
     await answer(admin, "POST", pathOf("remove"), {});
     expect(await set({ ...moved, email: null, seen: { ...none, ...moved } })).toEqual([409, conflict]);
     expect((await set({ ...moved, seen: none }))[1]).toMatchObject({ outcome: "created" });

@@ -12,7 +12,7 @@ afterEach(() => harness.close());
 
 const backlog = () => readBacklog(harness, harness.systemId);
 
-/** Makes an endpoint that began to fail and failed last so many hours ago. */
+/** Creates an endpoint that began to fail `since` hours ago and failed last `last` hours ago. */
 async function failing(since: number, last: number): Promise<string> {
   const { id, partnerId } = await harness.endpoint();
   const ago = (hours: number) => new Date(harness.clock() - hours * HOUR);

@@ -22,7 +22,7 @@ const rename = (id: string, name: string) => harness.stations({ id, name });
 const countIn = async (table: string) =>
   (await harness.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
 
-/** Publishes the first notice of each station, and lets a minute pass. */
+/** Publishes the first notice of each station, and advances the clock by a minute. */
 async function publishFirstNotices(): Promise<void> {
   await subscribe(harness, "p", ["station.updated"]);
   expect(await sweep()).toBe(2);
@@ -156,7 +156,7 @@ describe("the sweeper", () => {
   it("says that one system's sweep failed, and sweeps the others", async () => {
     await subscribe(harness, "p", ["station.updated"]);
     const errors: unknown[] = [];
-    // PostgreSQL takes no such text.
+    // PostgreSQL rejects text with a null character, so the first system fails.
     const sweeper = start((error) => void errors.push(error), ["\u0000", "main"]);
     expect(await sweeper.runOnce()).toBe(2);
     await sweeper.close();

@@ -12,14 +12,16 @@ import { addEndpoint } from "./endpoints/endpoint-settings.ts";
 import { compareAllStations } from "./thresholds.ts";
 
 /*
- * What thresholds cost where many endpoints watch the same station, counted in rows and pages, because time depends on the
- * machine.
+ * Checks what thresholds cost when many endpoints watch the same station. The cost is counted in rows and pages, because
+ * time depends on the machine.
  */
 
 const PARTNERS = 5;
 const ENDPOINTS = PARTNERS * MAX_ENDPOINTS;
 const ALARMS = ENDPOINTS * MAX_THRESHOLDS;
-/** Far above what finding and writing a row takes; far below reading all of the station's rows for each. */
+/**
+ * Limit of pages per alarm. Finding and writing a row takes far fewer, and reading all of the station's rows takes far more.
+ */
 const PAGES_PER_ALARM = 100;
 /** Endpoints that no event names. */
 const OTHERS = 1_000;
@@ -30,7 +32,7 @@ let harness: EndpointsHarness;
 let endpoints: { readonly id: string; readonly partnerId: string }[];
 beforeEach(async () => {
   harness = await openEndpointsHarness();
-  // Statistics that come meanwhile would let the plans be made anew.
+  // Autovacuum would write new statistics, which would cause new plans.
   for (const table of TABLES) await run(`alter table ${table} set (autovacuum_enabled = off)`);
   await upsertStations(harness, harness.systemId, [{ item: { id: "a", name: "a", lat: 1, lon: 1, capacity: 0 } }]);
   const thresholds = Array.from({ length: MAX_THRESHOLDS }, (_, n) => {
@@ -57,7 +59,10 @@ async function run(sql: string): Promise<void> {
   await harness.db.query(statement("", sql));
 }
 
-/** Pages of the tables read so far. A connection tells what it has read with a delay, unless it is asked to tell at once. */
+/**
+ * Returns how many pages of the tables have been read so far. A connection reports its reads with a delay, unless it is told
+ * to flush.
+ */
 async function pages(): Promise<number> {
   await run("select pg_stat_force_next_flush()");
   const [row] = await harness.rows<{ n: number }>(
@@ -68,7 +73,10 @@ async function pages(): Promise<number> {
   return row?.n ?? Number.NaN;
 }
 
-/** Compares the stations, some minutes later. @returns the pages that it reads, for each alarm */
+/**
+ * Compares the stations some minutes later.
+ * @returns how many pages it reads for each alarm
+ */
 async function compareAfter(minutes: number): Promise<number> {
   harness.clock.advance(minutes * MINUTE);
   const before = await pages();
@@ -87,7 +95,7 @@ test("thousands of thresholds that one station is below read no more than their 
   expect(read.filter((each) => each > PAGES_PER_ALARM)).toEqual([]);
 });
 
-/** How many pairs of an event and an endpoint a plan compares. */
+/** Returns how many pairs of an event and an endpoint a plan compares. */
 function compared(plan: PlanNode): number {
   return nodesOf(plan).reduce((sum, node) => {
     const rows = node["Relation Name"] === "webhook_endpoints" ? rowsSeenBy(node) : 0;
@@ -101,7 +109,7 @@ test("an event for one endpoint is compared with that one alone, in each of the 
     const name = "station.below_threshold" as const;
     return { name, occurredAt: new Date(clock()), partnerId, endpointId, data: `{"id":"a"}` };
   });
-  // So many that reading all of them is dearer than a few look-ups.
+  // Inserts so many endpoints that reading all of them costs more than a few look-ups.
   await harness.rows(
     `with more as (
        insert into partners select (jsonb_populate_record(null::partners, to_jsonb(partner) || jsonb_build_object('id', 'partner_' || n, 'name', 'More ' || n))).*

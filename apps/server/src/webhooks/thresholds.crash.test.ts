@@ -16,7 +16,7 @@ import { createSecretCipher } from "./endpoints/secret.ts";
 import { compareAllStations } from "./thresholds.ts";
 
 const main = await serviceProgram();
-/** Many transactions' worth. */
+/** Enough stations for many transactions. */
 const STATIONS = 800;
 
 test("of two workers one is killed while stations are compared: each endpoint is told of each station once", async () => {
@@ -28,7 +28,7 @@ test("of two workers one is killed while stations are compared: each endpoint is
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const secretsFile = join(directory, "secrets.json");
   const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
-  // The real time, as in the processes.
+  // Uses the real time, as the processes do.
   const clock = () => Math.floor(performance.timeOrigin + performance.now());
   const context = { db, clock, ids: createIds(clock), actor: "test" };
   const { id: partnerId } = await createPartner(context, systemId, "Partner");
@@ -46,7 +46,7 @@ test("of two workers one is killed while stations are compared: each endpoint is
       },
     );
   await compareAllStations(context, systemId);
-  // Nothing is sent: the processes have but this to do.
+  // Pauses the endpoints, so that the processes only compare and send nothing.
   await rows(
     "update webhook_endpoints set status = 'paused', pause_reason = 'partner', paused_at = now() where system_id = $1",
   );
@@ -68,7 +68,7 @@ test("of two workers one is killed while stations are compared: each endpoint is
   process.kill(killed.pid, "SIGKILL");
   await killed.stop();
   expect(await told()).toBeLessThan(2 * STATIONS);
-  // The minute passes after which its run counts as ended.
+  // Lets the minute pass after which the killed worker's run counts as ended.
   await rows("update work_runs set ends_by = now() where system_id = $1");
   await Promise.all([start(), start()]);
   await until(async () => (await told()) >= 2 * STATIONS);

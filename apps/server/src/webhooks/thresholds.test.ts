@@ -22,10 +22,10 @@ afterEach(() => harness.close());
 const url = "https://partner.example/hooks";
 const EVENTS = ["station.below_threshold", "station.back_to_normal"] as const;
 const MINUTE = 60_000;
-/** Longer than comparisons wait for commands under way. */
+/** Milliseconds: longer than a comparison waits for commands that still run. */
 const SETTLED = 2_001;
 
-/** The database's clock is the harness's. */
+/** Uses the harness's clock as the database's clock. */
 const context = () => ({ ...harness, databaseNow: () => Promise.resolve(new Date(harness.clock())) });
 const compare = () => compareAllStations(context(), harness.systemId);
 const pass = (ms: number) => harness.clock.advance(ms);
@@ -58,7 +58,7 @@ interface Told {
   readonly fewer: number;
 }
 
-/** What was recorded, in the order of its time. */
+/** Returns the recorded events in the order of their time. */
 async function told(): Promise<Told[]> {
   const rows = await harness.rows<{ name: string; occurred_at: Date; data: string }>(
     "select name, occurred_at, data from event_outbox where system_id = $1 and name = any($2) order by occurred_at, id",
@@ -77,7 +77,7 @@ interface Segment {
   readonly isOnline: boolean;
 }
 
-/** What the history says afterwards, found segment by segment from the stored changes. */
+/** Returns the events that follow from the stored changes of a station, found segment by segment. */
 async function toldByHistory(station: string, { fewer_than, for_minutes }: Threshold, since: number): Promise<Told[]> {
   const stored = await harness.rows<{ at: Date; docks: number | null; flags: number }>(
     "select at, docks, flags from station_changes where system_id = $1 and station_id = $2 order by at",
@@ -152,7 +152,7 @@ it("whatever happens at stations, and whenever they are compared, what is told i
         else if (each.do === "docks") await docks(each.station, each.n);
         else if (each.do === "offline") await offline(each.station);
         else await online(each.station);
-        // No two changes at one instant: the history keeps the later alone.
+        // No two changes get the same time, because the history would keep only the later one.
         pass(1);
       }
       pass(SETTLED);
@@ -282,7 +282,7 @@ it("a threshold that is set on a low station counts from then, and one that is c
   pass(9 * MINUTE);
   await compare();
   expect(await names()).toEqual([]);
-  // Set again as it is, beside another one: it goes on.
+  // Sets the same threshold again, beside another one. Its time goes on.
   await setEndpoint(harness, { ...scope, thresholds: [below(3, 60), below(1, 10)] });
   await compare();
   pass(MINUTE + SETTLED);

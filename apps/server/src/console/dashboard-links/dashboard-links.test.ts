@@ -102,7 +102,7 @@ it("the cookie of a frame is nobody's sign-in outside of it, and what a page out
   const { cookie } = await open((await makeLink()).token);
   expect((await get("/console/v1/session", { cookie })).status).toBe(401);
   const overview = `/console/v1/systems/${app.systemId}/partners/${app.partnerId}/overview`;
-  // Streams and downloads bring no header.
+  // The cookie alone is enough, because streams and downloads cannot send the header.
   expect((await get(overview, { cookie })).status).toBe(200);
   const person = await signIn(app, { partnerId: app.partnerId });
   const both = `${person.cookie}; ${cookie}`;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { expect, it } from "vitest";
 import { openEventStream } from "./live-hub.ts";
 
-/** The answer that somebody waits for, and their connection. */
+/** Begins a response over a real connection. */
 async function beginAnswer() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,7 +32,7 @@ it("a reader that does not read is cut off, and its connection ends", async () =
   const closed = once(raw, "close");
   stream.begin();
   const event = { id: "1", name: "deliveries", data: "x".repeat(60_000) };
-  // The system takes some megabytes for the reader; only what it does not take waits in this process.
+  // The operating system buffers some megabytes. Only the rest waits in this process.
   let bytes = 0;
   while (stream.send(event)) {
     bytes += event.data.length;

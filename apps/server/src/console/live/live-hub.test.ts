@@ -6,7 +6,7 @@ interface TestViewer extends Viewer {
   readonly isEnded: () => boolean;
 }
 
-/** @param capacity events that it takes before it counts as slow */
+/** @param capacity how many events the viewer accepts before it counts as slow */
 function viewer(personId = "person_1", capacity = Number.POSITIVE_INFINITY): TestViewer {
   const got: LiveEvent[] = [];
   let ended = false;

@@ -12,7 +12,7 @@ it("verifies a password that it has hashed, and no other", async () => {
 it("verifies nothing against no hash, and takes as long for it", async () => {
   const passwords = createPasswordHashing();
   const hash = await passwords.hash("correct horse battery staple", "ada");
-  // Processor time of this process and its threads: whatever else the machine does is not in it.
+  // Measures the processor time of this process and its threads, which other processes do not influence.
   const costOf = async (stored: string | null) => {
     const before = process.cpuUsage();
     expect(await passwords.verify(stored, "some other password", "ada")).toBe(false);
@@ -56,6 +56,6 @@ it("lets nobody wait behind more than two attempts of one network", async () => 
   );
   expect(await Promise.all(honest)).toEqual([true, true, true, true]);
   const served = (await answered).filter(({ status }) => status === "fulfilled");
-  // Two run at once, and of each network two wait.
+  // Two run at once, and two of each of the 20 networks wait: 2 + 2 × 20 = 42.
   expect(served.length).toBeLessThanOrEqual(42);
 });

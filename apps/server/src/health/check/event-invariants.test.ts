@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Writes over the data of the event of a ride. */
+/** Overwrites the data of a ride's event. */
 async function damage(rideId: string, data: string): Promise<string> {
   const text = "update event_outbox set data = $3 where system_id = $1 and data like $2 returning id";
   const values = [harness.systemId, `{"id":"${rideId}"%`, data];
@@ -21,7 +21,7 @@ async function damage(rideId: string, data: string): Promise<string> {
   return rows[0]?.id ?? "";
 }
 
-/** What is broken, with its examples. */
+/** Returns the broken invariants with their examples. */
 async function broken(): Promise<[name: string, examples: readonly string[]][]> {
   const checks = await checkInvariants(harness.db, harness.systemId);
   return checks.filter((check) => check.broken > 0).map(({ name, examples }) => [name, examples]);

@@ -10,7 +10,7 @@ let endpointId: string;
 beforeEach(async () => {
   harness = await openEndpointsHarness();
   endpointId = (await harness.endpoint()).endpoint.id;
-  // One each that succeeded, waits for its second attempt, and waits for its first.
+  // Creates three deliveries: one succeeded, one waits for its second attempt, and one waits for its first.
   await harness.happen(1);
   await harness.send(endpointId);
   await harness.happen(1);

@@ -17,7 +17,10 @@ const sighting: Sighting = {
   ...{ detail: "the feed station_status was last good 25 min ago", fix: "The log of the worker says why." },
 };
 
-/** Lets checks find it, or not, once a minute. @returns what mails said, by minute */
+/**
+ * Runs a check once a minute, which finds something or nothing.
+ * @returns the notices that were mailed, by minute
+ */
 function run(minutes: number, isFound: (minute: number) => boolean): [minute: number, notice: Notice][] {
   const sent: [number, Notice][] = [];
   let state: CheckState | undefined;

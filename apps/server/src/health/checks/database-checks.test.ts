@@ -39,7 +39,7 @@ describe("what is looked at in the database finds", () => {
     });
     running.catch(() => undefined);
     const pid = await begun.promise;
-    // The look itself is a transaction too, which has just begun.
+    // The check's own query is a transaction too, which has just begun.
     const find = async () =>
       (await checkTransactions(db, -1_000)).find(({ detail }) => detail.includes(`(pid ${pid})`));
     const found = await find();

@@ -33,11 +33,11 @@ let smtp: SmtpServer;
 let directory: string;
 let partnerId: string;
 let config: Config & { databaseSizeLimitGb: number | undefined };
-/** How far the test is ahead of the database's clock, by which some checks go. */
+/** How far the test's clock is ahead of the database's clock, which some checks use. */
 let aheadMs = 0;
 const realNow = () => Math.round(performance.timeOrigin + performance.now());
 const clock = () => realNow() + aheadMs;
-/** What stands for the parts of a process. */
+/** The states that the stand-ins for a process's parts report. */
 const isOngoing = { outage: false, diskFull: false, standstill: false };
 const reports = createProcessReports();
 const state = {
@@ -53,7 +53,10 @@ const state = {
     ],
   },
 };
-/** Checks whose state cannot be made here: what they find is given. The tests named beside them make it. */
+/**
+ * Checks whose state this test cannot create. The map says whether they find something. The tests named beside them create
+ * the state.
+ */
 const given = new Map<CheckName, boolean>([
   ["redis memory", false], // http/rate-limits/redis-unusable.test.ts
   ["replicas", false], // test/replica/replica.test.ts
@@ -61,7 +64,7 @@ const given = new Map<CheckName, boolean>([
   ["long transactions", false], // database-checks.test.ts
 ]);
 
-// One world for all: each incident ends as it began.
+// All tests share one database, because each incident ends in the state in which it began.
 beforeAll(async () => {
   smtp = await startSmtpServer();
   directory = await mkdtemp(join(tmpdir(), "bikeshare-outlets-"));
@@ -77,9 +80,9 @@ beforeAll(async () => {
   await Promise.all([renewCertificate(90), makeBackup(1)]);
 });
 afterEach(async () => {
-  // The end of one incident is a webhook.
+  // Removes the webhook that the end of one incident leaves behind.
   await active.end();
-  // What a process remembers of earlier incidents, at times that the next one has still before it.
+  // Deletes what processes wrote about earlier incidents: once `aheadMs` is 0 again, those times lie in the future.
   for (const table of ["alerts", "operator_mails"]) await database.db.query(statement("", `delete from ${table}`));
   aheadMs = 0;
 });
@@ -109,7 +112,7 @@ async function makeBackup(hours: number): Promise<void> {
 
 const context = () => ({ ...config, db: database.db, clock });
 
-/** The checks of a process, as `serve` runs them. */
+/** Returns the checks of a process, as `serve` runs them. */
 async function checks(): Promise<Check[]> {
   const all = [
     ...machineChecks(config, clock, "node-1"),
@@ -124,7 +127,10 @@ async function checks(): Promise<Check[]> {
   );
 }
 
-/** Runs a process for some minutes, and asks every outlet whether it shows a check. */
+/**
+ * Runs a process for some minutes.
+ * @returns the outlets that show the check
+ */
 async function askOutlets(name: CheckName): Promise<Outlet[]> {
   const { db, systemId } = database;
   const runner = startChecks({
@@ -220,7 +226,7 @@ const noUsage = async () => {
   for (const table of ["key_usage_minutes", "key_usage_days"]) await run(`delete from ${table} where system_id = $1`);
   await noKeys();
 };
-/** Requests of a key in this hour. */
+/** Logs requests of a key in this hour. */
 async function request(keyId: string, status: number, times: number): Promise<void> {
   const log = openRequestLog({ db: database.db, onUnlogged: () => undefined, onError: () => undefined });
   for (let n = 0; n < times; n++)
@@ -232,7 +238,7 @@ async function request(keyId: string, status: number, times: number): Promise<vo
   await log.close();
 }
 
-/** How each check is made to find something, and then nothing. A check without an entry does not compile. */
+/** Makes each check find something, and then nothing. A check without an entry does not compile. */
 const incidents: Readonly<Record<CheckName, Incident>> = {
   "background work": flag("standstill"),
   "database away": flag("outage"),
@@ -384,17 +390,20 @@ const incidents: Readonly<Record<CheckName, Incident>> = {
   "failing requests": { begin: async () => request((await key({})).id, 404, 30), end: noUsage },
 };
 
-/** Outlets that a check has beside those of its scope, or lacks in this test. */
+/**
+ * Outlets that show a check besides those of its scope (`more`), and outlets of its scope that do not show it here
+ * (`lacking`).
+ */
 const more: Partial<Record<CheckName, readonly Outlet[]>> = {
-  // In the words of partners, whose page reads the same state.
+  // The partner's overview reads the same state, and describes it for partners.
   "held webhooks": ["partner overview"],
 };
 const lacking: Partial<Record<CheckName, readonly Outlet[]>> = {
-  // It looks at the database itself; the tests beside `given` make its state.
+  // Doctor looks at the database itself. The tests beside `given` create these states.
   replicas: ["doctor"],
   "connections in use": ["doctor"],
   "long transactions": ["doctor"],
-  // A key that leaked is used like this too: the operator asks the partner.
+  // Partners are not told, because a leaked key looks the same: the operator asks the partner.
   "refused keys": ["partner overview"],
 };
 
@@ -408,7 +417,7 @@ it.each(Object.keys(incidents) as CheckName[])(
     );
     expect((await askOutlets(name)).toSorted()).toEqual(expected.toSorted());
     await end();
-    // What is over is kept for five minutes, in case it comes back at once.
+    // A finding is kept for five minutes after its end, in case it comes back at once.
     aheadMs += 10 * MINUTE;
     expect(await askOutlets(name)).toEqual([]);
   },

@@ -36,11 +36,11 @@ test.each<[SourceFacts, string, string | null]>([
   [{ ...well, polled_at: null, interval_ms: null, location: null }, "not_followed", null],
   [{ ...well, polled_at: ago(8 * 1440) }, "not_followed", null],
   [{ ...well, polled_at: ago(21) }, "silent", "failure"],
-  // Asked every two hours, it may be quiet for six.
+  // A source that is polled every two hours may be silent for six.
   [{ ...well, polled_at: ago(300), interval_ms: 7_200_000 }, "well", null],
   [{ ...well, failing_since: ago(1), message: "another system" }, "rejected", null],
   [{ ...well, failing_since: ago(21), message: "another system" }, "rejected", "failure"],
-  // Blips are over before anybody looks.
+  // A short failure is not reported, because it is over before anybody looks.
   [{ ...well, feeds: [broken(1)] }, "failing", null],
   [{ ...well, feeds: [broken(10)] }, "failing", null],
   [{ ...well, feeds: [feed, broken(25)] }, "failing", "failure"],

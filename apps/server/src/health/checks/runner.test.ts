@@ -45,7 +45,7 @@ interface Process {
   readonly mailer?: Mailer | undefined;
 }
 
-/** The checks of a process. */
+/** Starts the checks of a process. */
 function start({
   hasMail = true,
   checks = [feeds],
@@ -67,7 +67,7 @@ function start({
   return { ...runner, concerns: () => concernsOf(runner.results()) };
 }
 
-/** The mails from the nth on, as `<address> subject`. */
+/** Returns the mails from number `from` on, as `<address> subject`. */
 const mailed = (from = 0) =>
   smtp.mails
     .slice(from)
@@ -92,7 +92,7 @@ it("mails each address once when it begins and once when it is over, however man
   ]);
   expect(nodes.map((node) => node.concerns())).toEqual(nodes.map(() => ["feeds: the feed is silent. Mend it."]));
   expect(await activeChecks(database.db)).toMatchObject([{ name: "feeds", of: "main", fix: "Mend it." }]);
-  // A process that is killed in between changes nothing: what it knows is in PostgreSQL.
+  // A process that is killed changes nothing, because all it knows is in PostgreSQL.
   await nodes.pop()?.close();
   nodes.push(start());
   await minutes(5);
@@ -191,7 +191,7 @@ it("what is acknowledged is kept and counted as such, and sends no mail, neither
   finding = ok("feeds", "fine");
   await pass(node, 10);
   expect([mailed().length, await acknowledgements(database.db)]).toEqual([2, []]);
-  // What begins again is news.
+  // A finding that begins again is reported again.
   finding = warning("feeds", "the feed is silent", "Mend it.", { subject: "gbfs" });
   await pass(node, 3);
   expect(mailed()).toHaveLength(4);

@@ -29,7 +29,10 @@ beforeEach(() => {
   });
 });
 
-/** What happens every quarter of a second and every five, as in a service. */
+/**
+ * Advances the time: calls `each` every quarter of a second, and checks the conditions every five seconds as the service
+ * does.
+ */
 function letPass(milliseconds: number, each?: () => void): void {
   for (const end = now + milliseconds; now < end;) {
     now += 250;
@@ -61,7 +64,7 @@ it("a database that is away is one line at once, one a minute with a count, and 
     work: "numbering events",
     reason: "connect ECONNREFUSED 127.0.0.1:5432",
   });
-  // Both works', every quarter of a second for a minute.
+  // Both works fail every quarter of a second for a minute: 480 failures.
   expect(second).toMatchObject({ works: ["numbering events", "sending webhooks"], failures: 480, seconds: 60 });
   expect(last).toEqual({ condition: "database_unreachable", failures: 1200, seconds: 165 });
 });
@@ -172,7 +175,7 @@ it("counts every failure in exactly one line, with never two lines within a minu
         failures++;
         work.failed(new Error("unknown"));
       }
-      // Long enough for the last to be written and to end.
+      // Waits until the last condition is written and has ended.
       now += 60_000;
       conditions.check();
       const ended = lines.filter(({ level }) => level === "info");

@@ -6,7 +6,7 @@ it("of replicas with one name, which they have where nobody names them, the lag 
   const { db, close } = await createTestDatabase();
   try {
     await db.transaction(async (tx) => {
-      // In front of PostgreSQL's own view, whose rows only real replicas make.
+      // The temporary table hides PostgreSQL's own view, which has rows only with real replicas.
       await tx.run(
         "create temporary table pg_stat_replication (application_name text, replay_lsn pg_lsn, replay_lag interval)",
       );

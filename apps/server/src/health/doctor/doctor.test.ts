@@ -34,7 +34,7 @@ describe("a configuration", () => {
 });
 
 describe("doctor", () => {
-  // The database's own clock is compared with ours.
+  // Uses the real time, because doctor compares the database's clock with ours.
   const clock = () => Date.now();
   let harness: CliHarness;
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe("doctor", () => {
   });
   afterEach(() => harness.close());
 
-  /** What is not well: the status and name of each such check. */
+  /** Returns the status and name of each check that is not ok. */
   async function complaints(): Promise<string[]> {
     const failed = await harness.run("--json", "doctor").then(
       () => false,
@@ -55,8 +55,8 @@ describe("doctor", () => {
     );
     const { ok, checks } = JSON.parse(harness.written.stdout) as { ok: boolean; checks: CheckResult[] };
     expect(failed).toBe(!ok);
-    // The tests' own server is set up for speed, a distributed one is asked as its superuser, and its data belong to no
-    // service that makes backups.
+    // The tests' server fails these checks: it is set up for speed, a distributed one is asked as its superuser, and no
+    // service makes backups of it.
     const expected = [
       "database role",
       "durability",
@@ -97,7 +97,7 @@ describe("doctor", () => {
     const known = { name: found.name, of: found.scope, subject: "", severity: "failure", until: null } as const;
     const operator = { db: harness.db, clock, ids: createTestIds(), actor: "person:operator", longRideAfterMs: 0 };
     await acknowledge(operator, harness.systemId, known);
-    // The tests' own server fails checks of its settings.
+    // The command fails, because the tests' server fails checks of its settings.
     await harness.run("--json", "doctor").catch(() => undefined);
     const { checks } = JSON.parse(harness.written.stdout) as { checks: DoctorResult[] };
     expect(checks.find(({ check }) => check === found.name)).toMatchObject({
@@ -107,7 +107,7 @@ describe("doctor", () => {
 
     const waiting = statement("", "insert into event_outbox values ($1, $2, 'ride.started', $3, null, '{}')");
     const ago = new Date(clock() - 300_000);
-    // What happened long ago, and is reported now, does not wait.
+    // An event that happened long ago and is recorded only now has not waited.
     await harness.db.query(waiting, [harness.systemId, firstIdAt("event", clock()), ago]);
     expect(await complaints()).toEqual([]);
     await harness.db.query(waiting, [harness.systemId, firstIdAt("event", ago.getTime()), ago]);

@@ -11,7 +11,7 @@ import type { CheckResult } from "../checks/check.ts";
 import { judgeFreeSpace } from "../checks/machine-checks.ts";
 import { checkMachine } from "./checks.ts";
 
-/** Where nothing listens. */
+/** An address on which nothing listens. */
 const NOBODY = "127.0.0.1:1";
 
 let directory: string;
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** What is not well, but the space on the disk of whoever runs the tests. */
+/** Returns the checks that are not ok, except the disk space of the machine that runs the tests. */
 async function found(env: Readonly<Record<string, string>> = {}): Promise<CheckResult[]> {
   const config = readConfig({ DATA_DIR: join(directory, "data"), ...env }, directory);
   const all = await checkMachine(config, performance.timeOrigin + performance.now());

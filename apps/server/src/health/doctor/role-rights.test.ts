@@ -16,9 +16,9 @@ let server: Awaited<ReturnType<typeof openEmbeddedPostgres>>;
 let asFirstRole: Database;
 
 beforeAll(async () => {
-  // A server of its own: roles are not of one database.
+  // Uses a server of its own, because roles belong to a whole server.
   directory = await makeDatabaseDirectory("bikeshare-role-", NEEDED_BYTES);
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // When root runs the tests, PostgreSQL runs under another account, which must be able to enter the directory.
   await chmod(directory, 0o711);
   server = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined, isDurable: false });
   const files = await readdir(directory, { recursive: true });

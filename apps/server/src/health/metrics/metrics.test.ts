@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CountedAttempt, CountedResult, MetricSources, SystemBacklog } from "./metrics.ts";
 import { createMetrics, type ReadableMetrics } from "./registry.ts";
 
-/** The samples of our own metrics, without those of Node. */
+/** Returns the samples of our own metrics, without those of Node. */
 async function samples(metrics: ReadableMetrics): Promise<Map<string, number>> {
   const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("bikeshare_"));
   return new Map(

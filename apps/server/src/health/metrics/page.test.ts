@@ -8,7 +8,7 @@ import { watchDatabaseHealth, watchMachine } from "./sampled-metrics.ts";
 const page = await readFile(join(import.meta.dirname, "../../../../../docs/metrics.md"), "utf8");
 const text = await readMetrics();
 
-/** What stands between backticks. */
+/** Returns the texts between backticks. */
 const coded = (cell: string | undefined) => [...(cell ?? "").matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? "");
 
 const labelsOf = (name: string) => labelsIn(text, name);
@@ -34,7 +34,7 @@ test("alert rules and the dashboard ask for metrics, labels and values of labels
   expect(alerts.length).toBeGreaterThan(10);
   expect(pages).toEqual(expect.arrayContaining(alerts));
   expect(pages).toHaveLength(alerts.length);
-  // The thresholds of checks are in the service alone: rules ask what the checks have found.
+  // Only the service knows the thresholds of checks. The alert rules just ask whether a check has found something.
   for (const [, expr = ""] of rules.matchAll(/expr: (.*bikeshare_check.*)/g)) expect(expr).toMatch(/ > 0$/);
   for (const name of alerts) expect(rules).toContain(`runbook_url: docs/runbook.md#${name.toLowerCase()}\n`);
 
@@ -48,7 +48,7 @@ test("alert rules and the dashboard ask for metrics, labels and values of labels
     const isTaken = (value: string) => [...(taken ?? [])].some((each) => new RegExp(`^(?:${value})$`).test(each));
     expect(values.split("|").filter((value) => !isTaken(value))).toEqual([]);
   }
-  // `by (system, partner) (…(bikeshare_…`: what is grouped by, and what names show.
+  // Finds `by (system, partner) (…(bikeshare_…`. The labels to group by must be labels of the metric.
   for (const [, labels = "", name = ""] of asked.matchAll(/by \(([\w, ]+)\) \((?:\w+\()*(bikeshare_\w+)/g)) {
     const known = [...labelsOf(name.replace(/_bucket$/, "")).keys(), "le", "instance"];
     expect(known, name).toEqual(expect.arrayContaining(labels.split(", ")));

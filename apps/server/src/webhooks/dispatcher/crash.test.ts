@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runCrashes } from "../../../test/webhooks/crash/run.ts";
 
-// `bench/webhook-crash.ts` does the same a hundred times over, and with the true lease.
+// `bench/webhook-crash.ts` does the same a hundred times, with the real length of a lease.
 test("a worker killed twice and PostgreSQL once, under load: nothing is lost, and the log accounts for every receipt", async () => {
   const points = [0.2, 0.9, 0.7, 0.1, 0.5];
   const report = await runCrashes({
@@ -23,6 +23,6 @@ test("a worker killed twice and PostgreSQL once, under load: nothing is lost, an
   });
   expect(report.deliveries).toBe(report.events * 4);
   expect(report.events).toBeGreaterThan(10);
-  // What was in flight, and what was claimed ahead of it: both are marked.
+  // The log marks every delivery that was in flight or claimed in advance as unknown, so at least as many as arrived twice.
   expect(report.repeats).toBeLessThanOrEqual(report.unknown);
 });

@@ -44,7 +44,7 @@ test("a database that goes away again and again under load loses nothing and has
   for (let round = 0; round < 5; round++) {
     const before = harness.far.requests.length;
     await harness.happen(60);
-    // A connection that was cut while it was being made is given up after 5 s, one that says nothing after 12 s.
+    // A connection that is cut while it is opened is given up after 5 s. One that does not respond is given up after 12 s.
     await until(() => harness.far.requests.length > before + 20);
     await proxy.cut();
     await proxy.mend();

@@ -7,9 +7,12 @@ import type { ModelPair } from "../../../test/webhooks/model/dispatcher-pair.ts"
 import { openDatabase } from "../../storage/db/database.ts";
 
 const HOUR = 3_600_000;
-/** Milliseconds in which as many lives are lived as fit; the rules alone are tested with many thousands elsewhere. */
+/** Milliseconds for which random lives run, as many as fit. Another test runs the rules alone many thousands of times. */
 const RUN_TIME_MS = randomRuns(3_000);
-/** Of lives that go on at the same time, each on a database of its own: more only wait for one another. */
+/**
+ * Seeds of the series of lives that run at the same time, each on its own database. More series would only wait for each
+ * other.
+ */
 const SEEDS = [1, 2, 3, 4, 5, 6];
 
 type Command = readonly [name: string, run: (pair: ModelPair) => Promise<void>];
@@ -45,7 +48,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
 
 test(
   `random lives over the database go as the rules say, crashes and lost answers included (${RUN_TIME_MS / 1000} s of them)`,
-  // Ends a hang: the first lives are lived to their end, however long that takes.
+  // Ends a test that hangs. The first life of each series always runs to its end, however long that takes.
   { timeout: 300_000 },
   async () => {
     const lived = await Promise.all(SEEDS.map((seed) => live(seed)));
@@ -53,14 +56,17 @@ test(
   },
 );
 
-/** Lives as many lives as fit. @returns how many */
+/**
+ * Runs as many random lives as fit.
+ * @returns how many it ran
+ */
 async function live(seed: number): Promise<number> {
   const harness = await openDispatchHarness();
   const db = openDatabase({ connectionString: harness.db.connectionString, maxConnections: 4 });
   const end = performance.now() + RUN_TIME_MS;
   let lives = 0;
   const life = fc.asyncProperty(fc.array(commands, { minLength: 5, maxLength: 40, size: "max" }), async (taken) => {
-    // Not by a time limit of the library's, which calls it a failure that not even one has ended.
+    // The library's own time limit would report a failure if not even one life had ended in time.
     if (lives > 0 && performance.now() > end) return;
     const pair = await model.openModelPair(harness, db, `life-${lives++}`);
     try {
@@ -72,7 +78,7 @@ async function live(seed: number): Promise<number> {
     }
   });
   try {
-    // More than there is time for. Shrinking would take longer than all that went before.
+    // There is no time for so many runs. Without shrinking, which would take longer than all runs before it.
     await fc.assert(life, { seed, numRuns: 2_000, endOnFailure: true });
     return lives;
   } finally {
@@ -87,7 +93,7 @@ async function during(name: string, step: Promise<void>): Promise<void> {
   });
 }
 
-/** A receiver that is well again gets everything, whatever went before. */
+/** Lets the receiver succeed again and expects that everything arrives, whatever happened before. */
 async function recover(pair: ModelPair): Promise<void> {
   const undelivered = () => [...pair.world.deliveries.values()].filter(({ state }) => state !== "succeeded");
   await model.resume(pair);
@@ -99,7 +105,7 @@ async function recover(pair: ModelPair): Promise<void> {
 
 async function deliverAll(pair: ModelPair): Promise<void> {
   const pending = () => [...pair.world.deliveries.values()].filter(({ state }) => state === "pending");
-  // A probe, then all others, which may have to wait for their time.
+  // The first round sends a probe. Later rounds send the other deliveries, which may have to wait until they are due.
   for (let round = 0; round < 20 && pending().length > 0; round++) {
     const underWay = pending().filter((delivery) => delivery.underWay).length;
     for (let left = underWay; left > 0; left--) await model.answer(pair, 0, 204);
@@ -107,7 +113,7 @@ async function deliverAll(pair: ModelPair): Promise<void> {
   }
 }
 
-/** Every attempt has its number, none is missing, and the last one succeeded. */
+/** Expects that the log has every attempt by number without a gap, and that the last one succeeded. */
 async function expectWholeLog(pair: ModelPair): Promise<void> {
   const log = await model.logOf(pair);
   for (const [id, { attempts }] of pair.world.deliveries) {

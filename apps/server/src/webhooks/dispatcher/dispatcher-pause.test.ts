@@ -34,7 +34,7 @@ const status = async () => {
   return reason === null ? now : `${now}: ${reason}`;
 };
 
-/** Waits until the dispatcher has looked through everything, twice over: what it could send it has. */
+/** Waits until the dispatcher has gone through everything twice, so that it has sent all that it can send. */
 async function lookedThrough(): Promise<void> {
   for (let round = 0; round < 2; round++) {
     const before = harness.far.received(canary.url).length;
@@ -51,13 +51,13 @@ async function states(): Promise<Record<string, number>> {
   return counts;
 }
 
-/** Answers one of the ten in flight 410, and waits until another is in its place. */
+/** Answers one of the ten attempts in flight with 410, and waits until another takes its place. */
 async function firstGone(): Promise<void> {
   gate.open(answered(410), 1);
   await until(async () => (await harness.attempts(endpoint.id)).length === 1 && gate.waiting.length === 10);
 }
 
-/** Pauses the endpoint by three answers 410 of the eleven that are sent, the last two a minute after the first. */
+/** Pauses the endpoint with three answers 410 to eleven attempts. The last two answers come a minute after the first. */
 async function pausedAsGone(events: number): Promise<void> {
   await harness.happen(events);
   harness.worker();
@@ -103,7 +103,7 @@ test("a pause that nobody is told of is kept from the very answer that caused it
   await until(async () => (await status()) === "paused: gone");
   await harness.drained(endpoint.id);
   await lookedThrough();
-  // Eleven, and the two that followed the first two answers.
+  // Eleven attempts were sent, and at most one more after each of two answers 410.
   expect(received().length).toBeLessThanOrEqual(13);
 });
 
@@ -119,7 +119,7 @@ test("a resume sends exactly one probe; its success lets everything new through,
   expect(received().slice(11)).toEqual([resumed.probe]);
   gate.open(answered(204));
   await until(() => gate.waiting.length === 4);
-  // Written a moment after it is acted upon.
+  // The new status is written a moment after the dispatcher acts on it.
   await until(async () => (await status()) === "active");
   gate.open(answered(204));
   await harness.drained(endpoint.id);
@@ -161,7 +161,7 @@ test("what happens now is sent before what is replayed, also where much of that 
   harness.worker();
   await harness.drained();
   const replayFrom = received().length;
-  // A lively endpoint, so that the dispatcher claims ahead.
+  // The endpoint responds quickly at first, so that the dispatcher claims in advance.
   harness.far.respond = (request) => (received().length > replayFrom + 150 ? free(request) : answered(204));
   await createReplay(harness, { ...scope(), since: new Date(0) });
   await until(() => gate.waiting.length === 10);

@@ -18,17 +18,20 @@ import { BY_INDEX } from "../worker.ts";
 import { resultOf } from "./result-writer.ts";
 
 /*
- * A connection keeps the plan that it made first. What a statement costs is counted in pages, because time depends on
- * the machine.
+ * Checks what the dispatcher's statements cost with a connection's first plan, which the connection keeps. The cost is
+ * counted in pages, because time depends on the machine.
  */
 
 const DAY = "2026-01-01";
-/** Rows that wait for other endpoints, and for the one that is looked at. */
+/** Deliveries that wait for other endpoints (`OTHERS`), and for the endpoint under test (`OWN`). */
 const OTHERS = 20_000;
 const OWN = 40;
-/** Pages read for each row that is wanted: about 20. Reading a table from end to end takes 450, in the best of orders. */
+/** Limit for the pages that a step reads per row. About 20 are read. A scan of a whole table reads at least 450. */
 const PAGES_PER_ROW = 40;
-/** About 40: a held delivery is found, locked, written with all its indexes, and queued. Its table has 700. */
+/**
+ * The limit for a held delivery. About 40 pages are read: it is found, locked, updated with all indexes, and queued. A scan
+ * reads 700.
+ */
 const PAGES_PER_HELD_ROW = 60;
 
 let harness: DispatchHarness;
@@ -41,7 +44,7 @@ beforeEach(async () => {
     sessionOptions: `${BY_INDEX} -c plan_cache_mode=force_generic_plan`,
   });
   for (const table of dailyTables) await createPartitions(harness.db, table, DAY);
-  // It would let the plans be made anew, and read pages itself.
+  // Autovacuum would cause new plans, and the pages that it reads would be counted.
   for (const table of tables) await run(`alter table ${table} set (autovacuum_enabled = off)`);
 });
 afterEach(async () => {
@@ -49,7 +52,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** The days that a worker makes partitions for, and the default. */
+/** Suffixes of partitions: the days for which a worker creates them, and the default. */
 const partitions = [DAY, addDays(DAY, 1)].map((day) => day.replaceAll("-", "")).concat("default");
 const tables = [
   "webhook_queue",
@@ -60,7 +63,7 @@ async function run(sql: string): Promise<void> {
   await harness.db.query(statement("", sql));
 }
 
-/** Writes rows, and has the connection report at once what it read, so that no later step is charged with it. */
+/** Writes rows and makes the connection report its reads at once, so that they are not counted for a later step. */
 async function write(sql: string, ...values: readonly unknown[]): Promise<void> {
   await harness.db.transaction(async (tx) => {
     await tx.query(statement("", sql), [harness.systemId, ...values]);
@@ -68,9 +71,9 @@ async function write(sql: string, ...values: readonly unknown[]): Promise<void> 
   });
 }
 
-/** Pages of the tables read so far by the dispatcher's connection and whoever else. */
+/** Returns how many pages of the tables all connections have read so far. */
 async function pages(): Promise<number> {
-  // A connection tells what it has read with a delay, unless it is asked to tell at once.
+  // A connection reports its reads with a delay, unless it is told to flush them.
   await db.query(statement("", "select pg_stat_force_next_flush()"));
   const [row] = await harness.rows<{ n: number }>(
     `select sum(coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0))::bigint as n
@@ -80,7 +83,7 @@ async function pages(): Promise<number> {
   return row?.n ?? Number.NaN;
 }
 
-/** What the dispatcher does with an endpoint's deliveries. Each step takes ten rows, where there are any. */
+/** Returns the steps that the dispatcher takes with an endpoint's deliveries. Each step takes up to ten rows. */
 function stepsFor(endpointId: string) {
   const { systemId, clock } = harness;
   const now = () => new Date(clock());
@@ -139,7 +142,10 @@ function stepsFor(endpointId: string) {
   return { ...steps, "send held": sendHeld } satisfies Record<string, () => Promise<readonly unknown[]>>;
 }
 
-/** Takes all steps. @returns for each how many rows it gave and how many pages it read */
+/**
+ * Takes all steps.
+ * @returns for each step how many rows it returned and how many pages it read
+ */
 async function take(endpointId: string): Promise<{ step: string; rows: number; pages: number }[]> {
   const taken: { step: string; rows: number; pages: number }[] = [];
   for (const [step, work] of Object.entries(stepsFor(endpointId))) {
@@ -150,7 +156,7 @@ async function take(endpointId: string): Promise<{ step: string; rows: number; p
   return taken;
 }
 
-/** Leaves deliveries that were sent: a plan must not read the whole day of an endpoint either. */
+/** Inserts deliveries that were sent. No plan may read all of an endpoint's deliveries of a day. */
 function fillWithSent(endpointId: string, n: number): Promise<void> {
   return write(
     `insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, resource_id, created_at, status)

@@ -30,7 +30,7 @@ function begin(): Process {
   return process;
 }
 
-/** Its process ends with all that is in flight, and its leases run out. */
+/** Ends a process while attempts are in flight, and lets its leases expire. */
 async function die(process: Process): Promise<void> {
   process.db.die();
   await harness.expireLeases();
@@ -45,14 +45,14 @@ test("a delivery that ends each process that sends it is set aside after three; 
   await harness.happen(6);
   const isPoison = (request: { readonly url: string; readonly n: number }) => request.url === url && request.n === 3;
 
-  // Twice everything is in flight, and nobody knows what it was.
+  // Two processes end while everything is in flight, so that the outcome of every attempt is unknown.
   for (let life = 1; life <= 2; life++) {
     const process = begin();
     await until(() => process.gate.waiting.length === 12);
     await die(process);
   }
 
-  // Now each is tried alone, and what happens meanwhile goes on beside it.
+  // Now each suspect delivery is tried alone, while other deliveries continue.
   const third = begin();
   for (;;) {
     await until(() => third.gate.waiting.length > 0);
@@ -91,7 +91,7 @@ test("a delivery that ends each process that sends it is set aside after three; 
     },
   ]);
 
-  // Once what ended the processes is mended, it is sent like any other.
+  // Once the cause of the crashes is repaired, the delivery is sent like any other.
   const partners = await harness.rows<{ partner_id: string }>(
     "select partner_id from webhook_endpoints where system_id = $1 and url = $2",
     url,
@@ -114,7 +114,7 @@ test("of many that a process had claimed only those of the last hundred are trie
   await until(() => first.gate.waiting.length === 150);
   await die(first);
 
-  // Those that are answered make room for others, until the one is among those that are sent.
+  // Each answered delivery makes room for another, until the one that ends processes is among those that are sent.
   const second = begin();
   await until(() => {
     expect(second.gate.waiting.length).toBeLessThanOrEqual(MAX_SUSPECTS_TOGETHER);
@@ -130,7 +130,7 @@ test("of many that a process had claimed only those of the last hundred are trie
       "select crashes from webhook_queue where system_id = $1 and claim is not null and crashes > 0",
     );
     if (crashed.some(({ crashes }) => crashes === 2)) expect(crashed).toHaveLength(1);
-    // Looked at and opened at once: what comes in between would be answered unseen.
+    // Reads `waiting` and opens the gate without a pause in between: a request that arrived then would be answered unseen.
     const { waiting } = third.gate;
     if (waiting.some(isPoison)) return true;
     if (waiting.length === 1) alone++;
@@ -156,7 +156,7 @@ test("of many that a process had claimed only those of the last hundred are trie
 test("a delivery whose result cannot be stored keeps no other result from being written, also when its process ends", async () => {
   await harness.endpoint();
   await harness.happen(8);
-  // The number of its next attempt is larger than the log's column holds.
+  // Makes the number of the next attempt larger than the log's column can hold.
   const overflow = (n: number) =>
     harness.rows<{ id: string }>(
       `update webhook_queue set attempts = 32767 where system_id = $1 and delivery_id in (

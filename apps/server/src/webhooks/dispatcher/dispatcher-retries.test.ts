@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 const SCHEDULE = "5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"
   .split(" ")
   .map((text) => Number.parseInt(text, 10) * ({ s: 1_000, m: 60_000, h: HOUR }[text.slice(-1)] ?? Number.NaN));
-/** The harness draws 0.5 for every attempt: half of the 10 % that chance may add. */
+/** The harness always draws 0.5, so half of the random extra time of up to 10 % is added. */
 const LENGTHENED = 1.05;
 
 let harness: DispatchHarness;
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Waits until the dispatcher has sent what is due now: an event of now, to another endpoint, has arrived. */
+/** Waits until the dispatcher has sent what is due now: until a new event has arrived at another endpoint. */
 async function lookedThrough(): Promise<void> {
   const before = harness.far.received(canary.url).length;
   await harness.happen(1, { event: "ride.completed" });
@@ -33,7 +33,7 @@ async function lookedThrough(): Promise<void> {
   await harness.drained(canary.id);
 }
 
-/** The failing endpoint's attempts, once there are so many and the last one is written. */
+/** Waits until the log has `n` attempts of the failing endpoint, and returns them. */
 async function logged(n: number) {
   await until(async () => (await harness.attempts(failing.id)).length === n);
   return harness.attempts(failing.id);
@@ -46,7 +46,7 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
     const last = (await logged(index + 1)).at(-1);
     const next = last?.next_attempt_at?.getTime() ?? Number.NaN;
     const waited = next - (last?.started_at.getTime() ?? Number.NaN);
-    // The clock may have gone on by a millisecond while it was sent.
+    // The clock may advance by a millisecond or two while the delivery is sent.
     expect(waited - wait * LENGTHENED).toBeOneOf([0, 1, 2]);
     expect(last?.next_attempt_reason).toBe(`after attempt ${index + 1} of 14: answered 500`);
     harness.clock.advance(next - 2 - harness.clock());

@@ -65,7 +65,10 @@ test("a rotation without overlap ends the old secret with the next delivery", as
   }
 });
 
-/** A worker that hears of changes, and events without end. */
+/**
+ * Starts a worker that listens for changed endpoints, and creates events without end.
+ * @returns a function that stops both
+ */
 async function sendAllTheTime(harness: DispatchHarness): Promise<() => Promise<void>> {
   harness.far.respond = () => answered(204);
   const worker = harness.worker();
@@ -95,7 +98,10 @@ function signatures(request: FarRequest | undefined): number {
   return header(request).split("v1=").length - 1;
 }
 
-/** As a receiver would, at the moment of sending. @throws WebhookVerificationError where it is not accepted */
+/**
+ * Verifies a request as a receiver would at the time of sending.
+ * @throws WebhookVerificationError when the receiver would not accept it
+ */
 async function accepted(request: FarRequest | undefined, secret: string): Promise<void> {
   const sentAt = Number(/t=(\d+)/.exec(header(request))?.[1]);
   await verify(request?.body ?? "", header(request), secret, { now: () => sentAt * 1000 });

@@ -16,7 +16,7 @@ afterEach(async () => {
   await harness.close();
 });
 
-/** How many lanes each worker holds, fewest first. */
+/** Returns how many lanes each worker holds, fewest first. */
 async function shares(): Promise<number[]> {
   const held = await harness.rows<{ n: number }>(
     "select count(*) as n from webhook_lanes where system_id = $1 and worker is not null group by worker",
@@ -50,7 +50,7 @@ test("the endpoints of a worker that dies are taken over; its attempts are logge
   harness.worker({ connectionString: proxy.connectionString });
   await harness.happen(6);
   await until(() => gate.waiting.length === 6);
-  // To the others, a worker that the database never hears of again is dead.
+  // Other workers treat a worker that cannot reach the database as dead once its leases expire.
   await proxy.cut();
   harness.far.respond = () => answered(204);
   await harness.expireLeases();
@@ -81,7 +81,7 @@ test("a worker that comes back after its endpoints were taken over changes nothi
   harness.worker();
   await harness.drained();
   const before = [await harness.attempts(), await harness.deliveries(), await lanesAndEndpoints()];
-  // Its answers come at last: three of them would have paused the endpoint.
+  // The old worker's responses arrive late. If they still counted, three of them would pause the endpoint.
   gate.open(answered(410), 2);
   await until(() => old.inFlight() === 8);
   harness.clock.advance(60_000);
@@ -107,7 +107,7 @@ test("a worker that stops ends what is in flight and gives the rest to another a
   const first = harness.worker();
   await harness.happen(50);
   await until(() => gate.waiting.length === 10);
-  // More is claimed ahead as soon as some have ended.
+  // The worker claims more in advance as soon as some attempts have ended.
   gate.open(answered(204), 8);
   await until(() => gate.waiting.length === 10);
   const second = harness.worker();

@@ -23,7 +23,7 @@ interface Arrived {
   readonly body: string;
 }
 
-/** A receiver on loopback that keeps what comes, as it came. */
+/** Starts a receiver on loopback that keeps each request unchanged. */
 async function listen(onRequest: (arrived: Arrived) => void) {
   const read = async (request: IncomingMessage) => {
     const chunks: Buffer[] = [];
@@ -129,7 +129,7 @@ test("two systems do not touch each other: the one hangs, the other goes on, and
   await harness.happen(20, { systemId: "second" });
   await until(() => harness.far.received(there.url).length === 20);
   await until(() => harness.far.received(here.url).length === 10);
-  // Answered, the others' results are still to be taken note of.
+  // All deliveries of the second system are answered, but the worker may not have handled their results yet.
   await until(() => worker.inFlight() === 10);
   const numbers = (url: string) => harness.far.requests.filter((request) => request.url === url).map(({ n }) => n);
   expect(Math.max(...numbers(here.url))).toBeLessThan(20);
@@ -148,7 +148,7 @@ test("an event that is committed long after it became due is sent all the same",
   const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: '{"n":1000}' };
   await harness.db.transaction(async (tx) => {
     recordEvents(tx, { ids: harness.ids, systemId: harness.systemId, now }, [event]);
-    // The line moves on past it, by more than any claim looks back.
+    // The queue cursor moves past the uncommitted event, by more time than a claim looks back.
     for (let round = 0; round < 3; round++) {
       harness.clock.advance(20_000);
       await harness.happen(1);
@@ -165,7 +165,7 @@ test("however many workers send, an endpoint with a limit is sent the first of a
   await harness.endpoint();
   const scope = { systemId: harness.systemId, partnerId: limited.partnerId };
   await setEndpoint({ ...harness, rules: loopback }, { ...scope, max_per_hour: 30 });
-  // No real hour begins meanwhile.
+  // Keeps a new hour from beginning during the test.
   const hour = "update webhook_lanes set hour_ends_at = now() + interval '1 hour' where system_id = $1";
   await harness.db.query(statement("", hour), [harness.systemId]);
   await harness.happen(25);

@@ -59,7 +59,10 @@ function rows(n: number, replay = false): ClaimedRow[] {
 const ids = (queue: readonly ClaimedRow[]) => queue.map(({ delivery_id: id }) => id);
 const claims = (of: Lane, at = 0) => claimRequestFor(of, "regular", at, false);
 
-/** Begins what may begin. @returns the ids */
+/**
+ * Starts every attempt that may start.
+ * @returns the ids of the deliveries
+ */
 function begin(of: Lane): string[] {
   const begun: string[] = [];
   while (of.ready.length > 0 && canStartAttempt(of, 0)) {
@@ -154,7 +157,7 @@ test("a claim begins where the last one came to, less 3 s, and now and then at t
   expect(claimRequestFor(it, "regular", 20, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
   expect(claimRequestFor(it, "regular", 2_009, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
   expect(claimRequestFor(it, "regular", 2_010, false)?.dueFrom).toEqual(new Date(0));
-  // A look that takes long is taken seldom.
+  // A full scan that takes long is repeated less often.
   advanceCursor(it.regular, first, rows(1), NOW, { from: 3_000, to: 4_000 });
   expect(claimRequestFor(it, "regular", 23_999, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
   expect(claimRequestFor(it, "regular", 24_000, false)?.dueFrom).toEqual(new Date(0));

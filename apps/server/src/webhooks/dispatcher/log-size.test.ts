@@ -86,7 +86,7 @@ test("what a day's answers take is counted on by the next worker; past the budge
     headers: [["Server", "far"]],
     truncation_reason: "daily_budget",
   });
-  // Of a day whose log is dropped nothing is counted, and of every other all.
+  // A day whose log is dropped is not counted. Every other day is counted completely.
   const counted = await sizes();
   expect(counted.map(({ bytes }) => bytes).slice(0, -1)).toEqual([9]);
   const total = counted.reduce((sum, { bytes }) => sum + bytes, 0);

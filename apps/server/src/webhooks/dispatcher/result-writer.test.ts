@@ -18,7 +18,7 @@ test("a result whose commit was not acknowledged is written once, also where the
     db.loseNextAnswer();
     gate.open(answered(500));
     await until(async () => (await harness.attempts()).length === 1);
-    // It is due again before the result is written for the second time.
+    // The delivery becomes due again before its result is written for the second time.
     harness.clock.advance(10_000);
     dispatcher.wake();
     await until(async () => (await harness.deliveries())[0]?.claim !== null);

@@ -15,7 +15,7 @@ import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 
 let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
-/** How often settings were read: begun, and the latest that has ended. */
+/** How many reads of the settings have begun, and the number of the latest read that has ended. */
 let reads: { begun: number; ended: number };
 beforeEach(async () => {
   reads = { begun: 0, ended: 0 };
@@ -27,7 +27,7 @@ afterEach(() => harness.close());
 const scope = () => ({ systemId: harness.systemId, partnerId: endpoint.partnerId });
 const set = (signature: "service" | "both") => setEndpoint({ ...harness, rules: loopback }, { ...scope(), signature });
 
-/** Starts a dispatcher of which `next` knows when it has read the settings. */
+/** Starts a dispatcher and counts its reads of the settings, which `next` waits for. */
 function startWorker(): void {
   harness.worker({
     loadEndpoints: async (db, systemId) => {
@@ -39,12 +39,12 @@ function startWorker(): void {
   });
 }
 
-/** The next delivery as it arrives, under the settings as they are now. */
+/** Waits for the next delivery that is sent with the current settings, and returns its request. */
 async function next(): Promise<FarRequest> {
   const before = harness.far.requests.length;
   const { begun } = reads;
   harness.reload();
-  // A cycle under way may have read the settings before they changed, and would claim what happens now.
+  // A cycle that runs now may have read the old settings, and would send the next event's delivery with them.
   await until(() => reads.ended > begun);
   await harness.happen();
   await until(() => harness.far.requests.length > before);
@@ -58,7 +58,7 @@ const standardHeaders = ({ headers }: FarRequest) =>
   Object.fromEntries(headers.filter(([name]) => name.startsWith("webhook-")));
 const ours = ({ headers }: FarRequest) => headers.find(([name]) => name === "Service-Signature")?.[1];
 
-/** What the library of the specification says, at the time of the test's clock. */
+/** Verifies a request with the specification's own library, at the time of the test's clock. */
 function verifiedByLibrary(request: FarRequest, secret: string): unknown {
   vi.useFakeTimers({ toFake: ["Date"], now: harness.clock() });
   try {
@@ -83,7 +83,7 @@ test("an endpoint that asks for both is signed so that the specification's libra
     "webhook-signature": expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string,
   });
   expect(verifiedByLibrary(first, secret)).toEqual(JSON.parse(first.body));
-  // The old secret, of the other form, signs Service-Signature beside it for its day.
+  // The old secret, which has the other form, also signs Service-Signature for a day.
   for (const text of [secret, endpoint.secret]) await verifiedByUs(first, text);
 
   const rotated = await rotateSecret(harness, { ...scope(), overlap: 3_600_000 });

@@ -180,7 +180,10 @@ it("every change is told to the dispatchers", async () => {
   listener.on("notification", ({ payload }) => heard.push(payload));
   await listener.connect();
   await listener.query("listen webhook_endpoints");
-  /** A change is told a moment after its commit, and with it another that comes in that moment. */
+  /**
+   * Makes a change and waits for its notification, which comes a moment after the commit. Changes within that moment share
+   * one.
+   */
   const heardOf = async <Result>(change: Promise<Result>): Promise<Result> => {
     const before = heard.length;
     const result = await change;

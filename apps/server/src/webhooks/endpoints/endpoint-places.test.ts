@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** On both sides of the antimeridian, so that boxes cross it. */
+/** Stations on both sides of the antimeridian, so that boxes cross it. */
 const stations = [
   { id: "a", lat: 1, lon: 179, region: "north" },
   { id: "b", lat: 2, lon: -179, region: "north" },
@@ -51,7 +51,7 @@ interface Happened {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Any event, about what it can be about. */
+/** Any event, with a resource of a kind that fits the event. */
 const happened: fc.Arbitrary<Happened> = fc
   .record({
     name: fc.constantFrom(...deliveryNames.filter((name) => !THRESHOLD_EVENTS.includes(name))),
@@ -100,7 +100,7 @@ const chosen = fc.uniqueArray(fc.constantFrom(...deliveryNames, "ride.*", "stati
   maxLength: 6,
 });
 
-/** What decides in SQL, once more, over what happened. */
+/** Decides whether an endpoint gets an event: the same rule as in SQL, written in TypeScript. */
 function isFor(event: Happened, isOwner: boolean, names: readonly string[], where: Places | null): boolean {
   const [kind] = event.name.split(".");
   if (!names.includes(event.name) && !names.includes(`${kind}.*`)) return false;

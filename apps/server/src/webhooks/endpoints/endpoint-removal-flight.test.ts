@@ -31,7 +31,7 @@ it("what is in flight when an endpoint is removed ends and is logged; the rest i
   await until(() => gate.waiting.length === 10);
   await removeEndpoint(harness, { systemId: harness.systemId, partnerId: endpoint.partnerId });
   harness.reload();
-  // The worker has seen the removal once it holds what was not in flight.
+  // The worker has noticed the removal once it has held all deliveries that were not in flight.
   await until(async () => (await states()).filter((status) => status === "held").length === 20);
   const [first, second, ...others] = gate.waiting;
   if (first === undefined || second === undefined) throw new Error("ten were in flight");

@@ -38,7 +38,7 @@ const activate = () =>
     endpointId,
   );
 
-/** A database whose process is killed in the middle of its transaction. */
+/** Returns a database whose process is killed in the middle of a transaction. */
 const killed = (): Database => ({
   ...harness.db,
   transaction: (work) =>
@@ -91,7 +91,7 @@ it("a pause stops sending what is held, and holds what is queued of it; after it
   await harness.happen(1);
   expect(await queue(4)).toBe(0);
   expect(await held()).toBe(11);
-  // Of them nobody has decided: those that the pause took out of the queue, and the one that happened since.
+  // Nobody has decided about five of them: the four that the pause took out of the queue, and the one that happened since.
   expect(await showHeld(harness, scope())).toMatchObject({ total: 5 });
   await activate();
   expect([await queue(100), (await deliver()).length]).toEqual([6, 6]);

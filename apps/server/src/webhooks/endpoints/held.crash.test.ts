@@ -19,7 +19,10 @@ import { createSecretCipher } from "./secret.ts";
 const main = await serviceProgram();
 const HELD = 2_400;
 
-/** @returns a receiver's address, and the ids of the deliveries that it got, in their order */
+/**
+ * Starts a receiver.
+ * @returns its address, and the ids of the deliveries that it has received, in order
+ */
 async function startReceiver(): Promise<{ readonly url: string; readonly received: string[] }> {
   const received: string[] = [];
   const server = createServer((request, response) => {
@@ -40,13 +43,16 @@ async function startReceiver(): Promise<{ readonly url: string; readonly receive
   return { url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`, received };
 }
 
-/** A partner whose endpoint was paused for a while. @returns its id, and the file with the secrets */
+/**
+ * Creates a partner with deliveries that were held while its endpoint was paused.
+ * @returns the partner's id, and the file with the secrets
+ */
 async function makeHeld({ db, systemId }: TestDatabase, url: string) {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-held-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const secretsFile = join(directory, "secrets.json");
   const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
-  // The real time, as in the processes: what lies far from it is not due, or dropped as old.
+  // Uses the real time, as the processes do. Deliveries with times far from it would not be due, or would be dropped as old.
   const clock = () => Math.floor(performance.timeOrigin + performance.now());
   const context = { db, clock, ids: createIds(clock), actor: "test" };
   const { id: partnerId } = await createPartner(context, systemId, "Partner");
@@ -96,14 +102,14 @@ test("whoever asked for held deliveries may be killed, and the worker in the mid
   const [replay] = await rows<{ queued: number }>("select queued from webhook_replays where system_id = $1");
   expect(replay?.queued).toBeLessThan(HELD);
 
-  // Its lease passes, and with it the time in which it may still be sending.
+  // Ends the killed worker's lease, and the time in which it may still be sending.
   await rows("update webhook_lanes set leased_until = now() where system_id = $1");
   await rows("update webhook_workers set alive_until = now() where system_id = $1");
   await startProcess(["serve", "--role", "worker"], env);
   const unsent = "select id from webhook_deliveries where system_id = $1 and status <> 'succeeded' limit 1";
   await until(async () => (await rows(unsent)).length === 0);
   expect(new Set(received).size).toBe(HELD);
-  // Received twice is only what the killed worker was sending: the log says that its outcome is unknown.
+  // Only deliveries that the killed worker was sending may arrive twice. The log says that their outcome is unknown.
   const unknown = await rows("select 1 from webhook_attempts where system_id = $1 and outcome = 'unknown'");
   expect(received.length - HELD).toBeLessThanOrEqual(unknown.length);
   expect(

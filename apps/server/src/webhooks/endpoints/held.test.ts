@@ -29,7 +29,7 @@ const acts = (action: string) =>
     action,
   );
 
-/** Sends until nothing is due, and makes the endpoint active, as the dispatcher does after the probe. */
+/** Makes a probing endpoint active, as the dispatcher does after the probe, then sends until nothing is due. */
 async function arrive(): Promise<number> {
   let sent = 0;
   await harness.rows("update webhook_endpoints set status = 'active' where system_id = $1 and status = 'probing'");
@@ -135,7 +135,7 @@ it("a delivery that had arrived, and was held as it was sent again, has arrived 
   expect(await broken()).toEqual([]);
 });
 
-/** Holds deliveries that are created now, with the ids of a range. */
+/** Inserts held deliveries that are created now, with ids from `first` to `last`. */
 const hold = (first: number, last: number) =>
   harness.rows(
     `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)

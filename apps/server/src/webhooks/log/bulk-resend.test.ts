@@ -23,7 +23,7 @@ const inQueue = () =>
     "select delivery_id, due_at from webhook_queue where system_id = $1 order by delivery_id",
   );
 
-/** Deliveries that were given up, many at once. */
+/** Inserts many deliveries that were given up. */
 async function givenUp(n: number): Promise<void> {
   await harness.rows(
     `with bodies as (
@@ -126,7 +126,7 @@ describe("a bulk resend", () => {
     }
     expect(sent).toHaveLength(1_500);
     expect(new Set(sent).size).toBe(1_500);
-    // What the second one finds done needs no sending.
+    // The second resend skips the deliveries that the first one has already sent.
     await work();
     const made = await harness.rows<{ total: number; queued: number; skipped: number }>(
       "select total, queued, skipped from webhook_replays where system_id = $1",

@@ -102,7 +102,7 @@ const filters: fc.Arbitrary<DeliveryFilter> = fc.record(
   { requiredKeys: [] },
 );
 
-/** What a filter means, row by row. */
+/** Says whether a filter finds a row: the rule of the search, written in TypeScript. */
 function isFound(row: Row, filter: DeliveryFilter): boolean {
   const { status, event, resourceId, code, failure, since, until } = filter;
   if (status === "failing" && !(row.status === "pending" && row.latest_failure !== null)) return false;
@@ -143,7 +143,7 @@ async function clear(): Promise<void> {
 const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
 const later = () => ({ db: harness.db, clock: () => start + 10 * DAY_MS });
 
-/** Every page, `limit` deliveries each. */
+/** Reads every page, with `limit` deliveries each. */
 async function walk(
   filter: DeliveryFilter,
   limit: number,
@@ -175,7 +175,7 @@ describe("a search in the delivery log", () => {
         async (all, asked, limit) => {
           await clear();
           await write(endpointId, all);
-          // Of another partner, alike in all but the id.
+          // Writes the same rows, with other ids, for an endpoint of another partner.
           await write(
             endpoint.id,
             all.map((row) => ({ ...row, id: `${row.id}_other` })),
@@ -209,7 +209,7 @@ describe("a search in the delivery log", () => {
     const first = await listDeliveries(later(), { ...scope(), failure: "http_5xx", limit: 2 });
     expect(first.deliveries.map(({ id }) => id)).toEqual(["delivery_4", "delivery_3"]);
     await write(endpointId, [row(5, 30)]);
-    // The last of the page before no longer matches; its position stays.
+    // The last delivery of the previous page no longer matches the filter. The cursor keeps its position.
     await harness.rows(
       "update webhook_deliveries set status = 'succeeded', latest_code = 200, latest_failure = null where system_id = $1 and id = 'delivery_3'",
     );
@@ -253,7 +253,7 @@ describe("the deliveries of several endpoints", () => {
             await write(endpoints[created % 3] ?? "", created <= 6 ? [newer] : []);
           };
           const walked = await walk(filter, limit, several, create);
-          // Those created behind the reader may be missed, as they were not there when it passed.
+          // Deliveries created during the walk may be missed: they did not exist when the reader passed their position.
           const before = walked.filter((id) => !id.startsWith("new_"));
           expect(before).toEqual(newestFirst(all.filter((row) => isFound(row, filter))).map(({ id }) => id));
           expect(new Set(walked).size).toBe(walked.length);
@@ -268,7 +268,7 @@ describe("the deliveries of several endpoints", () => {
     const none: DeliveryFilter = { code: { exact: 202 } };
     const plan = await explain(none, endpoints);
     expect(plan.rowsRead).toBeLessThanOrEqual(MAX_SEARCHED_ROWS + 15);
-    // One row more than the page of each, and one of each partition to begin with.
+    // One row more than a page for each endpoint, and one row of each partition at the start.
     expect((await explain({}, endpoints)).rowsRead).toBeLessThanOrEqual(3 * (51 + 5));
     expect((await explain({ status: "held" }, endpoints)).scans).toEqual(new Set(["webhook_deliveries_problem"]));
     await harness.rows(
@@ -278,7 +278,7 @@ describe("the deliveries of several endpoints", () => {
   });
 });
 
-/** Rows of the log, by the thousand, in turn of some endpoints. */
+/** Writes `n` rows of the log, which belong to the endpoints in turn. */
 async function fill(n: number, of = [endpointId]): Promise<void> {
   await clear();
   await harness.rows(
@@ -301,7 +301,7 @@ async function fill(n: number, of = [endpointId]): Promise<void> {
   await harness.db.query(statement("", "vacuum (analyze) webhook_deliveries, webhook_queue"));
 }
 
-/** How PostgreSQL finds a page: by which indexes of deliveries, and through how many of their rows. */
+/** Returns how PostgreSQL finds a page: the indexes of deliveries that it uses, and how many of their rows it reads. */
 async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
   const search = { ...searchOf(later(), { systemId: harness.systemId, filter }), endpointIds };
   const index = await findSearchIndex(harness.db, search);
@@ -314,7 +314,7 @@ async function explain(filter: DeliveryFilter, endpointIds = [endpointId]) {
     );
   });
   const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
-  // The plan of an empty partition does not matter.
+  // Leaves out empty partitions, whose plan does not matter.
   const scans = nodes.filter(
     (node) => node["Relation Name"]?.startsWith("webhook_deliveries") === true && rowsSeenBy(node) > 0,
   );
@@ -352,7 +352,8 @@ describe("a search in a long log", { shuffle: false }, () => {
   ])("walks the index of its filter: %s, %s", async (index, name, filter) => {
     const plan = await explain(filter);
     expect(plan).toMatchObject({ index, scans: new Set([name]) });
-    // One row more than the page, and at most one of each partition to begin with; the queue is read whole.
+    // One row more than a page, and at most one row of each partition at the start. A search in the queue reads the whole
+    // queue.
     expect(plan.rowsRead).toBeLessThanOrEqual(index === "queue" ? LONG / 100 : 51 + 5);
   });
 

@@ -26,7 +26,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** Deliveries that have arrived, many at once. */
+/** Inserts many deliveries that have arrived. */
 async function arrived(n: number): Promise<void> {
   await harness.rows(
     `with bodies as (
@@ -82,7 +82,7 @@ describe("asking for a replay", () => {
       });
       const noted = "select delivery_id from webhook_replay_items where system_id = $1 and replay_id = $2";
       expect([made.total, (await harness.rows(noted, id)).length]).toEqual([28, 28]);
-      // And one that deletes what is past, and one that inserts the replay.
+      // Two more statements: one deletes replays that are past, and one inserts the new replay.
       expect(statements).toBe(asked + 2);
       statements = 0;
     }

@@ -18,7 +18,7 @@ const time = {
 };
 const text = fc.string({ unit: "binary" }).filter((value) => !value.includes("\u0000"));
 
-/** Gives an array to PostgreSQL and takes its elements back. */
+/** Sends an array to PostgreSQL and reads its elements back. */
 async function send<Value>({ type, encode }: ColumnType<Value>, values: readonly Value[]): Promise<unknown[]> {
   const echo = statement(
     "",

@@ -23,14 +23,14 @@ const limit = (max_per_hour: number | null) => setEndpoint(harness, { ...scope()
 const request = (maxPerHour = 3, token = 0) => ({ endpointId, token, maxPerHour });
 const count = (requests = [request()]) =>
   applyHourlyLimit(harness.db, harness.systemId, requests, new Date(harness.clock()));
-/** The next hour begins, for PostgreSQL. */
+/** Ends the current hour of all lanes in the database. */
 const nextHour = () => harness.rows("update webhook_lanes set hour_ends_at = now() where system_id = $1");
 const claim = async (n = 100) => {
   const wanted = { endpointId, token: 0, limit: n, dueFrom: new Date(0), hasHourlyLimit: true };
   const rows = await claimDeliveries(harness.db, harness.systemId, [wanted], false, new Date(harness.clock()));
   return rows.map(({ delivery_id: id }) => id);
 };
-/** What became of deliveries, in the order in which they were made. */
+/** Returns each delivery's latest failure, or its status without one, in the order of creation. */
 const outcomes = async () =>
   (
     await harness.rows<{ word: string }>(
@@ -60,7 +60,7 @@ it("what was sent without a limit is not counted when there is one again", async
   await limit(null);
   const wanted = { endpointId, token: 0, limit: 9, dueFrom: new Date(0), hasHourlyLimit: false };
   await claimDeliveries(harness.db, harness.systemId, [wanted], false, new Date(harness.clock()));
-  // The attempts failed.
+  // Makes the queue look as if the first attempts had failed.
   await harness.rows("update webhook_queue set claim = null, claimed_at = null, attempts = 1 where system_id = $1");
   await limit(1);
   await count([request(1)]);

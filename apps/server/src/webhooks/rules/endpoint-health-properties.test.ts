@@ -5,7 +5,7 @@ import { type AfterResult, afterResult, type EndpointResult, type EndpointStatus
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
 
-/** What each result in turn makes of an active endpoint. */
+/** Returns what each result in turn makes of an active endpoint. */
 function follow(results: readonly EndpointResult[]): AfterResult[] {
   let [health, status]: [AfterResult["health"], EndpointStatus] = [HEALTHY, "active"];
   return results.map((result) => {
@@ -16,7 +16,10 @@ function follow(results: readonly EndpointResult[]): AfterResult[] {
 }
 
 describe("whatever happens to an active endpoint", () => {
-  /** One result after another, with so many hours in between: often close, sometimes around the day that matters. */
+  /**
+   * A series of results. The gaps between them are in hours: often short, sometimes about a day, which is the limit of the
+   * rule.
+   */
   const history = fc.array(
     fc.record({
       gap: fc.oneof({ weight: 8, arbitrary: fc.nat(18) }, fc.constantFrom(0, 24, 25, 200)),
@@ -38,7 +41,9 @@ describe("whatever happens to an active endpoint", () => {
     });
   }
 
-  /** The rule in other words: what a look back over the whole history says of its last result. */
+  /**
+   * The same rule in other words: looks back over the whole history and returns the stretch that the last result belongs to.
+   */
   function stretchBefore(results: readonly EndpointResult[]): readonly EndpointResult[] {
     const sinceSuccess = results.slice(results.findLastIndex(({ outcome }) => outcome === "succeeded") + 1);
     const failures = sinceSuccess.filter(({ outcome }) => outcome !== "unknown");
@@ -72,7 +77,7 @@ describe("whatever happens to an active endpoint", () => {
       }),
       { numRuns: 2_000, seed: 72 },
     );
-    // Of what was drawn, enough is to the point.
+    // Enough of the random histories must contain a pause, or the test shows nothing.
     expect(pauses).toBeGreaterThan(100);
   });
 

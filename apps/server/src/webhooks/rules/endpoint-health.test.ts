@@ -13,7 +13,7 @@ import {
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
 
-/** A failed attempt, so many hours after the start. */
+/** Returns a failed attempt, `hours` after the start. */
 function failure(deliveryId: string, hours: number, status: number | null = 500): EndpointResult {
   return { deliveryId, outcome: status === null ? "failed" : "rejected", status, endedAt: START + hours * HOUR };
 }
@@ -25,7 +25,7 @@ function unknown(deliveryId: string, hours: number): EndpointResult {
 }
 const gone = (deliveryId: string, hours = 0) => failure(deliveryId, hours, 410);
 
-/** What each result in turn makes of the endpoint. */
+/** Returns what each result in turn makes of the endpoint. */
 function follow(
   results: readonly EndpointResult[],
   from: { readonly health?: EndpointHealth; readonly status?: EndpointStatus } = {},
@@ -38,7 +38,7 @@ function follow(
   });
 }
 
-/** So many failures, of three deliveries, evenly from the start to so many hours later. */
+/** Returns `count` failures of three deliveries, spread evenly over `hours`. */
 const manyFailures = (count: number, hours = 0) =>
   Array.from({ length: count }, (_, index) => failure(`d${index % 3}`, (hours * index) / Math.max(1, count - 1)));
 

@@ -9,7 +9,7 @@ const KIB = 1024;
 
 const noise = (bytes: number) => new Uint8Array(bytes).fill(120);
 const plain = [["Content-Type", "text/plain"]] as const;
-/** The most that the sender reads of an answer. */
+/** The largest response that the sender reads. */
 const largest = {
   headers: Array.from({ length: 16 }, (_, i) => [`X-${i}`.padEnd(20, "n"), "v".repeat(1_000)] as const),
   body: noise(64 * KIB),
@@ -105,7 +105,7 @@ describe("whatever a receiver answers", () => {
       }),
       { numRuns: 100, seed: 3 },
     );
-    // Of what was drawn, enough is to the point.
+    // Enough of the random cases must exhaust the budget, or the test shows nothing.
     expect(exhausted).toBeGreaterThan(100);
   });
 });

@@ -129,7 +129,7 @@ describe("URLs", () => {
     const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: parsePorts("80,443") };
     expect(judgeUrl("http://127.0.0.1/", rules).ok).toBe(true);
     expect(judgeUrl("http://localhost/", rules).ok).toBe(true);
-    // Its addresses decide, when it is dialled.
+    // A host name is judged by its addresses when the sender connects.
     expect(judgeUrl("http://receiver.internal/", rules).ok).toBe(true);
     expect(judgeUrl("http://1.1.1.1/", rules)).toMatchObject({ reason: "scheme" });
     expect(judgeUrl("http://10.0.0.1/", rules)).toMatchObject({ reason: "address" });

@@ -12,7 +12,7 @@ interface Reading {
   readonly body: string;
 }
 
-/** What our parser reads; undefined where it refuses the response, or waits for more of it. */
+/** Returns what our parser reads, or undefined when it refuses the response or waits for more of it. */
 function readByOurs(text: string): (Reading & { readonly isReusable: boolean }) | undefined {
   const limits = { maxHeaderBytes: 16_384, maxHeaderLines: 200, maxInformational: 20 };
   const parser = new ResponseParser({ ...limits, maxBodyBytes: 65_536, maxBodyPieces: 1_024 });
@@ -26,7 +26,7 @@ function readByOurs(text: string): (Reading & { readonly isReusable: boolean }) 
   return { status, headers, body: Buffer.from(parser.body.bytes()).toString("latin1"), isReusable };
 }
 
-/** What Node's own client reads of a response behind which the connection ends; undefined where it fails. */
+/** Returns what Node's own client reads of a response after which the connection ends, or undefined when it fails. */
 function readByNode(text: string): Promise<Reading | undefined> {
   const connection = new Duplex({
     read: () => undefined,
@@ -117,7 +117,7 @@ const body = fc.constantFrom(
   "5\r\nhelloX0\r\n\r\n",
   "helloHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 );
-/** A response that is put together of parts, some of them wrong, and of which a piece may be cut out or doubled. */
+/** Responses that are made of parts, some of them wrong. A piece may be cut out or doubled. */
 const responses = fc
   .record({
     status,
@@ -163,7 +163,7 @@ describe("a response parser beside Node's own", () => {
   });
 });
 
-/** Node trims the spaces around a value, and joins what goes on in the next line in its own way. */
+/** Makes values comparable, because Node trims spaces and joins continued lines in its own way. */
 function trimmed([name, value]: readonly [string, string]): [string, string] {
   return [name, value.replaceAll(/\s+/g, " ").trim()];
 }

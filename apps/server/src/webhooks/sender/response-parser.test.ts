@@ -10,7 +10,7 @@ const limits = {
   maxBodyPieces: 10_000,
 };
 
-/** What a parser has made of a response. */
+/** The result of parsing a response. */
 interface Parsed {
   readonly violation: string | undefined;
   readonly isEnough: boolean;
@@ -20,7 +20,7 @@ interface Parsed {
   readonly isReusable: boolean;
 }
 
-/** Gives a text to a parser in pieces. */
+/** Passes a text to a parser in pieces. */
 function parse(text: string, pieces: readonly number[] = []): Parsed {
   const parser = new ResponseParser(limits);
   const bytes = Buffer.from(text, "latin1");
@@ -146,7 +146,7 @@ describe("a response parser", () => {
       InvalidResponseError,
     );
     const { user } = process.cpuUsage(before);
-    // In time that grows with the square it takes 40 s.
+    // A parser whose time grows with the square of the length takes 40 s.
     expect(user / 1000).toBeLessThan(1_000);
   });
 

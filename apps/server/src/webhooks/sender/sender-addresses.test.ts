@@ -6,9 +6,9 @@ import { NetworkList } from "../../outbound/addresses/address-guard.ts";
 import type { AttemptResult } from "../rules/after-attempt.ts";
 import type { SenderOptions } from "./sender.ts";
 
-/** Stands for a public address: the only one of loopback that the rules of these tests let through. */
+/** Stands for a public address: it is the only loopback address that the rules of these tests allow. */
 const GOOD = "127.0.0.2";
-/** Where the sink listens, which nothing may reach. */
+/** The address of the sink, a receiver that no request may reach. */
 const BAD = "127.0.0.1";
 const rules = { allowNetworks: new NetworkList([GOOD]), allowPorts: anyPort };
 
@@ -18,7 +18,7 @@ async function openDns(reply: Parameters<typeof startDnsServer>[0]): Promise<Dns
   return server;
 }
 
-/** A good receiver and a sink on the same port, and a sender that asks a DNS server of the test's own. */
+/** Starts a good receiver and a sink on the same port, and a sender that uses the test's own DNS server. */
 async function openHarness(reply: Parameters<typeof startDnsServer>[0], limits: SenderOptions["limits"] = {}) {
   const sink = await openReceiver(() => {}, { host: BAD });
   const good = await openReceiver((socket) => socket.end(answer("200 OK", "", ["Connection: close"])), {
@@ -130,7 +130,7 @@ describe("a name", () => {
   });
 
   it("may lead to plain http only where all of its addresses are in networks the operator has named", async () => {
-    // 1.1.1.1 is public, so https would be allowed; it is not dialled here, because the plain call is refused.
+    // 1.1.1.1 is public, so https would be allowed. The sender does not connect to it here, because it refuses plain http.
     const { sink, call } = await openHarness(onlyA("1.1.1.1", GOOD));
     const result = await call();
     expect(result).toMatchObject({ failure: "address_refused" });
@@ -212,7 +212,7 @@ describe("literal addresses", () => {
     "1.1.1.1\t@127.0.0.1",
     "127.0.0.1\\@1.1.1.1",
   ])("spelled %s reach no sink, neither on IPv4 nor on IPv6", async (host) => {
-    // Both families at once, where the machine has both.
+    // Listens on IPv4 and IPv6 at once, if the machine has both.
     const sink = await openReceiver(() => {}, { host: "::" }).catch(() => openReceiver(() => {}, { host: "0.0.0.0" }));
     const sender = openSender({ rules });
     for (const scheme of ["http", "https"]) {

@@ -192,14 +192,14 @@ const closing: Record<string, Evil> = {
 
 describe("a receiver that", () => {
   it("hangs is ended by the time limit, wherever it hangs", async () => {
-    // To connect may take long: none of these hangs there.
+    // The time limit for connecting is long, because none of these receivers hangs there.
     const sender = openSender({ limits: { ...shortLimits, connectTimeoutMs: 30_000 } });
     const met = Object.entries(hanging).map(async ([name, evil]) => [name, await meet(sender, evil)] as const);
     const expected = Object.entries(hanging).map(([name, { result }]) => [name, result] as const);
     expect(Object.fromEntries(await Promise.all(met))).toMatchObject(Object.fromEntries(expected));
   });
 
-  // With the product's own times: these end because of what has come, not because of a clock.
+  // Uses the product's own time limits: here the data that arrives ends the attempt, not a clock.
   it.each(Object.entries({ ...flooding, ...closing }))("%s ends as a result and is let go of", async (_name, evil) => {
     expect(await meet(openSender(), evil)).toMatchObject(evil.result);
   });
@@ -222,7 +222,7 @@ describe("a receiver that", () => {
   });
 
   it.runIf(process.platform === "linux")("never accepts ends as connect_timeout", async () => {
-    // A stopped process with a short queue: the system accepts a few for it, then drops every greeting.
+    // A stopped process with a short queue: the operating system accepts a few connections for it, then drops every new one.
     const program =
       "const s=require('net').createServer().listen({port:0,host:'127.0.0.1',backlog:1},()=>console.log(s.address().port))";
     const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
@@ -234,7 +234,7 @@ describe("a receiver that", () => {
     const sender = openSender({ limits: shortLimits });
     const results = await Promise.all(Array.from({ length: 8 }, () => post(sender, `http://127.0.0.1:${port}/`)));
     expect(results.map(({ failure }) => failure)).toContain("connect_timeout");
-    // Those in the queue are connected as far as anybody can tell.
+    // A connection in the queue looks established to the sender, so that its attempt ends as `timeout`.
     for (const { failure } of results) expect(["connect_timeout", "timeout"]).toContain(failure);
   });
 

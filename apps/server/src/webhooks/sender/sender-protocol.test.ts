@@ -59,7 +59,7 @@ const lies: Record<string, RawResponse> = {
   "a chunk that is longer than its size": { text: `${chunked}2\r\nabXX0\r\n\r\n`, result: half },
 };
 
-/** Answers that can be taken one way only, though the connection had better not be used again. */
+/** Responses that can be read in only one way, but after which the connection must not be used again. */
 const odd: Record<string, RawResponse> = {
   "a body longer than its length": { text: `${head}Content-Length: 2\r\n\r\nokX`, result: { answerBody: bytes("ok") } },
   "a body where there can be none": { text: "HTTP/1.1 204 No\r\nContent-Length: 2\r\n\r\nok", result: { status: 204 } },
@@ -76,10 +76,10 @@ function bytes(text: string): Uint8Array {
 }
 
 const body = Buffer.from(Array.from({ length: 60_000 }, (_, index) => (index * 31) % 251));
-/** Longer than what one read from the network brings, so that it comes in several. */
+/** Longer than one read from the network, so that the header arrives in several reads. */
 const longHeader = "h".repeat(10_000);
 
-/** The body in chunks of so many bytes. */
+/** Returns the body in chunks of `size` bytes. */
 function inChunks(size: number): Buffer {
   const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, index) => {
     const data = body.subarray(index * size, (index + 1) * size);
@@ -162,7 +162,7 @@ it("an answer that comes in pieces of a few bytes, behind heads that do not coun
   }
 });
 
-/** A receiver that answers each request with its place in the order of requests. */
+/** Starts a receiver that answers each request with its number. */
 async function openCounting(): Promise<RawReceiver> {
   return openReceiver((socket, nth) => socket.write(answer("200 OK", `answer ${nth}`)));
 }
@@ -198,7 +198,7 @@ it.each([
     const result = await post(sender, receiver.url);
     expect(result).toMatchObject({ outcome: "succeeded", reusedConnection: false });
     expect(textOf(result)).toBe(`answer ${nth}`);
-    // In the system's hands when this returns, before the sender hears of it.
+    // The operating system has these bytes when `write` returns, before the sender notices them.
     receiver.last()?.write(early);
   }
 });

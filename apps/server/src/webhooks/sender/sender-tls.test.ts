@@ -11,7 +11,7 @@ const other = await makeCertificate("other.test");
 const expired = await makeCertificate("partner.test", -1);
 const literal = await makeCertificate("127.0.0.1");
 
-/** A sender for which partner.test is loopback. */
+/** Opens a sender that resolves partner.test to loopback. */
 async function openNamedSender(ca: string | undefined) {
   const dns = await startDnsServer(({ type }) => (type === "A" ? ["127.0.0.1"] : []));
   onTestFinished(() => dns.close());
@@ -49,7 +49,7 @@ describe("https", () => {
     ["that nobody vouches for", good, undefined, "SELF_SIGNED_CERT"],
     ["that another authority vouches for", good, other.cert, "SELF_SIGNED_CERT"],
   ])("sends nothing to a receiver with a certificate %s", async (_name, certificate, ca, code) => {
-    // Even where the environment says not to look. Node warns of that; here it must have no effect.
+    // The certificate is verified even if the environment switches verification off. Node warns of the setting.
     vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
     const receiver = await openTlsReceiver(certificate);
@@ -131,7 +131,7 @@ describe("https", () => {
           socket.destroy();
         });
       },
-      // TLS 1.3 knows no second handshake.
+      // TLS 1.3 has no renegotiation.
       { tls: { ...literal, maxVersion: "TLSv1.2" } },
     );
     expect(await post(openSender({ tls: { ca: literal.cert } }), receiver.url)).toMatchObject({ outcome: "failed" });
@@ -157,7 +157,7 @@ describe("https", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const result = await post(openSender({ tls: { ca: literal.cert } }), `https://127.0.0.1:${port}/`);
     expect(result).toMatchObject({ outcome: "failed", failure: "tls", status: null });
-    // It had been written: the far side may have read it.
+    // The request had been written, so the receiver may have read it.
     expect(result.sentHeaders.length).toBeGreaterThan(0);
   });
 });

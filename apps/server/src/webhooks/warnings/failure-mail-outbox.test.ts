@@ -39,7 +39,10 @@ async function serve(options?: SmtpServerOptions, port?: number): Promise<SmtpSe
   return server;
 }
 
-/** The outbox of one process. @param port of its SMTP server; undefined: it has none */
+/**
+ * Starts the outbox of one process.
+ * @param port the port of its SMTP server; undefined: it has no SMTP server
+ */
 function outbox(port: number | undefined, changes: Partial<MailOutboxOptions> = {}): MailOutbox {
   const smtpUrl = port === undefined ? undefined : `smtp://127.0.0.1:${port}`;
   const made = startMailOutbox({
@@ -59,7 +62,10 @@ function outbox(port: number | undefined, changes: Partial<MailOutboxOptions> = 
 const rows = <Row>(sql: string, ...values: unknown[]) =>
   database.db.query<Row>(statement("", sql), [database.systemId, ...values]);
 
-/** Makes a partner and its endpoint. @returns the endpoint's id */
+/**
+ * Creates a partner and its endpoint.
+ * @returns the endpoint's id
+ */
 async function endpoint(email: string | null = "ops@partner.example"): Promise<string> {
   const context = { db: database.db, clock, ids: createIds(clock), actor: "test" };
   const { id: partnerId } = await createPartner(context, database.systemId, `Partner ${context.ids.next("name")}`);
@@ -132,7 +138,7 @@ test("the address is the one that counts when the mail goes", async () => {
 });
 
 describe("while the SMTP server is away", () => {
-  // Its port is not one that the system gives, which another would have meanwhile.
+  // Uses a port that the operating system assigns to nobody, so that nothing else takes it while the server is away.
   test("a mail is tried again after 1, 2, 4 … minutes, at last every hour, and goes when the server is back", async () => {
     const port = await findFreePort();
     await note(await endpoint());
@@ -261,7 +267,7 @@ describe("several processes", () => {
     const server = await serve();
     const id = await endpoint();
     await note(id, "mail_1");
-    // As a process that is killed: it has handed the mail over, and never comes to write that down.
+    // Acts like a process that is killed after it has sent the mail and before it has written that down.
     const stop = new AbortController();
     const real = createMailer(`smtp://127.0.0.1:${hung.port}`, { from: "noreply@bikes.example" });
     const dying = outbox(hung.port, { mailer: { send: async (mail) => real?.send(mail, stop.signal) } });
@@ -298,7 +304,7 @@ test("a mail that ends each process that sends it is set aside after three, in t
     const dying = outbox(server.port, { db, mailer: { send } });
     await dying.runOnce();
     await dying.close();
-    // The minute passes in which a try ends, or its process has.
+    // Lets the minute pass after which the try, or its process, counts as ended.
     await rows("update work_runs set ends_by = now() where system_id = $1");
     clock.advance(HOUR);
   }

@@ -20,7 +20,10 @@ import { createSecretCipher } from "../endpoints/secret.ts";
 
 const main = await serviceProgram();
 
-/** A receiver that wants nothing any more. @returns its address */
+/**
+ * Starts a receiver that answers every request with 410.
+ * @returns its address
+ */
 async function startGoneReceiver(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => response.writeHead(410).end());
@@ -34,20 +37,23 @@ async function startGoneReceiver(): Promise<string> {
   return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
 }
 
-/** A partner with an endpoint and three events for it. @returns the file with the secrets */
+/**
+ * Creates a partner with an endpoint and three events for it.
+ * @returns the file with the secrets
+ */
 async function makeDeliveries({ db, systemId }: TestDatabase, url: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-mail-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const secretsFile = join(directory, "secrets.json");
   const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
-  // The real time, as in the processes: what lies far from it is not due, or dropped as old.
+  // Uses the real time, as the processes do. Deliveries with times far from it would not be due, or would be dropped as old.
   const clock = () => Math.floor(performance.timeOrigin + performance.now());
   const ids = createIds(clock);
   const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher(webhookKeys) };
   const { id: partnerId } = await createPartner(context, systemId, "Partner");
   await setEndpoint(context, { systemId, partnerId, url, events: ["ride.started"], email: "ops@partner.example" });
   const now = new Date(clock());
-  // As after two answers 410: the next one pauses, without a minute's wait.
+  // Sets the state after two answers 410, so that the next one pauses without a wait of a minute.
   const seed = `update webhook_lanes set failing_since = $2, last_failed_at = $2, failures = 2, gone_answers = 2, gone_since = $2
     where system_id = $1`;
   await db.query(statement("", seed), [systemId, new Date(now.getTime() - 120_000)]);
@@ -96,7 +102,7 @@ test("a mail whose process is killed while it is sent is sent by the next, and c
     "select id, attempts from webhook_mails where system_id = $1",
   );
   expect(kept?.attempts).toBe(1);
-  // The minute passes in which a try ends, or its process has.
+  // Lets the minute pass after which the try, or its process, counts as ended.
   await rows("update webhook_mails set due_at = now() where system_id = $1");
   await rows("update work_runs set ends_by = now() where system_id = $1");
   const taking = await startSmtp();

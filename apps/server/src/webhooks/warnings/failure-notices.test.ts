@@ -33,7 +33,7 @@ const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
   ...changes,
 });
 
-/** A worker that reports failures as the service does. */
+/** Starts a worker that reports failures as the service does. */
 function worker(changes: Partial<NoticeContext> = {}) {
   const notices = context(changes);
   return harness.worker({
@@ -57,7 +57,7 @@ const mails = () =>
   harness.rows<{ endpoint_id: string; subject: string; body: string }>(
     "select endpoint_id, subject, body from webhook_mails where system_id = $1 order by created_at, id",
   );
-/** Lets one attempt fail, and waits until that is written down. */
+/** Lets one attempt fail, and waits until its result is written. */
 async function fail(attempts: number): Promise<void> {
   harness.wake();
   await until(() => completed.length === attempts);
@@ -146,7 +146,7 @@ describe("where the partner has an address and there is a mail server", () => {
   test("nothing is said of a pause that somebody else came before", async () => {
     await address("ops@partner.example");
     harness.far.respond = async (request) => {
-      // In the middle of the third attempt somebody pauses by hand.
+      // The operator pauses the endpoint during the third attempt.
       if (harness.far.received(endpoint.url).length === 3) {
         await pauseEndpoint(harness, { systemId: harness.systemId, partnerId: endpoint.partnerId, reason: "operator" });
       }
@@ -161,7 +161,7 @@ describe("where the partner has an address and there is a mail server", () => {
   });
 });
 
-/** Waits until so many attempts are written, and lets the next one be due. */
+/** Waits until `made` attempts are written, then advances the clock so that the next one is due. */
 async function goneAgain(made: number, milliseconds: number): Promise<void> {
   await until(() => completed.length === made);
   harness.clock.advance(milliseconds);
