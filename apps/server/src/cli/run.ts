@@ -8,7 +8,7 @@ import { UsageError } from "./options.ts";
 /** A command's words. */
 const commandLine = z.array(z.string()).min(1);
 
-/** Commands that run until they are stopped, or that run other commands. */
+/** Commands that `run` rejects: they run until they are stopped, or run other commands. */
 const REJECTED: ReadonlySet<string> = new Set(["start", "serve", "run", "simulate", "sync"]);
 
 /**

@@ -218,7 +218,7 @@ async function open(cli: CliContext, { speed, isDashboardEdited }: StartOptions,
   closers.push(() => webhooks.close());
   const { config } = webhooks;
   let demo: Demo | undefined;
-  // Loaded here, as in `serve`.
+  // Loaded here, so that other commands do not load the server.
   const { serve } = await import("../runtime/serve.ts");
   const service = await serve({
     ...cli,

@@ -19,7 +19,9 @@ export interface Exchange {
   readonly reply: { header(name: string, value: string): unknown };
 }
 
-/** Returns a function that begins a session and ends the browser's previous one. Call `showSession` next: it sets the cookie. */
+/**
+ * Returns a function that begins a session and ends the browser's previous one. Call `showSession` next: it sets the cookie.
+ */
 export function beginIn(context: ConsoleContext, { request }: Exchange): BeginSession {
   return async (tx, personId, { confirmedAt, idToken } = {}) => {
     const encrypted = idToken === undefined ? undefined : encryptHint(context, personId, idToken);
@@ -99,7 +101,7 @@ export async function describeSession(
   };
 }
 
-/** Returns the time zone of each system. One after the other: a person of many systems takes one connection. */
+/** Returns the time zone of each system. Reads one after the other, so that a person of many systems uses one connection. */
 async function timeZonesOf(db: Queryable, systemIds: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
   const zones = new Map<string, string>();
   for (const systemId of systemIds) zones.set(systemId, await timeZoneOfSystem(db, systemId));

@@ -94,7 +94,7 @@ export async function updateWatched(tx: Transaction, systemId: string, since: Da
 
 const forget = statement("thresholds.forgetStations", "delete from webhook_threshold_stations where system_id = $1");
 
-/** Deletes how far a system's stations were compared, once no threshold is watched. */
+/** Deletes the records of how far a system's stations were compared, once no threshold is watched. */
 export async function deleteComparedStations(db: Queryable, systemId: string): Promise<void> {
   await db.query(forget, [systemId]);
 }

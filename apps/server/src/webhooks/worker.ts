@@ -71,7 +71,7 @@ export const BY_INDEX =
   "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_sort=off " +
   "-c enable_incremental_sort=off -c jit=off";
 
-/** Starts sending. */
+/** Starts to send the deliveries of all systems in this process. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const db = openDatabase({
     connectionString: options.connectionString,

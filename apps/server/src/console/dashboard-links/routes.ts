@@ -50,8 +50,8 @@ function linkOf({ cipher }: Pick<LinkRoutesContext, "cipher">, kept: string): Da
   if (!("link" in stored)) return stored;
   const { link, secret } = stored;
   const token = cipher.decrypt(link.id, secret);
-  // Without a token if the key was removed, hours after the link has expired: the URL then leads to the page about expired
-  // links.
+  // If the encryption key was removed, which is hours after the link has expired, the URL has no token, and leads to the
+  // page about expired links.
   return token === undefined ? link : { ...link, url: `${link.url}#${token}` };
 }
 

@@ -77,8 +77,8 @@ export async function openDashboardLink(context: CommandContext, linkToken: stri
 }
 
 /**
- * Finds the session that a frame's cookie names, in the form of a person's session. The viewer has no account, is a member of
- * one partner, and never counts as having confirmed who they are. Every request reads the session anew.
+ * Finds the session that a frame's cookie names, in the form of a person's session. The viewer has no account, is a member
+ * of one partner, and never counts as having confirmed who they are. Every request reads the session anew.
  * @returns undefined when no such session exists, or it has ended
  */
 export async function embeddedSessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
@@ -92,7 +92,7 @@ export async function embeddedSessionOf(db: Queryable, token: string, now: numbe
     name: viewer,
     needs_proof: false,
     created_at,
-    // As if just used: the session ends at `expires_at`, and not because it was idle.
+    // Counts as just used, so that the session ends at `expires_at` and never because it was idle.
     last_used_at: new Date(now),
     expires_at,
     confirmed_at: new Date(0),

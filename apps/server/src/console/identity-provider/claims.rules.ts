@@ -9,7 +9,7 @@ export interface Identity {
   readonly email: string | undefined;
   /** The person's name at the provider; undefined when the provider sends none. */
   readonly name: string | undefined;
-  /** When they last proved to the provider who they are; undefined where it does not say. */
+  /** When the person last proved their identity to the provider; undefined when the provider does not say. */
   readonly authenticatedAt: number | undefined;
   /** The provider's ID token, which is sent back to the provider when the person signs out. */
   readonly idToken: string;

@@ -7,7 +7,7 @@ export class ProviderUnavailable extends Error {
   override readonly name = "ProviderUnavailable";
 }
 
-/** Bytes of an answer. Metadata and key sets have some kilobytes. */
+/** Maximum bytes of a response. Metadata and key sets have some kilobytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Maximum simultaneous requests to the provider. If so many are waiting, it is overloaded, and more would not help. */
 const MAX_REQUESTS = 50;
@@ -170,7 +170,7 @@ interface ClientSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** For one request to the provider. */
+  /** Seconds for one request to the provider. */
   readonly timeoutSeconds?: number;
 }
 
@@ -225,8 +225,8 @@ async function discover(settings: ClientSettings, boundedFetch: CustomFetch): Pr
   // organisation could sign in here.
   if (new URL(metadata.issuer).href !== issuer)
     throw new ProviderUnavailable(`its metadata names another issuer: ${metadata.issuer}. Correct OIDC_ISSUER`);
-  // Prefers `client_secret_post` where both are offered: with the other, some providers decode certain characters of the
-  // secret differently.
+  // Prefers `client_secret_post` where both are offered: with `client_secret_basic`, some providers decode certain
+  // characters of the secret differently.
   const isPost = metadata.token_endpoint_auth_methods_supported?.includes("client_secret_post") === true;
   const authentication = isPost ? oidc.ClientSecretPost(clientSecret) : oidc.ClientSecretBasic(clientSecret);
   const configuration = new oidc.Configuration(metadata, clientId, undefined, authentication);

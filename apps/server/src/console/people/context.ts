@@ -43,11 +43,14 @@ interface SignInFacts {
 interface SignInLimits {
   /** Counts one attempt. @throws ServiceError `rate_limited` for an account or an address that has used up its attempts */
   count(email: string, address: string): Promise<void>;
-  /** Counts one code, by the person who has typed the right password. @throws ServiceError `rate_limited`, as above */
+  /**
+   * Counts one code, by the person who has typed the right password.
+   * @throws ServiceError `rate_limited` for a person who has tried too many codes
+   */
   countCode(personId: string): Promise<void>;
   /**
    * Counts one confirmation, by its session: other people cannot use up its attempts.
-   * @throws ServiceError `rate_limited`, as above
+   * @throws ServiceError `rate_limited` for a session that has used up its attempts
    */
   countConfirmation(sessionId: string): Promise<void>;
   /**

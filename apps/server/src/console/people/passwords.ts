@@ -30,7 +30,7 @@ const MAX_RUNNING = 2;
 const MAX_WAITING = 50;
 /** Limits the waiting verifications of one network or person: a person waits for one, and only a program for many. */
 const MAX_WAITING_EACH = 2;
-/** Seconds after which somebody who found too many others should try again. */
+/** Seconds after which a client that was refused should try again. */
 const RETRY_SECONDS = 2;
 
 export function createPasswordHashing(): PasswordHashing {

@@ -66,7 +66,9 @@ export interface AddressProof {
    * operator.
    */
   readonly by: "mail" | "identity" | "operator";
-  /** The system whose operator vouches for the person, for a link from the operator. Null: the proof counts in every system. */
+  /**
+   * The system whose operator vouches for the person, for a link from the operator. Null: the proof counts in every system.
+   */
   readonly systemId: string | null;
 }
 

@@ -26,7 +26,7 @@ export interface Acknowledgement {
  */
 const WORSE_FACTOR = 2;
 
-/** Tells whether a result is worse than its acknowledgement: it has become a failure, or counts twice as many. */
+/** Tells whether a result is worse than its acknowledgement: it has become a failure, or its count has doubled. */
 function isWorse({ status, count }: CheckResult, acknowledged: Acknowledgement): boolean {
   if (acknowledged.severity === "warning" && status === "failure") return true;
   return acknowledged.count !== null && count !== undefined && count >= WORSE_FACTOR * acknowledged.count;

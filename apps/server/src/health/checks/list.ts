@@ -56,7 +56,7 @@ export function processResults({ reports, conditions, outages }: ProcessState): 
     outages.isHolding()
       ? failure("database away", "the database is away for a moment: requests wait for it", "Look at PostgreSQL.")
       : ok("database away", "it answers"),
-    // The disk is the database's: every process reports it alike, and everything can still be read.
+    // The full disk is that of the database, so every process reports it. Reads still work.
     conditions.isOngoing("disk_full")
       ? failure("disk full", "the disk of the database is full: nothing can be stored", "Free space on it.")
       : ok("disk full", "there is room on the disk of the database"),

@@ -71,7 +71,7 @@ export function factsOf(key: KeyRow, fallback: number, now: number): KeyFacts {
   };
 }
 
-/** Returns the endpoints without removed ones, of which only the log is left. */
+/** Returns the endpoints that are not removed. Of a removed endpoint only the log is left. */
 export function listedEndpoints({ endpoints }: EndpointOverview): EndpointOverview["endpoints"] {
   return endpoints.filter(({ pause_reason: reason }) => reason !== "removed");
 }

@@ -141,7 +141,7 @@ export function startChecks(options: CheckRunnerOptions): CheckRunner {
   };
 }
 
-/** Returns the results of checks that run by themselves. */
+/** Returns only the results of checks that run by themselves, which `checkScopes` lists. */
 function named(results: readonly CheckResult[]): (CheckResult & { readonly check: CheckName })[] {
   return results.flatMap((result) => (isCheckName(result.check) ? [{ ...result, check: result.check }] : []));
 }
@@ -348,8 +348,8 @@ export function countResults(results: readonly CurrentResult[]): CheckCount[] {
 }
 
 /**
- * Returns the page of the dashboard on which an operator acknowledges a check. It changes nothing by itself: whoever opens it
- * signs in, sees what was found, and presses a button.
+ * Returns the page of the dashboard on which an operator acknowledges a check. It changes nothing by itself: whoever opens
+ * it signs in, sees what was found, and presses a button.
  */
 export function acknowledgingPage(
   publicUrl: string | undefined,

@@ -55,7 +55,7 @@ export interface WorkCondition {
  * the condition.
  */
 const REPEAT_INTERVAL_MS = 60_000;
-/** Most work is retried within seconds. */
+/** The default of `quietMs`: most work is retried within seconds. */
 const DEFAULT_QUIET_MS = 15_000;
 
 /**

@@ -65,7 +65,7 @@ const COMPARE_INTERVAL_MS = 15_000;
  */
 const SET_CHECK_INTERVAL_MS = 1_000;
 
-/** For the log: a line at once, one a minute, and one when the clocks agree again. */
+/** The error of clocks that differ. The log gets a line at once, one each minute, and one when the clocks agree again. */
 class ClocksDiffer extends Error {
   override readonly name = "ClocksDiffer";
   readonly condition = "clocks_differ";

@@ -30,7 +30,7 @@ export async function findServerUse(db: Queryable): Promise<ServerUse> {
 
 /** The replicas with one name that stream from this server. Replicas without a name are called `walreceiver`. */
 export interface ReplicaLag {
-  /** Their `application_name`. */
+  /** The name (`application_name`) that these replicas share. */
   readonly replica: string;
   /** The lag of the replica among them that is furthest behind. */
   readonly lag_bytes: number;

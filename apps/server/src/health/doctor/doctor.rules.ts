@@ -204,9 +204,9 @@ function judgeMachines({ nodes }: DistributionState): CheckResult {
 }
 
 /**
- * The settings of the database that `distribute` makes on every node, where Citus runs our statements in sessions of its own.
- * `timezone` makes them count days in UTC; `propagate_set_commands` passes on what a transaction of ours sets, such as how
- * long it waits for a lock.
+ * The settings of the database that `distribute` makes on every node, where Citus runs our statements in sessions of its
+ * own. `timezone` makes them count days in UTC; `propagate_set_commands` passes on what a transaction of ours sets, such as
+ * how long it waits for a lock.
  */
 const SESSION_DEFAULTS = ["timezone=utc", "citus.propagate_set_commands=local"];
 
@@ -224,7 +224,8 @@ function judgeSessions({ nodes }: DistributionState): CheckResult {
 }
 
 /**
- * Each transaction that Citus commits in two phases needs one of `max_prepared_transactions` on every node that it writes to.
+ * Each transaction that Citus commits in two phases needs one of `max_prepared_transactions` on every node that it writes
+ * to.
  */
 function judgeCommits({ nodes }: DistributionState): CheckResult {
   const check = "citus commits";

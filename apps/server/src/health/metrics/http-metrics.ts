@@ -46,7 +46,7 @@ export interface HttpMetrics extends ReplicaMetrics {
 }
 
 interface HttpSources {
-  /** By the pool's name. */
+  /** The use of each pool of connections, by the pool's name. */
   readonly pools: Readonly<Record<string, () => PoolUsage>>;
   /** Filtered lists that run or wait at present. */
   readonly filteredReads: () => { readonly running: number; readonly waiting: number };

@@ -43,8 +43,8 @@ interface WebhookMetrics {
 }
 
 /**
- * Seconds. Dense where a healthy receiver answers. An attempt may take 15 s, and one that is cut off then ends a little
- * later: hence 14 and 16, which separate slow responses from none.
+ * Upper bounds in seconds, dense where a healthy receiver answers. An attempt is cut off shortly after 15 s, so the bounds
+ * 14 and 16 separate slow responses from missing ones.
  */
 const DURATION_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 14, 16];
 /** Seconds. Dense below the promised 0.2 s, and up to an hour's backlog. */

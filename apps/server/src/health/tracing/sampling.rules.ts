@@ -18,7 +18,7 @@ export function parseTraceparent(header: unknown): RemoteParent | undefined {
 
 /** Decides which requests are recorded. */
 export interface Sampling {
-  /** @param isAskedFor whether the caller records its side */
+  /** @param isAskedFor whether the caller records its trace, and so asks for this request to be recorded */
   isSampled(isAskedFor: boolean): boolean;
   /** Counts a trace that was chosen in another way. @returns whether it is within the limit of this second */
   isWithinBound(): boolean;

@@ -33,7 +33,7 @@ export interface Lane {
   inFlight: number;
   /** Attempts that may be in flight at a time, from 1 to MAX_IN_FLIGHT_PER_ENDPOINT. */
   concurrencyLimit: number;
-  /** Attempts completed since the last claim: so many deliveries the next claim may take ahead. */
+  /** Attempts completed since the last claim. The next claim may take as many deliveries in advance. */
   completedSinceClaim: number;
   /** Milliseconds of the monotonic clock. */
   leasedUntil: number;
@@ -434,7 +434,9 @@ export class LaneKeeper {
   }
 }
 
-/** Returns how many lanes a worker should lease: the shares of all workers differ by one at most, and add up to all lanes. */
+/**
+ * Returns how many lanes a worker should lease: the shares of all workers differ by one at most, and add up to all lanes.
+ */
 function shareOf({ workers, before, lanes }: Membership): number {
   const divisor = Math.max(1, workers);
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);

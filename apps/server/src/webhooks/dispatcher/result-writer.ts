@@ -187,7 +187,7 @@ export interface SentAttempt {
   readonly result: AttemptResult;
   /** The part of the response that the log stores. */
   readonly kept: KeptAnswer;
-  /** From 0 to 1, drawn for this attempt alone. */
+  /** A random number from 0 to 1. The larger it is, the longer is the wait for the next attempt. */
   readonly chance: number;
 }
 
@@ -294,8 +294,8 @@ interface WriteResultsOptions {
 }
 
 /**
- * Writes results together. If PostgreSQL rejects a value, writes the halves separately, and so on, until the result with that
- * value is found, and sets its delivery aside: the others are written.
+ * Writes results together. If PostgreSQL rejects a value, writes the halves separately, and so on, until the result with
+ * that value is found, and sets its delivery aside: the others are written.
  * @returns the results whose deliveries were set aside
  */
 export async function writeResults(

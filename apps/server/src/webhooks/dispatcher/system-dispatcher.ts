@@ -61,7 +61,7 @@ const SETTINGS_INTERVAL_MS = 15_000;
 const CLAIM_INTERVAL_MS = 4;
 /** A claim that finds so many deliveries is followed by the next claim at once. */
 const FULL_CLAIM = 32;
-/** Deliveries of a paused endpoint held by one statement, and such statements in one pass. */
+/** How many deliveries of a paused endpoint one statement holds, and how many such statements one pass runs. */
 const HOLD_BATCH = 1_000;
 const MAX_HOLD_BATCHES = 20;
 /** Milliseconds for which closing waits until the last results are written. */

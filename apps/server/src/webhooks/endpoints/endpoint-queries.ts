@@ -265,7 +265,7 @@ type CountedHour = Pick<Tables["webhook_lanes"], "hour_sent" | "hour_skipped" | 
 /**
  * Joins an endpoint's counts, taken now.
  * @param endpointId the column with its id
- * @param most the parameter with how many are counted of each at most; null: all
+ * @param most the parameter with the maximum count of each kind; null: unlimited
  */
 const joinCounts = (endpointId: string, most: string) => `
    cross join lateral (

@@ -168,7 +168,7 @@ async function withEndpoints(
   });
 }
 
-/** @throws ServiceError when another endpoint of the partner than `own` has the name */
+/** @throws ServiceError when an endpoint of the partner other than `own` has the name */
 function requireFreeName(
   rows: readonly EndpointRow[],
   name: string | undefined,

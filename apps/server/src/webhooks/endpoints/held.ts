@@ -14,8 +14,8 @@ export interface HeldDeliveries {
 /** The held deliveries that somebody has decided to drop. */
 export interface SeenDeliveries extends HeldDeliveries {
   /**
-   * Whether an earlier batch has counted them. `total` then stays, because counting a long queue takes as long as a
-   * batch.
+   * Whether an earlier batch has counted the deliveries. `total` then stays, because counting a long queue takes as long as
+   * a batch.
    */
   readonly isContinued?: boolean;
 }

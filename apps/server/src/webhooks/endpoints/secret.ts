@@ -18,7 +18,9 @@ interface SecretOwner {
 /** Encrypts the secrets that deliveries are signed with, so that a copy of the database signs nothing. */
 export interface SecretCipher {
   encrypt(owner: SecretOwner, text: string): string;
-  /** @throws SecretsFileMismatch when the key is not in our secrets file; DamagedSecret when the encrypted text is damaged */
+  /**
+   * @throws SecretsFileMismatch when the key is not in our secrets file; DamagedSecret when the encrypted text is damaged
+   */
   decrypt(owner: SecretOwner, encrypted: string): string;
   /** Whether the key that encrypted a text is in our secrets file. */
   canDecrypt(encrypted: string): boolean;
@@ -33,14 +35,14 @@ export interface SecretCipher {
 /** A secret was encrypted with a key that is not in this process's secrets file. */
 export class SecretsFileMismatch extends Error {
   override readonly name = "SecretsFileMismatch";
-  /** The log's name for it; see health/conditions/conditions.ts. */
+  /** The name of this error's condition in the log; see health/conditions/conditions.ts. */
   readonly condition = "secrets_file_mismatch";
 }
 
 /** An encrypted secret cannot be decrypted, though its key is in our secrets file. */
 export class DamagedSecret extends Error {
   override readonly name = "DamagedSecret";
-  /** The log's name for it; see health/conditions/conditions.ts. */
+  /** The name of this error's condition in the log; see health/conditions/conditions.ts. */
   readonly condition = "damaged_webhook_secret";
 }
 

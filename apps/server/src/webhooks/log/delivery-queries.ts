@@ -83,7 +83,7 @@ export interface NamedDeliveries {
 
 export interface CountedChoice {
   readonly total: number;
-  /** A resend of the whole choice would exceed the limit of rows to read. */
+  /** A resend of all chosen deliveries would read more rows than the limit. */
   readonly is_cut: boolean;
 }
 
@@ -367,7 +367,7 @@ const find = statement(
    left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id`,
 );
 
-/** Returns the delivery with an id. @param days when it may have been made, the likeliest first */
+/** Returns the delivery with an id. @param days the days on which it may have been created, the likeliest first */
 export async function findDelivery(
   db: Queryable,
   systemId: string,

@@ -198,7 +198,7 @@ function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
-/** A spreadsheet runs a cell that begins like a formula. With an apostrophe before it, it is text. */
+/** Returns a text as a cell of CSV. Puts an apostrophe before a text that a spreadsheet would run as a formula. */
 export function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -3,14 +3,14 @@ import { statement } from "../../storage/db/statement.ts";
 import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
 
 /**
- * Deliveries that a chart counts at most, the newest. Too low: a busy day is cut off. Too high: one chart reads for longer
- * than 100 ms.
+ * Maximum deliveries that a chart counts: the newest ones. Too low: a busy day is cut off. Too high: one chart reads for
+ * longer than 100 ms.
  */
 const MAX_CHARTED_ROWS = 50_000;
 /** Maximum failed deliveries whose causes are counted. They are scattered over the table, so they cost more to read. */
 const MAX_CAUSE_ROWS = 10_000;
 const MAX_CAUSES = 12;
-/** Bytes of an answer that are read for a few words of it. */
+/** Maximum bytes of a response that are read, to show its first words. */
 const MAX_ANSWER_BYTES = 400;
 
 /**

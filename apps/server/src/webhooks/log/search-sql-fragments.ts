@@ -17,7 +17,7 @@ export interface DeliveryPosition {
 export interface SearchRange {
   readonly systemId: string;
   readonly filter: DeliveryFilter;
-  /** Created from then on. */
+  /** Only deliveries created at this time or later. */
   readonly since: Date;
   /** Only deliveries older than this position. */
   readonly before: DeliveryPosition;

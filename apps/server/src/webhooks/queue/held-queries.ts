@@ -39,7 +39,7 @@ const count = statement(
 /** Held deliveries that no unfinished replay sends. */
 interface CountedHeld {
   readonly total: number;
-  /** When the first of them was created; null: there is none. */
+  /** When the oldest of these deliveries was created; null: none is held. */
   readonly oldest: Date | null;
 }
 

@@ -3,7 +3,7 @@ import { statement } from "../../storage/db/statement.ts";
 import { bigints, integers, texts } from "./binary-format.ts";
 import { isOfSystem, matchesDelivery, SKIPPED } from "./sql-fragments.ts";
 
-/** An endpoint's docs/glossary.md#hourly-limit, and the token of its lane's holder. */
+/** The hourly limit of an endpoint (docs/glossary.md#hourly-limit), and the token of its lane's holder. */
 export interface HourlyLimit {
   readonly endpointId: string;
   readonly token: number;

@@ -97,7 +97,7 @@ const renew = statement(
    returning lane.endpoint_id`,
 );
 
-/** Renews the leases of lanes. @returns those that the worker still holds */
+/** Renews the leases of lanes. @returns the lanes that the worker still holds */
 export async function updateLeases(
   db: Queryable,
   systemId: string,

@@ -209,7 +209,8 @@ export async function updateReplaysStopped(
   now: Date,
 ): Promise<ReplayRow[]> {
   const values = "id" in which ? [null, which.id] : [which.endpointId, null];
-  // Stops the replay before its items are deleted: a worker that queues a batch holds the replay's lock, so this waits for it.
+  // Stops the replay before its items are deleted: a worker that queues a batch holds the replay's lock, so this waits for
+  // it.
   const stopped = await tx.query<ReplayRow>(stop, [systemId, ...values, now]);
   if (stopped.length > 0) await tx.query(deleteItems, [systemId, stopped.map(({ id }) => id)]);
   return stopped;

@@ -103,7 +103,7 @@ export const IS_FOR_ENDPOINT = `(event.name = any(endpoint.events)
 const IS_NAMED_ENDPOINT = `endpoint.system_id = $1
          and endpoint.id between coalesce(event.endpoint_id, '') and coalesce(event.endpoint_id, '~')`;
 
-/** SQL that is true where a position is in the box of an `endpoint`; null where it has none. */
+/** SQL that is true where a position is in the box of an `endpoint`; null if the endpoint has no box. */
 function isInBox(lon: string, lat: string): string {
   return `(${lat} between endpoint.bbox[2] and endpoint.bbox[4]
              and case when endpoint.bbox[1] <= endpoint.bbox[3] then ${lon} between endpoint.bbox[1] and endpoint.bbox[3]
@@ -156,7 +156,7 @@ export function isSubscribed(event: DeliveryName): string {
  */
 export const TEST_SUFFIX = "_test";
 
-/** Whether a delivery is a test: somebody asked for it, and nothing has happened for it. */
+/** Tells whether a delivery is a test delivery, which a person requested and no event caused. */
 export function isTestDelivery(id: string): boolean {
   return id.endsWith(TEST_SUFFIX);
 }

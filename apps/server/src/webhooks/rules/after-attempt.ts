@@ -5,7 +5,7 @@ import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
 export interface AttemptRequest {
   readonly url: string;
   /**
-   * Without those that the connection itself needs (`host`, `connection`, `content-length` and their like): the sender
+   * The headers, without those that the connection needs (`host`, `connection`, `content-length` and similar): the sender
    * writes these.
    */
   readonly headers: readonly Header[];
@@ -173,7 +173,7 @@ export interface AttemptEnd {
   readonly endedAt: number;
   /** Milliseconds for which the answer's `Retry-After` asks; null where it does not. */
   readonly retryAfterMs: number | null;
-  /** From 0 to 1, drawn for this attempt alone. */
+  /** A random number from 0 to 1. The larger it is, the longer is the wait for the next attempt. */
   readonly chance: number;
 }
 
@@ -274,7 +274,7 @@ export type PauseCause = "failing" | "gone" | "probe_failed";
 /** Percent of the way to a pause. 100 is the pause itself. */
 export type Warning = 25 | 50 | 100;
 
-/** The end of an attempt, as far as it tells of the endpoint. */
+/** The facts about an ended attempt that matter for its endpoint's health. */
 export interface EndpointResult {
   readonly deliveryId: string;
   readonly outcome: AttemptOutcome;

@@ -12,7 +12,7 @@ type TruncationReason = "success" | "repeated_failure" | "daily_budget";
 
 /** Bytes kept of an endpoint's attempts on one day. */
 export interface LogSize {
-  /** Requests and answers. */
+  /** The bytes of requests and responses. */
   bytes: number;
   /** The bytes of responses that count towards the day's budget. */
   answerBytes: number;
@@ -94,7 +94,7 @@ function countedBytes(kept: number): number {
   return Math.max(0, kept - ANSWER_SUMMARY.headBytes);
 }
 
-/** Returns the length with the colon, the blank and the line's end. A character of a header is a byte. */
+/** Returns the length with the colon, the space and the end of the line. A character of a header is a byte. */
 function sizeOfHeader([name, value]: HeaderPair): number {
   return name.length + value.length + 4;
 }

@@ -37,7 +37,7 @@ export const senderLimits: SenderLimits = {
   // A name with hundreds of dead addresses would otherwise open hundreds of sockets.
   maxAddresses: 6,
   maxBodyBytes: 64 * 1024,
-  // Node's default. Too high: multiplies by all attempts in flight.
+  // Node's default. Too high: all attempts in flight together take too much memory.
   maxHeaderBytes: 16 * 1024,
   // Each name and value is a separate string: 16 KiB of two-byte names would take hundreds of KB.
   maxHeaderLines: 200,
@@ -50,12 +50,12 @@ export const senderLimits: SenderLimits = {
   maxIdleTimeoutMs: 10_000,
   // A changed DNS answer, or an address that has become a forbidden one, counts after a minute at the latest.
   maxAgeMs: 60_000,
-  // Too low: each time it ends, another attempt may fail.
+  // Too low: each time the connections are reused again, another attempt may fail.
   noReuseMs: 10 * 60_000,
   // An endpoint has at most 10 attempts in flight, but one host may serve the endpoints of many partners. Too low: most
   // of their attempts open a connection of their own. Too high: one host holds most idle connections.
   maxIdlePerOrigin: 100,
-  // Each is a file descriptor, of which a process often has 1,024.
+  // Each idle connection takes a file descriptor. A process often has only 1,024.
   maxIdle: 1_000,
 };
 
@@ -265,7 +265,7 @@ class Exchange {
  * of a response, the network buffers take 30 MiB more.
  */
 function free({ buffer, length }: Buffer): void {
-  // Only a separate buffer may be transferred; small ones share one of Node's pool.
+  // Frees only a buffer with memory of its own: small buffers share memory of Node's pool.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 

@@ -16,8 +16,8 @@ export class InvalidResponseError extends Error {
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
 /**
- * A name, and a value without control characters; spaces before the value are not part of it. The value begins with another
- * character, so that a text matches in one way only: with more ways, 16 KiB of spaces would take a second of processor time.
+ * A name, and a value without control characters; spaces before the value are not part of it. The value does not begin with
+ * a space, so that a text matches in only one way: with more ways, 16 KiB of spaces would take a second of processor time.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[^\u0000-\u0020\u007f][^\u0000-\u0008\u000a-\u001f\u007f]*)?)$/;
@@ -281,7 +281,7 @@ function mayBecomeStatusLine(line: string): boolean {
   return line === "\r" || STATUS_LINE_START.startsWith(line.slice(0, STATUS_LINE_START.length));
 }
 
-/** The first size of the buffer. Most bodies fit; where one does not, only this little is thrown away in growing. */
+/** The first size of the buffer. Most bodies fit. If one does not, the buffer grows, and only these 4 KiB become garbage. */
 const SMALL_BUFFER_BYTES = 4 * 1024;
 
 interface BodyLimits {

@@ -46,8 +46,8 @@ export interface Sender {
 }
 
 /**
- * Returns a sender over HTTP/1.1 that calls only addresses that the rules allow. It ignores proxies and cookies, decompresses
- * nothing and follows no redirects. Connections are reused for the next attempt to the same origin.
+ * Returns a sender over HTTP/1.1 that calls only addresses that the rules allow. It ignores proxies and cookies,
+ * decompresses nothing and follows no redirects. Connections are reused for the next attempt to the same origin.
  */
 export function createSender({ rules, clock, resolve, tls, ...options }: SenderOptions): Sender {
   const { monotonic = () => performance.now() } = options;

@@ -231,7 +231,7 @@ function oneLine(text: string): string {
 
 export interface MailOutboxOptions extends Omit<OutboxOptions, "queues" | "addressee"> {
   readonly db: Database;
-  /** The systems there are. */
+  /** Returns the ids of all systems. */
   readonly systems: () => Promise<readonly string[]>;
 }
 
