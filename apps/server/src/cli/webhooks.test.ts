@@ -202,7 +202,7 @@ describe("webhooks show, pause, resume, rotate", () => {
     expect(rotated.secret).not.toBe(secret);
     expect(rotated.old_secrets_end_at).toBe("2026-06-02T12:00:00.000Z");
     expect(await text("show", "--partner", partner)).toMatch(/^secrets +current, until 2026-06-02T12:00:00.000Z$/m);
-    expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("it cannot be shown again");
+    expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("only the dashboard shows it");
     expect(await text("show", "--partner", partner)).toMatch(/^secrets +current$/m);
     await expect(json("rotate", "--partner", partner, "--overlap", "8d")).rejects.toThrow(
       new UsageError('--overlap is "8d": it must be a duration from 0h to 7d, such as 30s, 15m, 24h or 7d.'),

@@ -197,7 +197,7 @@ function setNotes(
   const program = `bikeshare ${systemOption}`;
   const command = (verb: string) => `\`${program}webhooks ${verb} --partner ${endpoint.partner_id}${which}\``;
   return [
-    secret === null ? "The secret is unchanged." : SHOWN_ONCE,
+    secret === null ? "The secret is unchanged." : SECRET_NOTE,
     ...(oldSecretsEndAt === null ? [] : ["Until then the old secrets sign Service-Signature too."]),
     ...unreadableNotes(unreadable),
     ...(endpoint.status === "paused" ? [`The endpoint stays paused: ${command("resume")} sends a probe.`] : []),
@@ -272,12 +272,12 @@ function registerRotate(webhooks: ParentCommand, cli: OpenCli): void {
         const { systemId } = context;
         const rotated = await rotateSecret(context, { systemId, partnerId, endpointRef, overlap, lost });
         const { secret, old_secrets_end_at } = rotated;
-        return { object: { id: rotated.endpoint.id, secret, old_secrets_end_at }, notes: [SHOWN_ONCE] };
+        return { object: { id: rotated.endpoint.id, secret, old_secrets_end_at }, notes: [SECRET_NOTE] };
       }),
     );
 }
 
-const SHOWN_ONCE = "Copy the secret now: it cannot be shown again.";
+const SECRET_NOTE = "Copy the secret now: from now on only the dashboard shows it.";
 
 function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
   webhooks

@@ -21,7 +21,7 @@ import { type ProcessReports, reportedChecks } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
 /** The remedy when a statement of a check fails although the schema is known. */
-const FAILED_CHECK = "Look at the log of PostgreSQL.";
+export const FAILED_CHECK = "Look at the log of PostgreSQL.";
 
 /** Returns the checks of a machine. @param of its name */
 export function machineChecks(config: Config, clock: () => number, of = ""): Check[] {

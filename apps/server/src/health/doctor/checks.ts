@@ -14,7 +14,7 @@ import { secretsPath } from "../../storage/secrets/secrets.ts";
 import { acknowledgements } from "../checks/acknowledgements.ts";
 import { acknowledgementOf } from "../checks/check-state.rules.ts";
 import { checked, type CheckResult, checkScopes, failure, isCheckName, ok, warning } from "../checks/check.ts";
-import { allSystemChecks, databaseChecks, machineChecks, runChecks } from "../checks/list.ts";
+import { allSystemChecks, databaseChecks, FAILED_CHECK, machineChecks, runChecks } from "../checks/list.ts";
 import { checkRedis } from "../checks/machine-checks.ts";
 import { activeChecks } from "../checks/stored-checks.ts";
 import { judgeDistribution, judgeRole, judgeSettings, judgeUnusedIndex } from "./doctor.rules.ts";
@@ -85,9 +85,6 @@ async function checkReachable(variable: string, { hostname, port, protocol }: UR
 }
 
 const MIN_UNUSED_INDEX_BYTES = 100 * 1024 ** 2;
-
-/** The remedy when a statement of a check fails although the schema is known. */
-const FAILED_CHECK = "Look at the log of PostgreSQL.";
 
 interface DatabaseCheckOptions {
   readonly connectionString: string;
