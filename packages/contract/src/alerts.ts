@@ -7,7 +7,7 @@ import { identifier, timestamp } from "./values.ts";
 /** What an alert is about. */
 export const alertType = z.enum(alertTypes).describe("What the alert is about");
 
-/** When what an alert tells of applies. */
+/** A period in which an alert applies, such as the days of a closure. */
 const alertTime = z
   .object({
     start: timestamp.nullable().describe("Null: it has begun"),
@@ -15,7 +15,7 @@ const alertTime = z
   })
   .strict();
 
-/** The fields that every reader of an alert sees alike. */
+/** The fields that partners and the operator see in the same form. */
 const sharedFields = {
   times: z
     .array(alertTime)
@@ -41,7 +41,7 @@ export const alertList = listOf(alert, { title: "AlertList", description: "One p
 
 export const alertListQuery = z.object(pagingQuery).strict();
 
-/** The source of the operator's own alerts; those of a feed have the feed's. */
+/** Where an alert came from. */
 const alertSource = z.string().describe("`operator`, or the feed that has the alert");
 
 const localText = z.object({ text: z.string(), language: z.string().describe("Such as `nb` or `en-GB`") }).strict();

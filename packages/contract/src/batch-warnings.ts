@@ -1,6 +1,6 @@
 import { fillTemplate, type TemplateArguments } from "./messages.ts";
 
-/** The warnings about an item of a batch that succeeded. */
+/** Warnings about an item of a batch. The item succeeded, but the operator should know something about it. */
 const batchWarnings = {
   clockAhead:
     "{field} lies {seconds} s ahead of the service's clock, and is stored as {stored}. Set the clock that it comes from.",

@@ -13,8 +13,8 @@ export type BatchItem<Item> =
   | { readonly id: string | null; readonly issues: readonly z.ZodIssue[] };
 
 /**
- * A batch's body, `{ items: […] }`. Each item is read by itself, so that one that is wrong does not lose the others:
- * the reader gets the item or its issues. A body that is no such list at all fails as a whole.
+ * Returns the schema of a batch's body, `{ items: […] }`. It parses each item alone and gives the item or its issues, so
+ * that one invalid item does not reject the others. A body without such a list fails as a whole.
  */
 export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
   const items = z
@@ -25,8 +25,8 @@ export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
     .min(1, issueText("itemsEmpty"))
     .max(MAX_BATCH, issueText("itemsTooMany", { limit: MAX_BATCH }))
     .transform((values) => values.map((value): BatchItem<z.output<Item>> => read(item, value)));
-  // The documents show what an item must be. The parser also accepts wrong ones, null too, so that each gets its own
-  // result.
+  // The OpenAPI documents show the schema of a valid item. The parser also accepts invalid items, even null, so that each
+  // item gets a result of its own.
   const itemSchema = { ...(generateSchema(item) as object), nullable: false };
   const body = z.object({ items: extendApi(items, { items: itemSchema }) }).strict();
   // The type of the body also describes its items; at run time zod sees a list of unknown values.
@@ -60,7 +60,7 @@ export const batchResult = namedObject(
 );
 export type BatchResult = z.infer<typeof batchResult>;
 
-/** The answer to a batch: one result an item, in the items' order. */
+/** The response to a batch: one result for each item, in the items' order. */
 export const batchResults = namedObject("BatchResults", "What became of each item, in their order.", {
   results: z.array(batchResult).describe("One result an item, in the items' order"),
   failed: z.number().int().min(0).describe("How many items failed"),

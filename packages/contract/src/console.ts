@@ -1,6 +1,6 @@
 /**
- * The API for the dashboard's pages, with a session instead of a key. It is not part of the partners' or the operator's
- * interface: it changes with the pages, and no OpenAPI document contains it.
+ * The API that the dashboard's pages call, with a session instead of a key. It is not part of the partners' or the
+ * operator's interface: it changes with the pages, and no OpenAPI document contains it.
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
@@ -131,7 +131,7 @@ export type {
 
 const c = initContract();
 
-/** Named, because the compiler writes out no type as long as this one would be. */
+/** The type of `consoleContract`. It is declared, because TypeScript refuses to emit an inferred type of this length. */
 type ConsoleContract = {
   readonly session: typeof sessionEndpoints;
   readonly signIn: typeof signInEndpoints;

@@ -8,15 +8,15 @@ import { namedObject } from "./named-object.ts";
 import { isPlainName } from "./text-rules.ts";
 import { identifier, timestamp } from "./values.ts";
 
-/** Minutes for which a link may be opened: long enough for a page to load, too short to be of use in a log. */
+/** Minutes within which a link can be opened. Too low: it expires before the page loads. Too high: a logged link works. */
 export const DASHBOARD_LINK_MINUTES = 5;
-/** Minutes for which a link's pages work. Too high: a person who has left the portal still sees them. */
+/** Minutes for which the pages work after a link was opened. Too high: a person who has left the portal still sees them. */
 export const EMBEDDED_SESSION_MINUTES = 60;
 
 const MAX_VIEWER_LENGTH = 200;
 const MAX_PAGE_LENGTH = 300;
 
-/** A request for a link: the viewer, and the partner. */
+/** A request for a link: who looks, with which role, and at which page. */
 export const dashboardLinkRequest = extendApi(
   z
     .object({
@@ -55,7 +55,7 @@ export const dashboardLink = namedObject(
 );
 export type DashboardLink = z.infer<typeof dashboardLink>;
 
-/** Showing the dashboard within the operator's own portal. */
+/** The endpoint with which the operator's portal shows the dashboard in a frame. */
 export const dashboardLinkEndpoints = {
   create: {
     method: "POST",

@@ -1,8 +1,8 @@
-/** An endpoint that is to be retired. Dates are days in UTC: `2027-01-31`. */
+/** The planned retirement of an endpoint. Dates are days in UTC: `2027-01-31`. */
 export interface Deprecation {
-  /** The first day on which callers were told. */
+  /** The day on which the deprecation was announced. */
   readonly since: string;
-  /** The first day on which a release may be without it: 12 months later, or more. Until that release it answers. */
+  /** The first day on which a release may lack the endpoint: at least 12 months after `since`. It works until then. */
   readonly sunset: string;
   /** The method and path of the replacement, such as `GET /v1/rides`. */
   readonly successor?: string | undefined;
@@ -31,7 +31,7 @@ export function describeDeprecation({ since, sunset, successor }: Deprecation): 
   return `**Deprecated since ${since}; a release from ${sunset} on may be without it.** ${instead}`;
 }
 
-/** A path with parameters is no address; that of the resource they belong to is. */
+/** Returns the path up to its first parameter, which can be opened as an address: `GET /v1/rides/:id` gives `/v1/rides`. */
 function pathOf(endpoint: string): string {
   return endpoint.slice(endpoint.indexOf("/")).replace(/\/[:{].*$/, "");
 }

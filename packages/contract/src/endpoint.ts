@@ -7,26 +7,27 @@ import type { Scope } from "./scopes.ts";
 import { identifierParam } from "./values.ts";
 
 /**
- * An endpoint's requirements on its caller: the metadata of every route in the contract. The server enforces them, and the
- * documents and test walkers derive from them; there is no second list.
+ * An endpoint's requirements on its caller: the metadata of every route in the contract. The server enforces them. The
+ * documents, and tests that call every endpoint, read them from here too.
  */
 export interface EndpointMetadata {
   /**
-   * A scope's name; `mds:read`: an agency's key; `any`: a partner's key with any scopes; `sandbox`: the same, of a sandbox; `operator`: an operator key; `console`: a session that meets
-   * `console`; `none`: no key at all.
+   * The key that the caller needs. A scope's name: a partner's key with that scope. `mds:read`: an agency's key. `any`: a
+   * partner's key with any scopes. `sandbox`: a sandbox's key with any scopes. `operator`: an operator key. `console`: no
+   * key but a session that meets the field `console`. `none`: no key at all.
    */
   readonly scope: Scope | typeof MDS_SCOPE | "any" | "sandbox" | "operator" | "console" | "none";
-  /** Scopes that parameters of the query need beside `scope`, by their names. */
+  /** Scopes that query parameters need in addition to `scope`, by the parameter's name. */
   readonly parameterScopes?: Readonly<Record<string, Scope>>;
-  /** The accepted callers, for endpoints of the console. */
+  /** For endpoints of the dashboard: the accepted callers. */
   readonly console?: ConsoleNeeds;
-  /** It answers over plain HTTP from anywhere: probes call it, and its data are public. */
+  /** The endpoint also answers over plain HTTP, because health probes call it and its data are public. */
   readonly plainHttp?: boolean;
-  /** Its body is bytes, sent as `application/octet-stream`, instead of JSON. */
+  /** The request's body is bytes, sent as `application/octet-stream`, instead of JSON. */
   readonly takesBytes?: true;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** What it does happens again where the request is sent again: clients do not retry it. */
+  /** A repeated request has its effect again, so clients must not retry it. */
   readonly repeats?: true;
   /** The codes of status 409 that it may answer with. */
   readonly conflicts?: readonly ErrorCode[];
@@ -47,9 +48,9 @@ export interface ConsoleNeeds {
   readonly role: "viewer" | "admin";
   /** The caller must have signed in, or confirmed who they are, within the last minutes. */
   readonly confirmed?: true;
-  /** For how many requests of its session it counts, where that is more than one. */
+  /** How many requests of the session's rate limit one call costs. Absent: 1 for a read, more for a change. */
   readonly cost?: number;
-  /** It may be called in a frame of the operator's portal, where the person's identity is not proved. */
+  /** Whether a frame of the operator's portal may call it. Nothing proves the identity of a person in such a frame. */
   readonly embedded: boolean;
 }
 
@@ -78,7 +79,7 @@ export const followingErrors = { 410: errorBody };
 /** The further errors of an endpoint that takes a body. */
 export const bodyErrors = { 409: errorBody, 413: errorBody, 415: errorBody, 422: errorBody };
 
-/** A list, page by page. */
+/** Returns the endpoint of a list that is read page by page. */
 export function listEndpoint<
   const Path extends `/v1/${string}`,
   Query extends z.AnyZodObject,
@@ -103,7 +104,7 @@ export function listEndpoint<
   return { method: "GET", path, summary, description, metadata, query, responses } as const;
 }
 
-/** One resource by the id in its path. */
+/** Returns the endpoint of one resource, found by the id in the path. */
 export function getEndpoint<const Path extends `/v1/${string}/:id`, Resource extends z.ZodTypeAny>(
   path: Path,
   scope: Scope,

@@ -9,8 +9,8 @@ interface ErrorEntry {
 }
 
 /**
- * Every error the service answers with. Closed: the server makes no other, and codes are only ever added. Imports nothing,
- * so that clients can have it alone.
+ * Every error that the service responds with. The server uses no other code. Codes are added over time and never removed.
+ * This file imports nothing, so that clients can use it without the rest of the contract.
  */
 export const errorCatalogue = {
   unauthorized: {
@@ -193,7 +193,7 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** Codes that the dashboard's, the operator's, the sandbox's or MDS's endpoints, or downloads, which take no key, alone answer with. */
+/** Codes of other endpoints than the partners': of the dashboard, the operator, sandboxes, MDS and downloads. */
 const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "confirmation_required",
   "download_link_ended",
@@ -204,5 +204,5 @@ const NOT_OF_PARTNERS: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_full",
 ]);
 
-/** The codes that the requests of partners' keys are answered with. */
+/** The codes that a request with a partner's key can get. */
 export const partnerErrorCodes: readonly ErrorCode[] = errorCodes.filter((code) => !NOT_OF_PARTNERS.has(code));

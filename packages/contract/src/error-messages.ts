@@ -1,9 +1,9 @@
 import type { ErrorCode } from "./error-catalogue.ts";
 
 /**
- * Every message of every error, by code and name, with `{placeholders}` for the values of the case. The code
- * that rejects a request names an entry and gives values, so that each message is written once. A code that is missing
- * here has one message: its meaning and its action in the catalogue.
+ * Every message of every error, by error code and by the message's name. `{placeholders}` stand for values of the request.
+ * A function that rejects a request names a message and gives its values, so that each text is written once. An error code
+ * that is missing here has one message: its meaning and its action in `errorCatalogue`.
  */
 export const errorMessages = {
   unauthorized: {

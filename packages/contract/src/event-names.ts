@@ -1,4 +1,4 @@
-/** The name of every event of the list. Clients must accept names they do not know: we only ever add. */
+/** The name of every event in the events list. Names are added over time, so clients must accept unknown ones. */
 export const eventNames = [
   "ride.started",
   "ride.completed",
@@ -18,7 +18,7 @@ export const eventNames = [
 
 export type EventName = (typeof eventNames)[number];
 
-/** The name of everything that can be delivered: the list's events first. */
+/** The name of everything that a webhook can deliver: the events of the list, then the notices. */
 export const deliveryNames = [...eventNames, "station.updated", "bike.state_changed"] as const;
 
 export type DeliveryName = (typeof deliveryNames)[number];

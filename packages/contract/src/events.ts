@@ -42,7 +42,7 @@ export const deliveryData = {
 /** The events that are delivered but are not in the events list: they report a state rather than history. */
 export type NoticeName = Exclude<DeliveryName, EventName>;
 
-/** Seconds from one `station.updated` of a station to its next at least. */
+/** Minimum seconds between two `station.updated` of the same station. */
 export const STATION_NOTICE_SECONDS = 60;
 
 /** Something that happened, as the events list shows it. */
@@ -134,7 +134,7 @@ function eventRecords() {
   ] as const;
 }
 
-/** Returns the schema that the documents show for each event's name. */
+/** Returns the reference to the schema of each event, by the event's name: OpenAPI's `discriminator.mapping`. */
 function eventMapping(): Record<string, string> {
   return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
 }

@@ -2,7 +2,7 @@
 export const exportKinds = ["rides", "stations", "station_status"] as const;
 export type ExportKind = (typeof exportKinds)[number];
 
-/** How much of rides a file tells, the least first. The texts are for whoever chooses. */
+/** How much a file reveals about rides, the least first. Each text explains the level to the person who chooses it. */
 export const exportPrivacies = {
   coarse:
     "For everybody. Times to 15 minutes, positions to 3 decimals, ride ids made up for the file. Pairs of stations with fewer than 5 rides in the month are merged into their regions, or left out where that is too few.",
@@ -26,8 +26,8 @@ export const exportFormatNames = Object.keys(exportFormats) as [ExportFormat, ..
 /** Minutes to which `coarse` rounds times down. */
 export const COARSE_MINUTES = 15;
 
-/** Minutes for which a download link is valid at least. */
+/** Minimum minutes for which a download link is valid. */
 export const DOWNLOAD_LINK_MINUTES = 10;
 
-/** A month as files name it. */
+/** A month as it is written in file names: `2026-10`. */
 export const EXPORT_MONTH = /^(?:20\d\d)-(?:0[1-9]|1[0-2])$/;

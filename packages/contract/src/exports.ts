@@ -23,15 +23,15 @@ export const exportPrivacy = z
 /** A month of the system's time zone, such as `2026-10`. */
 export const exportMonth = z.string().regex(EXPORT_MONTH);
 
-/** The same in a query string. */
+/** A month in a query string. */
 export const monthParam = textOf("month", givenOnce());
 
-/** The same in a request's body. */
+/** A month in a request's body. */
 export const givenMonth = textOf("month");
 
 const count = z.number().int().min(0);
 
-/** Rides of the month that the file does not have, by why. */
+/** How many rides of the month the file leaves out, by reason. */
 export const leftOut = z
   .object({
     not_completed: count.describe("Rides that are under way or were cancelled"),
@@ -42,7 +42,7 @@ export const leftOut = z
   .strict();
 export type LeftOut = z.infer<typeof leftOut>;
 
-/** What a finished file is, as lists, manifests and pages say. */
+/** The facts about a finished file, which lists, manifests and pages share. */
 export const exportFacts = {
   kind: exportKind,
   month: exportMonth.nullable().describe("The month, in the system's time zone; null: the file is of no month"),
@@ -88,7 +88,7 @@ export const exportListQuery = z
   })
   .strict();
 
-/** The manifest beside a file. */
+/** The manifest that is stored next to a file. */
 export const exportManifest = z
   .object({
     ...exportFacts,

@@ -1,4 +1,4 @@
-/** The facts that an operator can set for GBFS, without the schemas: the dashboard makes its forms of them. */
+/** The facts that an operator can set for GBFS, without their zod schemas. The dashboard builds its forms from them. */
 export * from "./gbfs/facts.ts";
 export { usualZoneRules } from "./gbfs/zone-rules.ts";
 export type { Fields, FieldType, LocalText, MultiPolygon } from "./gbfs/types.ts";

@@ -13,7 +13,7 @@ export const publishedGbfsVersions = ["2.3", "3.0", "3.1-RC3"] as const satisfie
 
 export type PublishedGbfsVersion = (typeof publishedGbfsVersions)[number];
 
-/** The versions in addresses. `v2` and `v3` are the newest of these, and stay when it gets a new minor version. */
+/** The versions in addresses. `v2` and `v3` mean the newest final 2.x and 3.x, so these addresses stay over time. */
 export const gbfsVersionPaths: ReadonlyMap<string, PublishedGbfsVersion> = new Map<string, PublishedGbfsVersion>([
   ...publishedGbfsVersions.map((version) => [version, version] as const),
   ["v2", "2.3"],
@@ -44,7 +44,7 @@ export type GbfsDocument = z.infer<typeof gbfsDocument>;
 
 const responses = {
   200: gbfsDocument,
-  // The caller has the document already. (ts-rest's own `noBody` cannot be shared between endpoints: its type gets lost.)
+  // The caller already has the current document. (ts-rest's `noBody` loses its type in a constant that endpoints share.)
   304: z.undefined(),
   400: errorBody,
   403: errorBody,
@@ -73,8 +73,8 @@ function feedEndpoint<const Path extends `/gbfs/${string}`, Parameters extends z
 }
 
 /**
- * The public GBFS feeds, made from the live state. A path without a system's id means the deployment's first
- * system. Answers carry `ETag`, `Last-Modified` and `Cache-Control: public`, and any web page may read them.
+ * The public GBFS feeds, made from the current state. A path without a system's id means the deployment's first
+ * system. Responses carry `ETag`, `Last-Modified` and `Cache-Control: public`, and any web page may read them.
  */
 export const gbfsContract = c.router(
   {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { namedObject } from "./named-object.ts";
 
-/** The answer of /healthz and /readyz of a process that can answer. */
+/** The response of `/healthz` and `/readyz` with status 200. */
 export const health = namedObject("Health", "Requests are answered.", {
   status: z.literal("ok"),
   concerns: z

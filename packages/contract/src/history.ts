@@ -52,7 +52,7 @@ export const stationHistoryQuery = z
   .strict();
 export type StationHistoryQuery = z.infer<typeof stationHistoryQuery>;
 
-/** The endpoints of a station's history, beside those of stations. */
+/** The endpoints of a station's history. `partnerContract` lists them among those of stations. */
 export const stationHistoryEndpoints = {
   history: {
     method: "GET",

@@ -9,28 +9,28 @@ export const RATE_WINDOW_SECONDS = 60;
 /** Items on a page when `limit` is not given. */
 export const DEFAULT_PAGE_SIZE = 50;
 
-/** Most items on a page. A larger `limit` gives this many; it is not refused. */
+/** Maximum items on a page. A request with a larger `limit` is not rejected: it gets this many. */
 export const MAX_PAGE_SIZE = 200;
 
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = 15;
 
-/** Most minutes that a reservation may hold a bike, and most by which it may be extended at a time. */
+/** Maximum minutes that a new reservation holds a bike, and maximum minutes of one extension. */
 export const MAX_HOLD_MINUTES = 30;
 
-/** Most minutes that a reservation may hold a bike in all, with every extension. */
+/** Maximum minutes that a reservation holds a bike in total, with all extensions. */
 export const MAX_TOTAL_HOLD_MINUTES = 60;
 
 /** The default number of active reservations that a partner may have at once. */
 export const DEFAULT_MAX_RESERVATIONS = 50;
 
-/** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */
+/** Minimum seconds of a ride that counts. MDS does not count shorter ones: the bike was tried and put back. */
 export const COUNTABLE_FROM_SECONDS = 60;
 
 /** Days for which events are kept. */
 export const EVENT_RETENTION_DAYS = 30;
 
-/** Deliveries that wait, or are held, at an endpoint are counted up to so many for a page: more takes too long. */
+/** Pages count an endpoint's pending and held deliveries up to this number, because counting more takes too long. */
 export const MAX_COUNTED_DELIVERIES = 10_000;
 
 /** Days for which requests are logged, and counted by the minute. */
@@ -39,16 +39,16 @@ export const REQUEST_LOG_DAYS = 7;
 /** Days for which requests are counted by the day. */
 export const USAGE_RETENTION_DAYS = 400;
 
-/** Days for which it is kept how stations were: 13 months, so that a month can be compared with that of the year before. */
+/** Days for which the history of stations is kept: 13 months, so that a month can be compared with the year before. */
 export const HISTORY_RETENTION_DAYS = 397;
 
-/** Most steps of a station's history: a month of quarters of an hour. */
+/** Maximum steps in one response of a station's history: a month of quarters of an hour. */
 export const MAX_HISTORY_STEPS = 3000;
 
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
 
-/** Days for which an alert is kept after its end: a season, for questions of riders and of partners about it. */
+/** Days for which an alert is kept after its end: a season, because riders and partners ask about past alerts. */
 export const ALERT_RETENTION_DAYS = 90;
 
 /** Most bytes of a request's body. */
@@ -63,13 +63,13 @@ export const MAX_RIDER_REF_LENGTH = 64;
 /** Most characters of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
-/** Years for which rides, fleet and stations of the whole system are kept by the quarter of an hour: to compare years. */
+/** Years for which the whole system's sums by quarter of an hour are kept, so that years can be compared. */
 export const SYSTEM_SUM_RETENTION_YEARS = 5;
 
 /** Days for which the vehicle events that agencies read are kept: 13 months. */
 export const VEHICLE_EVENT_DAYS = 396;
 
-/** Pairs of stations with fewer rides are left out of flows: they could show one person's way. */
+/** Flows leave out pairs of stations with fewer rides, because such a pair could reveal one person's trip. */
 export const MIN_FLOW_RIDES = 5;
 
 /** Most days of flows in one request. */
@@ -78,11 +78,11 @@ export const MAX_FLOW_DAYS = 92;
 /** Most steps of a summary: ten days of quarters, 41 days of hours. */
 export const MAX_SUMMARY_STEPS = 1000;
 
-/** Days of a station that must be known before a usual day is shown: three of each day of the week. */
+/** Days of a station's history that are needed before its usual day is shown: three of each day of the week. */
 export const TYPICAL_MIN_DAYS = 21;
 
-/** Days of a station that must be known before a forecast is made of its changes. */
+/** Days of a station's history that are needed before a forecast uses the station's usual changes. */
 export const FORECAST_MIN_DAYS = 28;
 
-/** Rides that a partner's sandbox holds. */
+/** Maximum rides that a partner's sandbox stores. */
 export const MAX_SANDBOX_RIDES = 20_000;

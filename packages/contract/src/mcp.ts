@@ -15,10 +15,10 @@ const jsonRpcAnswer = z
   })
   .strict();
 
-/** Errors of the HTTP request have the usual form; errors of the message are JSON-RPC's. */
+/** The body of a refused request. Errors of HTTP have the usual form; errors of the message have the form of JSON-RPC. */
 const refused = z.union([errorBody, jsonRpcAnswer]);
 
-/** The Model Context Protocol, over which agents call tools that are made of the partners' endpoints. */
+/** The endpoint of the Model Context Protocol. AI agents call tools here, which are made from the partners' endpoints. */
 export const mcpContract = c.router(
   {
     mcp: {

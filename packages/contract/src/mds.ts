@@ -40,7 +40,7 @@ const hourParam = z
   .string(givenOnce())
   .transform((text, context) => {
     const start = /^\d{4}-\d{2}-\d{2}T\d{2}$/.test(text) ? Date.parse(`${text}:00:00Z`) : Number.NaN;
-    // `2026-02-30T08` is another day's hour, and no month or hour is beyond its last one.
+    // `Date.parse` reads `2026-02-30T08` as an hour in March. Written out it differs from `text`, so it is rejected.
     if (!Number.isNaN(start) && new Date(start).toISOString().startsWith(text)) return start;
     context.addIssue({ code: z.ZodIssueCode.custom, message: issueText("utcHour") });
     return z.NEVER;
@@ -65,7 +65,7 @@ const recentQuery = z
 const deviceParams = z.object({ device_id: z.string().describe("A vehicle's UUID") });
 const stopParams = z.object({ stop_id: z.string().describe("A station's UUID") });
 
-/** The Provider API of the Mobility Data Specification, for agencies: their keys alone reach it. */
+/** The Provider API of the Mobility Data Specification, for agencies. Only an agency's key may call it. */
 export const mdsContract = c.router(
   {
     token: {

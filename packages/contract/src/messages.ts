@@ -1,4 +1,4 @@
-// The texts of errors. Without zod, because the SDK's fake, which also runs in browsers, uses the same texts as the server.
+// The texts of errors. This file does not import zod: the SDK's fake, which also runs in browsers, uses these texts too.
 import { errorCatalogue, type ErrorCode } from "./error-catalogue.ts";
 import { errorMessages } from "./error-messages.ts";
 
@@ -21,12 +21,12 @@ export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
     : [name?: "default", values?: Readonly<Record<never, never>>]
   : never;
 
-/** An error of the catalogue: its code, which message, and its values. */
+/** An error of the catalogue: its code, the name of its message, and the message's values. */
 export type ErrorArguments<Code extends ErrorCode> = Code extends ErrorCode
   ? [code: Code, ...message: MessageArguments<Code>]
   : never;
 
-/** Returns a message of the catalogue; of a code without messages its meaning and its action. */
+/** Returns an error's message. For a code without entries in `errorMessages` this is the code's meaning and action. */
 export function errorMessage<Code extends ErrorCode>(code: Code, ...[name, values]: MessageArguments<Code>): string {
   const { meaning, action } = errorCatalogue[code];
   const messages: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = errorMessages;

@@ -6,7 +6,7 @@ export function namedObject<Fields extends z.ZodRawShape>(title: string, descrip
   return extendApi(z.object(fields).strict().describe(description), { title });
 }
 
-/** Some fields of an object: all that cannot be null, and any that can. */
+/** What `withNulls` takes: every field that cannot be null, and any of the fields that can. */
 type GivenFields<Item> = {
   readonly [Name in keyof Item as null extends Item[Name] ? never : Name]: Item[Name];
 } & { readonly [Name in keyof Item as null extends Item[Name] ? Name : never]?: Item[Name] | undefined };

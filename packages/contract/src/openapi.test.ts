@@ -240,7 +240,7 @@ test.each(deliveryNames)(
   },
 );
 
-/** The names of events that each schema of the union of events stands for. */
+/** Returns the event names that each schema in the union of events accepts. */
 function namesOfEvents({ components }: OpenApiDocument) {
   const { oneOf } = components.schemas["Event"] as { oneOf: { $ref: string }[] };
   return oneOf.map((reference) => {
@@ -361,12 +361,12 @@ test("the operator's endpoints are not in the partners' document", () => {
   expect(JSON.stringify(partners.asJson)).not.toContain("/operator/");
 });
 
-/** A document with what looks at it: its JSON, a validator of its schemas, and the endpoints that it must show. */
+/** A document with what the tests need: its JSON, a validator of its schemas, and the endpoints that it must show. */
 function open(document: OpenApiDocument, contract: AppRouter) {
   const asJson = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, allErrors: true });
   addFormats.default(ajv);
-  ajv.addVocabulary(["components", "discriminator"]); // where schemas are kept, and a hint to readers
+  ajv.addVocabulary(["components", "discriminator"]); // keywords of OpenAPI that JSON Schema does not know
   ajv.addSchema({ $id: "doc:openapi", components: asJson["components"] }, undefined, undefined, false);
   return { document, asJson, ajv, endpoints: walk(contract) };
 }
@@ -409,7 +409,7 @@ function objectsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? inner : [value as Record<string, unknown>, ...inner];
 }
 
-/** The names of the schemas that every `part` of the operations leads to. */
+/** Returns the names of the schemas to which one `part` of the operations refers, directly or through other schemas. */
 function referencesIn(paths: OpenApiDocument["paths"], part: "requestBody"): Set<string> {
   const found = new Set<string>();
   const follow = (value: unknown): void => {

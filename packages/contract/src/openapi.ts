@@ -169,7 +169,7 @@ export function createMdsOpenApiDocument(options: DocumentOptions): OpenApiDocum
   return { ...document, paths: Object.fromEntries(paths) };
 }
 
-/** MDS has a media type and a form of errors of its own, so that our examples of errors do not fit. */
+/** Sets MDS's own media type, and removes the examples: they show our form of errors, and MDS has another. */
 function withTypesOfMds(operation: Operation, path: string): Operation {
   const json = path === "/mds/token" ? JSON_TYPE : MDS_MEDIA_TYPE;
   const responses = Object.entries(operation.responses).map(([status, { content, ...response }]) => {
@@ -208,7 +208,7 @@ function assemble(
       summary: info.summary,
       description: introduce(baseUrl),
       contact: { name: "The operator of this service", url: baseUrl },
-      // The licence of the data, which every operator chooses, not that of the program.
+      // This is the licence of the data, which each operator chooses. It is not the licence of this program.
       license: { name: "The data's licence, from the operator", url: `${baseUrl}/gbfs/3.0/system_information.json` },
     },
     servers: [{ url: baseUrl }],
@@ -247,7 +247,7 @@ export function describeContract(
   return { paths: Object.fromEntries(described), schemas };
 }
 
-/** Tells whether an endpoint answers 304 to who has what it would send: of MDS's, those of whole hours. */
+/** Tells whether an endpoint answers 304 to a caller whose copy is current. Of MDS's, only those that declare a 304 do. */
 function hasNotModified(path: string, { responses }: Operation): boolean {
   return path.startsWith("/mds/") ? "304" in responses : /^\/(v1|gbfs)\//.test(path);
 }

@@ -11,7 +11,7 @@ const changing = {
   conflicts: ["idempotency_in_progress"],
 } as const satisfies EndpointMetadata;
 
-/** Returns the endpoints of a kind that a system has once: the system itself, or its zones. */
+/** Returns the endpoints of a kind of facts that a system has once: the system itself, or its zones. */
 function single<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);
@@ -38,7 +38,7 @@ function single<Kind extends FactKind, const Path extends string>(kind: Kind, pa
   } as const;
 }
 
-/** Returns the endpoints of a kind whose things have ids. */
+/** Returns the endpoints of a kind of which a system has many, each with an id. */
 function many<Kind extends FactKind, const Path extends string>(
   kind: Kind,
   path: Path,
@@ -82,7 +82,7 @@ function many<Kind extends FactKind, const Path extends string>(
   } as const;
 }
 
-/** Returns the endpoints of a kind with so few things that one answer lists all. */
+/** Returns the endpoints of a kind of which a system has so few that one response lists all. */
 function listed<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);

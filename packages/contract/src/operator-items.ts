@@ -30,12 +30,12 @@ function oneLine(maxLength: number) {
     .refine(isOneLine, issueText("oneLine"));
 }
 
-/** An item of a batch, under the name that the documents give it. */
+/** Returns the schema of a batch's item, under its name in the OpenAPI documents. */
 function item<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
   return extendApi(z.object(fields).strict(), { title, ...(description !== undefined && { description }) });
 }
 
-/** One with a location: it rejects a latitude without a longitude, and the reverse, and reasons and costs that lack a part. */
+/** Like `item`, but fields that belong together must be given together, such as `lat` and `lon`. */
 function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
   const located = z
     .object(fields)
@@ -47,7 +47,7 @@ function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields
   return extendApi(located, { title, ...(description !== undefined && { description }) });
 }
 
-/** Fields of which one needs another. */
+/** Fields that are valid only together with another one. */
 interface PairedFields {
   readonly lat?: number | undefined;
   readonly lon?: number | undefined;
@@ -251,12 +251,12 @@ export type PastRideUpsert = z.infer<typeof pastRide>;
 
 /** Most languages of a text. */
 const MAX_LANGUAGES = 20;
-/** Most stations, and most regions, that an alert names: one about more is about the system. */
+/** Maximum stations, and maximum regions, that an alert names. An alert about more is about the whole system. */
 const MAX_ALERT_PLACES = 1_000;
 /** Most times of an alert. */
 const MAX_ALERT_TIMES = 50;
 
-/** A text for riders: one in the system's main language, or one for each of several. */
+/** A text for riders: one text in the system's main language, or one in each of several languages. */
 function ridersText<Text extends z.ZodType<string, z.ZodTypeDef, string>>(text: Text) {
   const language = z.string().regex(/^[a-z]{2,3}(-[A-Z]{2})?$/, issueText("language"));
   const texts = z
@@ -333,6 +333,6 @@ export const stationOffline = item("StationOffline", {
 });
 export type StationOffline = z.infer<typeof stationOffline>;
 
-/** Names a station to which something is done. */
+/** Names the station of a command. */
 export const stationCommand = item("StationCommand", { id: givenIdentifier });
 export type StationCommand = z.infer<typeof stationCommand>;

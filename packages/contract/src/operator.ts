@@ -28,13 +28,13 @@ import { identifier, identifierParam, timestamp } from "./values.ts";
 
 const c = initContract();
 
-/** A POST that takes many items at once and answers each by itself. */
+/** Returns the endpoint of a batch: a POST that takes many items and returns one result for each. */
 function batch<const Path extends string, Item extends z.ZodTypeAny, Code extends ErrorCode = never>(
   path: Path,
   item: Item,
   named: { title: string; summary: string; description: string; itemErrors: readonly Code[] },
 ) {
-  // Any item may be malformed.
+  // `invalid_parameter` belongs to every batch, because any item may be malformed.
   const itemErrors: readonly (Code | "invalid_parameter")[] = ["invalid_parameter", ...named.itemErrors];
   const metadata = {
     scope: "operator",
@@ -85,7 +85,7 @@ const stations = {
   }),
 };
 
-/** A bike as the public feeds name it. */
+/** A bike that was found by its public id, under which the public feeds list it. */
 const publicBike = namedObject("PublicBike", "The bike that has a public id, or had it a moment ago.", {
   id: identifier.describe("Your id of the bike"),
   public_id: z.string(),
@@ -94,7 +94,7 @@ const publicBike = namedObject("PublicBike", "The bike that has a public id, or 
 
 export type PublicBike = z.infer<typeof publicBike>;
 
-/** Minutes for which a public id finds its bike after another has replaced it. Too low: a rider's link is dead on arrival. */
+/** Minutes for which a replaced public id still finds its bike. Too low: a link that a rider opens a bit later fails. */
 export const RETIRED_PUBLIC_ID_MINUTES = 10;
 
 const findBike = {
@@ -189,7 +189,7 @@ const alerts = {
 } as const;
 
 /**
- * The endpoints by noun. Said in so many words because the compiler can only write a type of this size that has a name.
+ * The type of `operatorContract`. It is declared, because TypeScript refuses to emit an inferred type of this length.
  */
 type OperatorContract = {
   readonly stations: typeof stations;
@@ -208,7 +208,7 @@ export const operatorContract: OperatorContract = c.router(
 /** The nouns whose endpoints take batches. */
 type Batches = Pick<typeof operatorContract, "stations" | "bikes" | "rides" | "alerts">;
 
-/** The codes that an item of a batch may fail with: of an endpoint, such as `ItemError<"rides", "start">`. */
+/** The codes with which an item of one endpoint's batch may fail, such as `ItemError<"rides", "start">`. */
 export type ItemError<Noun extends keyof Batches, Verb extends keyof Batches[Noun]> = Batches[Noun][Verb] extends {
   metadata: { itemErrors: readonly (infer Code)[] };
 }

@@ -41,8 +41,9 @@ export const pagingQuery = {
 };
 
 /**
- * The list envelope. The first page asked for with neither `page` nor `cursor` carries all of `page`,
- * `total_pages` and (unless the list ends there) `next_cursor`; with `page` the first two; with `cursor` the last.
+ * The envelope of a list. A request with neither `page` nor `cursor` gets the first page with `page`, `total_pages` and
+ * `next_cursor`. A request with `page` gets `page` and `total_pages`. A request with `cursor` gets `next_cursor`. The last
+ * page has no `next_cursor`.
  */
 export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: string; description: string }) {
   return namedObject(named.title, named.description, {
@@ -57,7 +58,7 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: st
   });
 }
 
-/** Query parameter of a list whose changes can be followed, beside `updated_since`. */
+/** The query parameter with which the changes of a list are followed from a checkpoint. */
 export const changesQuery = {
   changes_since: z
     .string(givenOnce())

@@ -164,7 +164,7 @@ describe.each(Object.entries({ stations: stationListQuery, bikes: bikeListQuery 
   },
 );
 
-/** What a query's schema says against `input`: `name: message`. */
+/** Returns the issues of a query's schema with `input`, each as `name: message`. */
 function issues(query: z.ZodTypeAny, input: Record<string, unknown>): string[] {
   return (query.safeParse(input).error?.issues ?? []).map((issue) => `${issue.path.join(".")}: ${issue.message}`);
 }

@@ -201,7 +201,7 @@ describe("an item of the operator", () => {
   });
 });
 
-/** What a schema says against `input`: `name: message`. */
+/** Returns the issues of a schema with `input`, each as `name: message`. */
 function issues(schema: z.ZodTypeAny, input: unknown): string[] {
   return (schema.safeParse(input).error?.issues ?? []).map((issue) => `${issue.path.join(".")}: ${issue.message}`);
 }

@@ -6,7 +6,7 @@ import { namedObject } from "./named-object.ts";
 import { changesQuery, followedListOf, pagingQuery } from "./paging.ts";
 import { givenIdentifier, givenOnce, identifier, identifierParam, textOf, instantParam, timestamp } from "./values.ts";
 
-/** A partner's own mark for a rider. */
+/** A partner's own reference for a rider. */
 export const riderRef = textOf("riderRef", givenOnce());
 
 export const reservationStatus = z.enum(["active", "fulfilled", "cancelled", "expired"]);

@@ -130,7 +130,7 @@ test("a rider's identity has no place in a ride", () => {
   expect(Object.keys(ride.shape).filter((name) => /user|person|name|birth|gender|email|phone/.test(name))).toEqual([]);
 });
 
-/** Every object within `value`, each with a copy of the whole in which `change` was made to that one. */
+/** Returns, for each object within `value`, a copy of the whole value in which `change` was made to this object. */
 function objectsIn(
   value: unknown,
   change: (object: Record<string, unknown>) => unknown,

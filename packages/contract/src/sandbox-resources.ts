@@ -104,7 +104,7 @@ export const sandboxFaults = namedObject("SandboxFaults", "The faults of the API
 });
 export type SandboxFault = z.infer<typeof sandboxFaults>["faults"][number];
 
-/** The longest delay of a delivery. The 15 s that a receiver has for its answer begin after it. */
+/** The longest delay of a delivery. The 15 s within which a receiver must answer begin after the delay. */
 const MAX_DELAY_SECONDS = 10;
 
 export const webhookFaults = namedObject(

@@ -36,7 +36,7 @@ const cityConflicts = [
   "sandbox_full",
 ] as const;
 
-/** The interface to a partner's sandbox. Keys of sandboxes alone reach it. */
+/** The interface to a partner's sandbox. Only a sandbox's key may call it. */
 export const sandboxContract = c.router(
   {
     show: {

@@ -23,12 +23,12 @@ export function isScope(text: string): text is Scope {
 }
 
 /**
- * Returns the scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside
- * it.
+ * Returns the scope that a key needs to see an event: the scope of the event's resource. To read the events list, the key
+ * needs `events:read` too.
  */
 export function scopeOfEvent(event: string): Scope {
   const [resource] = event.split(".");
-  // Alerts tell of stations.
+  // Alerts have no scope of their own. They are about stations.
   if (resource === "alert") return "stations:read";
-  return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
+  return `${resource}s:read` as Scope; // `ride.started` is about a ride: `rides:read`
 }

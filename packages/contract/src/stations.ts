@@ -49,7 +49,7 @@ export type StationAt = z.infer<typeof stationAt>;
 
 export const stationList = followedListOf(stationAt, { title: "StationList", description: "One page of stations." });
 
-/** The instant that a station is asked for. The contract names the scope that it needs. */
+/** The query parameter `at`: the instant at which stations are shown. `parameterScopes` names the scope that it needs. */
 const atParam = instantParam
   .optional()
   .describe(

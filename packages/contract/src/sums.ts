@@ -129,7 +129,7 @@ export const flowQuery = z
   .strict();
 export type FlowQuery = z.infer<typeof flowQuery>;
 
-/** How a number is spread. */
+/** How a number is distributed over the days. */
 const spread = z
   .object({
     low: mean.describe("The 10th percentile: 9 of 10 days had at least so many"),
@@ -223,7 +223,7 @@ export type ForecastQuery = z.infer<typeof forecastQuery>;
 
 const kept = `Kept for ${HISTORY_RETENTION_DAYS} days.`;
 
-/** What a station usually has, and will have. */
+/** The endpoints of a station's usual day and of its forecast. */
 export const stationSumEndpoints = {
   typical: {
     method: "GET",
@@ -252,7 +252,7 @@ export const stationSumEndpoints = {
   },
 } as const;
 
-/** Where rides go. */
+/** The endpoint of flows: how many rides go from one station to another. */
 export const flowEndpoints = {
   list: {
     method: "GET",
@@ -267,7 +267,7 @@ export const flowEndpoints = {
   },
 } as const;
 
-/** The system as a whole. */
+/** The endpoint of sums over the whole system. */
 export const systemSumEndpoints = {
   summary: {
     method: "GET",

@@ -11,7 +11,7 @@ import {
   isVisible,
 } from "./text-rules.ts";
 
-/** One thing that a text must be. */
+/** One rule that a text must meet. */
 interface TextRule {
   /** Returns the issue with a text, as the end of a sentence that begins with the value's name; undefined when it is valid. */
   readonly issueOf: (text: string) => string | undefined;
@@ -35,7 +35,7 @@ const notEmpty = rule((text) => text !== "", issueText("empty"), { minLength: 1 
 
 /** The rules for texts in partners' requests, by kind. Errors name every broken rule, in this order. */
 export const textKinds = {
-  /** An identifier in a query string or a path. No text that PostgreSQL keeps holds a NUL: it refuses to compare with it. */
+  /** An identifier in a query string or a path. NUL is rejected, because PostgreSQL accepts no text with a NUL. */
   identifier: [notEmpty, atMost(MAX_IDENTIFIER_LENGTH), rule((text) => !text.includes("\0"), issueText("nul"))],
   /** An identifier in a body: the operator's id of a station, bike or ride. */
   givenIdentifier: [
@@ -44,10 +44,10 @@ export const textKinds = {
     rule(isVisible, issueText("visible")),
     rule((text) => !isPathStep(text), issueText("pathStep")),
   ],
-  /** A partner's own mark for a rider. */
+  /** A partner's own reference for a rider. */
   riderRef: [matching(/^[\x21-\x7e]*$/, issueText("visibleAscii")), notEmpty, atMost(MAX_RIDER_REF_LENGTH)],
   eventId: [atMost(MAX_IDENTIFIER_LENGTH), rule((text) => /^(event_\w+|now)$/.test(text), issueText("eventId"))],
-  /** The header `Idempotency-Key`. One sent twice arrives joined by ", ": having no space refuses that too. */
+  /** The header `Idempotency-Key`. Node joins two such headers with ", "; the rule allows no space, so it rejects them. */
   idempotencyKey: [
     matching(
       new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`),
@@ -64,7 +64,7 @@ export const textKinds = {
   month: [matching(EXPORT_MONTH, issueText("month"))],
   boundingBox: [{ issueOf: boundingBoxIssue, schema: { pattern: BOUNDING_BOX.source } }],
   positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
-  /** Only its list can tell whether a cursor is one. */
+  /** No rule: only the list that is read can decrypt a cursor, and so tell whether it is valid. */
   cursor: [],
 } as const satisfies Readonly<Record<string, readonly TextRule[]>>;
 

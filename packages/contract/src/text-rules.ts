@@ -65,7 +65,7 @@ const PARTS = [
   ["max_lat", 90],
 ] as const;
 
-/** The form of a bounding box: four decimal numbers. Bounds are looked at afterwards, so that a message can name the part. */
+/** The form of a bounding box: four decimal numbers. Their bounds are checked later, so that a message can name the part. */
 export const BOUNDING_BOX = /^\s*-?\d+(\.\d+)?\s*(,\s*-?\d+(\.\d+)?\s*){3}$/;
 
 /** Parses `min_lon,min_lat,max_lon,max_lat`. @returns the box, or the issue with the text */
@@ -85,19 +85,19 @@ export function isPositiveInteger(text: string): boolean {
   return /^\d+$/.test(text) && !/^0+$/.test(text);
 }
 
-/** Tells whether a text is a day that there is, such as `2026-01-31`. */
+/** Tells whether a text is an existing day, such as `2026-01-31`. */
 export function isDay(text: string): boolean {
   return /^\d{4}-\d\d-\d\d$/.test(text) && isInstant(`${text}T00:00:00Z`);
 }
 
-/** PostgreSQL has neither a year 0 nor an offset of 16 hours or more; no time zone has such an offset. */
+/** An instant by RFC 3339. PostgreSQL accepts neither the year 0 nor offsets of 16 hours or more, so neither does this. */
 const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 
-/** Tells whether a text is an RFC 3339 instant with `Z` or an offset, on a day that there is. */
+/** Tells whether a text is an RFC 3339 instant with `Z` or an offset, on an existing day. */
 export function isInstant(text: string): boolean {
   const [whole, year, month, day] = RFC_3339.exec(text) ?? [];
   if (whole === undefined) return false;
-  // JavaScript takes the 30th of February for a day in March.
+  // A day that does not exist changes the month: JavaScript makes the 30th of February a day in March.
   const date = new Date(`${year}-${month}-01T00:00:00Z`);
   date.setUTCDate(Number(day));
   return date.getUTCMonth() + 1 === Number(month) && Number(day) > 0;

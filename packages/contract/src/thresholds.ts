@@ -23,7 +23,7 @@ const condition = {
   for_minutes: z.number().int().min(1).max(MAX_FOR_MINUTES).describe("For so long without interruption"),
 };
 
-/** The service accepts fewer: it rejects a longer list with a reason of its own, where a schema could only say "too long". */
+/** Maximum ids that the schema accepts. The service accepts fewer, and rejects more with a better reason than a schema's. */
 const MAX_GIVEN_IDS = 1_000;
 const ids = z.array(identifier).max(MAX_GIVEN_IDS);
 

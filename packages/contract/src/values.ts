@@ -18,7 +18,7 @@ export function textOf(kind: TextKind, params: z.RawCreateParams = {}) {
   return extendApi(schema, { ...textSchema(kind), ...(description !== undefined && { description }) });
 }
 
-/** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
+/** The error map of a query parameter. Its only wrong type is an array, which means that the parameter was repeated. */
 export function givenOnce(): { invalid_type_error: string } {
   return { invalid_type_error: issueText("repeated") };
 }

@@ -52,11 +52,11 @@ const NARROWING = `
   }`;
 type Generator = keyof typeof generators;
 
-/** The others are large: `pnpm --filter @bikeshare/contract run test:clients` tries all. */
+/** The tried generators. The others are large; `pnpm --filter @bikeshare/contract run test:clients` tries all. */
 const tried: readonly Generator[] =
   process.env["TEST_CLIENTS"] === "all" ? ["openapi-typescript", "hey-api", "orval"] : ["openapi-typescript"];
 
-/** Makes a client, and compiles a program that uses it. @returns what the compiler says against it */
+/** Makes a client, and compiles a program that uses it. @returns the compiler's errors */
 async function compile(generator: Generator, document: object): Promise<string> {
   const definition = join(import.meta.dirname, "clients", generator);
   const modules = join(await installApart(definition), "node_modules");

@@ -23,8 +23,8 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     const [packed] = JSON.parse(stdout) as [{ filename: string }];
     const file = join(directory, packed.filename);
     tarball = await readFile(file);
-    // A project that has the package from its tarball; what it depends on comes from this workspace, so that no
-    // registry is asked.
+    // A project with the package from its tarball. Its dependencies come from this workspace, so that the test needs no
+    // registry.
     const installed = join(directory, "node_modules", "@bikeshare", "contract");
     await mkdir(installed, { recursive: true });
     await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
@@ -41,7 +41,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   it("has types that resolve everywhere, also where `exports` is not known", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
-    // It is an ES module: `require` reaches it from Node 20.19 on.
+    // This problem is expected: the package is an ES module, which `require` can load since Node 20.19.
     const problems = analysis.problems.filter((problem) => problem.kind !== "CJSResolvesToESM");
     expect(problems).toEqual([]);
   });

@@ -11,10 +11,10 @@ describe.each(documentNames)("the contract in the document of %s", (name) => {
 });
 
 type Node = Record<string, unknown>;
-/** A change of a contract: its kind, and what makes it. */
+/** A change of a contract: its kind, and a function that applies it. */
 type Change = readonly [kind: string, apply: (copy: Contract) => void];
 
-/** Of each kind of change, so many of each document are tried, evenly chosen. */
+/** How many changes of each kind are tried in each document, chosen at even distances. */
 const TRIED_OF_A_KIND = 3 * Number(process.env["TEST_RUNS_FACTOR"] ?? 1);
 
 function chosen(changes: readonly (readonly [location: string, change: Change])[]) {
@@ -25,7 +25,7 @@ function chosen(changes: readonly (readonly [location: string, change: Change])[
   });
 }
 
-/** The breaking changes that nobody notices, and what is said against harmless ones. */
+/** Returns the breaking changes that the comparison misses, and what it reports for harmless ones. */
 function mistakesIn(
   contract: Contract,
   changes: readonly (readonly [location: string, Record<"breaking" | "harmless", Change[]>])[],
@@ -41,14 +41,14 @@ function mistakesIn(
   return { uncaught, falseAlarms };
 }
 
-/** A change made to a copy of the whole contract; what the comparison says of it. */
+/** Makes a change to a copy of the contract, and returns what the comparison reports. */
 function breaksOf(contract: Contract, apply: (copy: Contract) => void): string[] {
   const copy = structuredClone(contract);
   apply(copy);
   return findBreaks(contract, copy, today).map(({ location, rule }) => `${location}: ${rule}`);
 }
 
-/** Every schema on the way of what one side sends, as a path of keys from the root; references are followed by name. */
+/** Returns every schema of what one side sends, as a path of keys from the root. It follows references by name. */
 function schemasOf(contract: Contract, sender: "client" | "service"): string[][] {
   const found = new Map<string, string[]>();
   const at = (path: readonly string[]) => path.reduce<unknown>((node, key) => (node as Node)[key], contract);
@@ -86,7 +86,7 @@ function schemasOf(contract: Contract, sender: "client" | "service"): string[][]
 const nodeAt = (contract: Contract, path: readonly string[]) =>
   path.reduce<Node>((node, key) => node[key] as Node, contract as unknown as Node);
 
-/** Changes of one schema, each with what it is; of those that do not apply to it, none. */
+/** Returns the changes that can be made to one schema, each with its kind. */
 function schemaChanges(contract: Contract, path: readonly string[], sender: "client" | "service") {
   const schema = nodeAt(contract, path);
   const edit = (change: (schema: Node) => void) => (copy: Contract) => change(nodeAt(copy, path));
@@ -121,7 +121,7 @@ function schemaChanges(contract: Contract, path: readonly string[], sender: "cli
       edit((n) => (n["enum"] = values.slice(1))),
       edit((n) => (n["enum"] = [...values, "added"])),
     ];
-    // The only value of a field tells the members of a union apart.
+    // The service's enums of one value keep it, because that value tells the members of a union apart.
     if (sender === "client" || values.length > 1) breaking.push(["value removed", removed]);
     if (sender === "client") harmless.push(["value added", added]);
     else breaking.push(["value added to a closed list", added]);
@@ -161,7 +161,7 @@ describe.each(contracts)("of the document of $name", ({ contract }) => {
     const shared = new Set(other.map((path) => path.join("/")));
     const changes = schemasOf(contract, sender).map((path) => {
       const { breaking, harmless } = schemaChanges(contract, path, sender);
-      // What helps one of both sides breaks the other.
+      // A schema that both sides send has no harmless changes: a change that is harmless for one side breaks the other.
       return [path.join("/"), { breaking, harmless: shared.has(path.join("/")) ? [] : harmless }] as const;
     });
     expect(mistakesIn(contract, changes)).toEqual({ uncaught: [], falseAlarms: [] });

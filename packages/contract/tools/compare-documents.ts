@@ -1,18 +1,18 @@
 import type { OpenApiDocument, Operation, Parameter, PathItem, Response } from "../src/openapi/document.ts";
 import { type Break, compareSchemas, type Schema, type Sender, unchangedSchemas } from "./compare-schemas.ts";
 
-/** Of a document, what the comparison looks at. */
+/** The parts of an OpenAPI document that the comparison reads. */
 export type Contract = Pick<OpenApiDocument, "paths" | "webhooks" | "components">;
 
 interface Comparison {
   readonly before: Contract;
   readonly after: Contract;
-  /** `2027-01-31`: routes whose sunset is past may be gone. */
+  /** Today, such as `2027-01-31`. A route may be gone when its sunset is past. */
   readonly today: string;
   readonly unchanged: ReadonlySet<string>;
 }
 
-/** What of a later contract may break programs that were written for the earlier one. Additions break nothing. */
+/** Returns the changes of a contract that may break programs written for the earlier one. Additions break nothing. */
 export function findBreaks(before: Contract, after: Contract, today: string): Break[] {
   const unchanged = unchangedSchemas(before.components.schemas, after.components.schemas);
   const comparison = { before, after, today, unchanged };
@@ -58,13 +58,13 @@ function compareOperation(old: Operation, now: Operation, comparison: Comparison
   return breaks;
 }
 
-/** Whether whoever has what was needed has what is needed. `any` is any scope of a partner's key. */
+/** Tells whether every key with the scope needed before also has the new `scope`. `any`: a partner's key with any scope. */
 function isLetIn(needed: string | undefined, scope: string | undefined): boolean {
   if (scope === needed || scope === "none") return true;
   return scope === "any" && needed !== "none" && needed !== "operator";
 }
 
-/** What is POSTed to receivers. */
+/** Compares a webhook: what the service POSTs to receivers. */
 function compareWebhook(old: Operation, now: Operation, comparison: Comparison, location: string): Break[] {
   const parameters = parametersOf(now, comparison.after);
   return [
@@ -135,7 +135,7 @@ function compareResponses(old: Operation, now: Operation, comparison: Comparison
   });
 }
 
-/** An answer with an error has an example of each code that it may carry. */
+/** Returns the error codes of a response. They are the names of its examples: each code has one. */
 function codesOf(status: string, { content = {} }: Response): string[] {
   if (status < "400") return [];
   return Object.values(content).flatMap(({ examples = {} }) => Object.keys(examples));

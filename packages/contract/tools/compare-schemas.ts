@@ -2,32 +2,32 @@
 export type Schema = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** What a change breaks, and where. */
+/** A change that breaks programs: where it is, and what was changed. */
 export interface Break {
   readonly location: string;
   readonly rule: string;
 }
 
 /**
- * Who sends what a schema describes. What clients send must stay valid. What the service sends must be valid for those who
- * know only the earlier schema.
+ * Who sends the values that a schema describes. Values that clients send must stay valid. Values that the service sends
+ * must be valid for clients that know only the earlier schema.
  */
 export type Sender = "client" | "service";
 
-/** What a comparison of schemas depends on. */
+/** The same for all schemas within one request or response. */
 export interface Context {
   readonly sender: Sender;
   /** The names of the schemas that are the same in both documents, with all that they refer to. */
   readonly unchanged: ReadonlySet<string>;
 }
 
-/** A schema with those that its references name. */
+/** A schema, and the named schemas of its document, to which it may refer. */
 interface Located {
   readonly schema: Schema;
   readonly schemas: Schemas;
 }
 
-/** What of a later schema breaks programs that were written for the earlier one. */
+/** Returns the changes of a schema that break programs written for the earlier one. */
 export function compareSchemas(earlier: Located, later: Located, context: Context, location: string): Break[] {
   return context.sender === "client" ? fit(earlier, later, context, location) : fit(later, earlier, context, location);
 }
@@ -53,7 +53,7 @@ function referencesIn(json: string): string[] {
   return [...json.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name = ""]) => name);
 }
 
-/** Why some value of `given` is none of `taken`. */
+/** Returns why some values that are valid for `given` are not valid for `taken`. Empty: all are valid. */
 function fit(given: Located, taken: Located, context: Context, location: string): Break[] {
   if (isUnchanged(given.schema, taken.schema, context.unchanged)) return [];
   const takers = membersOf(taken);
@@ -63,20 +63,20 @@ function fit(given: Located, taken: Located, context: Context, location: string)
     const attempts = takers.map((taker) =>
       fitMember({ ...given, schema: member }, { ...taken, schema: taker }, context, location),
     );
-    // Of a union, the member that is nearest says best what is wrong.
+    // The most similar member of a union, the one with the fewest breaks, explains best what is wrong.
     return attempts.toSorted((one, other) => one.length - other.length)[0] ?? [];
   });
   return [...gone.map((name) => ({ location, rule: `the value ${show(name)} is gone` })), ...breaks];
 }
 
-/** The names that answers have had and have no more: programs that wait for one wait for good. */
+/** Returns the enum values that responses no longer have. A program that waits for such a value would wait forever. */
 function namesGone(before: readonly Schema[], after: readonly Schema[]): unknown[] {
   const namesOf = (members: readonly Schema[]) => members.flatMap((member) => asList(member["enum"]) as unknown[]);
   const kept = namesOf(after);
   return namesOf(before).filter((name) => !kept.includes(name));
 }
 
-/** The alternatives of a schema, each whole in itself: without references, unions and several types. */
+/** Returns the alternatives of a schema. Each is complete: references, unions and lists of types are resolved. */
 function membersOf({ schema, schemas }: Located): Schema[] {
   const { $ref: reference, anyOf, oneOf, allOf, ...rest } = schema;
   if (typeof reference === "string") {
@@ -101,7 +101,7 @@ function asList(value: unknown): Schema[] {
   return Array.isArray(value) ? (value as Schema[]) : [];
 }
 
-/** A schema that asks for what two ask for. */
+/** Returns one schema that requires what both schemas require. */
 function merge(one: Schema, other: Schema): Schema {
   const properties = { ...(one["properties"] as Schema), ...(other["properties"] as Schema) };
   const required = [...new Set([...namesIn(one), ...namesIn(other)])];
@@ -117,12 +117,12 @@ function namesIn({ required }: Schema): string[] {
   return Array.isArray(required) ? (required as string[]) : [];
 }
 
-/** What a schema says of single values, and how one is told to be wider than another: by a rule of its own. */
+/** The keywords that the comparison understands. An unknown one is an error, because a change of it would go unnoticed. */
 const KNOWN = new Set([
   ...["type", "enum", "not", "format", "pattern", "default", "properties", "required", "items", "additionalProperties"],
   ...["minimum", "minLength", "minItems", "maximum", "maxLength", "maxItems", "exclusiveMinimum", "exclusiveMaximum"],
 ]);
-/** What is for readers alone. */
+/** The keywords for human readers only, which the comparison ignores. */
 const WORDS = new Set(["title", "description", "example", "examples", "deprecated"]);
 
 function fitMember(given: Located, taken: Located, context: Context, location: string): Break[] {
@@ -138,7 +138,7 @@ function fitMember(given: Located, taken: Located, context: Context, location: s
   ];
 }
 
-/** Which of a value's own bounds are narrower where it is taken than where it is given. */
+/** Returns the rules for a single value, such as its type and bounds, that are narrower in `taken` than in `given`. */
 function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   const rules: string[] = [];
   const [was, is] = sender === "client" ? [given, taken] : [taken, given];
@@ -163,7 +163,7 @@ function valueRules(given: Schema, taken: Schema, sender: Sender): string[] {
   return rules;
 }
 
-/** Each bound with 1 where more is narrower, and -1 where less is. */
+/** Each bound with 1 if a larger number is narrower, and -1 if a smaller number is. */
 const bounds: readonly (readonly [string, 1 | -1])[] = [
   ["minimum", 1],
   ["exclusiveMinimum", 1],
@@ -175,7 +175,7 @@ const bounds: readonly (readonly [string, 1 | -1])[] = [
   ["maxItems", -1],
 ];
 
-/** Whether no value of a schema is one of those that `not: { enum }` leaves out. */
+/** Tells whether a schema allows none of the values that `not: { enum }` excludes. */
 function isExcluded(given: Schema, { enum: left }: Schema): boolean {
   const out = (left as unknown[] | undefined) ?? [];
   if (Array.isArray(given["enum"])) return !given["enum"].some((value) => out.includes(value));
@@ -206,7 +206,7 @@ function fitProperties(given: Located, taken: Located, context: Context, locatio
   ];
 }
 
-/** Items of arrays, and fields that the schema does not name. */
+/** Compares the items of arrays, and the fields that the schema does not name (`additionalProperties`). */
 function fitParts(given: Located, taken: Located, context: Context, location: string): Break[] {
   const breaks: Break[] = [];
   const { items } = taken.schema;

@@ -1,10 +1,10 @@
 import { errorCatalogue, errorCodes } from "../src/error-catalogue.ts";
 import { errorMessages } from "../src/error-messages.ts";
 
-/** Where the page about errors stands. */
+/** The file of the page about errors. */
 export const errorsPageFile = new URL("../../../docs/errors.md", import.meta.url);
 
-/** docs/errors.md, made from the error catalogue. */
+/** Returns the text of docs/errors.md, made from the error catalogue. */
 export function errorsPage(): string {
   return `# Errors
 
@@ -45,7 +45,7 @@ function errorsTable(): string {
  */
 const SHOWN = ["unauthorized", "forbidden", "checkpoint_lost"] satisfies readonly (keyof typeof errorMessages)[];
 
-/** Messages of these codes that only people at the dashboard are told. */
+/** Messages of these codes that only the dashboard shows. The page leaves them out, because no program gets them. */
 const OF_THE_DASHBOARD: readonly string[] = [
   ...errorNames("unauthorized", "noSession", "unprovedInvitation", "endedSession", "wrongSignIn", "wrongPasskey"),
   ...errorNames("forbidden", "viewer", "operatorReads", "suspendedPartner", "foreignOrigin", "csrfToken"),
@@ -59,7 +59,7 @@ function errorNames<Code extends (typeof SHOWN)[number]>(
   return names.map((name) => `${code}.${name}`);
 }
 
-/** The messages that programs meet, below the code that they come with. */
+/** Returns the messages that programs can get, below the heading of their code. */
 function messagesList(): string {
   const sections = SHOWN.map((code) => {
     const shown = Object.entries<string>(errorMessages[code]).filter(

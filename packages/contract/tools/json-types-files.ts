@@ -88,13 +88,13 @@ import type { z } from "zod";
 import { eventSchemaName } from "../src/events.ts";
 import { type Declaration, type Side, jsonTypes } from "./json-types.ts";
 
-/** A generated file: where it stands, and what must be in it. */
+/** A generated file: its address and its text. */
 export interface GeneratedFile {
   readonly url: URL;
   readonly text: string;
 }
 
-/** The declarations of the wire that each published package carries, so that it needs neither us nor zod. */
+/** Returns the files with the types of the API's JSON. Published packages contain them, so that they need no zod. */
 export function jsonTypeFiles(): readonly GeneratedFile[] {
   return [
     { url: new URL("../../sdk/src/json-types.generated.ts", import.meta.url), text: sdkTypes() },
@@ -119,7 +119,7 @@ const object = (name: string, schema: z.ZodTypeAny, side: Side = "answer"): Decl
   side,
 });
 
-/** What events and deliveries tell of. */
+/** The types of the resources that events and deliveries carry. */
 const resources: readonly Declaration[] = [
   names("StationStatus", "The states of a station.", stationStatus.options),
   names("OfflineReason", "Why a station is offline.", offlineReason.options),
@@ -139,7 +139,7 @@ const resources: readonly Declaration[] = [
 
 const MORE = "More are added over time: accept unknown ones.";
 
-/** Sets of values by the name that every client gives them, such as `RideStatus`. */
+/** Returns the sets of string values, by the type name that every client uses, such as `RideStatus`. */
 export function namedSets(): readonly Extract<Declaration, { kind: "names" }>[] {
   return [...resources, ...sdkDeclarations()].filter((declaration) => declaration.kind === "names");
 }
@@ -213,7 +213,7 @@ function deliveryTypes(): Declaration[] {
   ];
 }
 
-/** What callers send. */
+/** Returns the types of what callers send: queries and bodies. */
 function requestTypes(): Declaration[] {
   return [
     object("StationListQuery", stationListQuery, "request"),
@@ -236,7 +236,7 @@ function requestTypes(): Declaration[] {
   ];
 }
 
-/** Sets of values of the sandbox's interface, by the name that every client gives them. */
+/** The sets of string values of the sandbox's interface, by the type name that every client uses. */
 export const sandboxSets: readonly Extract<Declaration, { kind: "names" }>[] = [
   { kind: "names", name: "SandboxEventName", doc: "What a sandbox can cause.", values: deliveryNames },
   { kind: "names", name: "SandboxScenarioName", doc: "The scenarios that a sandbox plays.", values: scenarioNames },
@@ -258,7 +258,7 @@ function sandboxTypes(): string {
   ]);
 }
 
-/** The word in the description of the list that the envelope is taken from. */
+/** The word `rides` in a description: the envelope of all lists is made from the list of rides, and says `items` instead. */
 const RIDES_PAGE = /(?<=One page of )rides/;
 
 function webhookTypes(): string {

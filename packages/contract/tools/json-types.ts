@@ -1,15 +1,15 @@
 import { z } from "zod";
 
-/** Which way a value goes. What we answer may hold values that a client does not know yet; what we are sent may not. */
+/** The direction of a value. A response may contain enum values that a client does not know yet; a request may not. */
 export type Side = "answer" | "request";
 
-/** A declaration to be made. */
+/** A declaration that is to be written. */
 export type Declaration =
   /** A list of names, such as the states of a ride, as a union of literals. */
   | { readonly kind: "names"; readonly name: string; readonly doc: string; readonly values: readonly string[] }
   /** An object as an interface. Other declarations that it holds are referred to by name. */
   | { readonly kind: "object"; readonly name: string; readonly schema: z.ZodTypeAny; readonly side: Side }
-  /** A union of objects told apart by the literal of one field, and of one for what is not known yet. */
+  /** A union of objects that differ by the literal in one field, with one more member for literals not known yet. */
   | { readonly kind: "tagged"; readonly name: string; readonly doc: string; readonly tagged: Tagged }
   /** TypeScript as it is. */
   | { readonly kind: "text"; readonly text: string };
@@ -23,7 +23,7 @@ export interface Imported {
 export interface Tagged {
   /** The field that tells the members apart. */
   readonly tag: string;
-  /** The field whose type is unknown where the tag is. */
+  /** The field whose type is unknown when the tag is unknown. */
   readonly content: string;
   /** What the declarations for unknown tags are called: `UnknownEvent`. */
   readonly unknown: string;
@@ -31,7 +31,7 @@ export interface Tagged {
   readonly members: Readonly<Record<string, z.AnyZodObject>>;
 }
 
-/** Names that stand for a schema, found by the schema itself. */
+/** The names of the declared schemas, found by the schema object. */
 interface Names {
   readonly objects: ReadonlyMap<z.ZodTypeAny, string>;
   /** By the array of values, which an enum keeps when it gets another description. */
@@ -39,13 +39,13 @@ interface Names {
 }
 
 /**
- * Writes TypeScript declarations that need no library: what the packages that partners install call the things on the
- * wire. Pure; equal input gives equal text.
+ * Returns TypeScript declarations of the API's JSON that need no library, so that the packages that partners install can
+ * contain them. Equal input gives equal text.
  *
  * @param heading a comment for the file's head
  * @param substitutes names for schemas that have no declaration of their own, such as a type parameter
  * @param imported declarations that another file makes: they are imported from there, and exported again
- * @throws Error for a schema that it has no words for
+ * @throws Error for a kind of schema that it cannot declare
  */
 export function jsonTypes(
   heading: string,
@@ -115,10 +115,10 @@ function objectType(schema: z.AnyZodObject, side: Side, names: Names, indent: st
 }
 
 function property(field: string, schema: z.ZodTypeAny, side: Side, names: Names, indent: string): string {
-  // What has a default may be left out by callers, and is there in answers.
+  // A field with a default is optional in requests and always present in responses.
   const isOptional = schema instanceof z.ZodOptional || (schema instanceof z.ZodDefault && side === "request");
   const type = typeOf(schema, side, names, indent);
-  // A request may be put together with fields that are undefined: they are not sent.
+  // A caller may set a field to undefined: JSON leaves such a field out.
   const full = isOptional && side === "request" ? `${type} | undefined` : type;
   return `${doc(descriptionOf(schema), indent)}${indent}${field}${isOptional ? "?" : ""}: ${full};`;
 }
@@ -144,7 +144,7 @@ function typeOf(schema: z.ZodTypeAny, side: Side, names: Names, indent: string):
   throw new Error(`no words for ${schema.constructor.name}`);
 }
 
-/** Where the contract names a type in its documents, that is what callers see; the schema says how it is read. */
+/** Returns the type that the contract sets for its documents, if any. The schema only describes how the value is parsed. */
 function documentedType(schema: z.ZodTypeAny): string | undefined {
   const meta: unknown = Reflect.get(schema, "metaOpenApi");
   const type: unknown = typeof meta === "object" && meta !== null ? Reflect.get(meta, "type") : undefined;
@@ -164,14 +164,14 @@ function literals(values: readonly string[]): string {
   return values.map((value) => JSON.stringify(value)).join(" | ");
 }
 
-/** The object inside what only checks it. */
+/** Returns the schema of an object, without the refinements around it. */
 function objectIn(schema: z.ZodTypeAny): z.AnyZodObject {
   if (schema instanceof z.ZodObject) return schema;
   if (schema instanceof z.ZodEffects) return objectIn(schema.innerType() as z.ZodTypeAny);
   throw new Error(`${schema.constructor.name} is no object`);
 }
 
-/** A schema's description, or that of what it wraps. */
+/** Returns the description of a schema, or of the schema that it wraps. */
 function descriptionOf(schema: z.ZodTypeAny): string | undefined {
   const meta: unknown = Reflect.get(schema, "metaOpenApi");
   const inMeta: unknown = typeof meta === "object" && meta !== null ? Reflect.get(meta, "description") : undefined;

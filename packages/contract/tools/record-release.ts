@@ -1,4 +1,4 @@
-/* Makes the present contract the one that the next is compared with. Run for each release. */
+/* Records the present contract as released: later contracts are compared with it. Run this for each release. */
 import { writeReleased } from "./released.ts";
 
 writeReleased();

@@ -1,4 +1,4 @@
-/** The contract as the last release had it: its OpenAPI documents in `released/`, without what is for readers alone. */
+/** The contract of the last release: its OpenAPI documents in `released/`, without the texts for human readers. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createGbfsOpenApiDocument, createOpenApiDocument, createOperatorOpenApiDocument } from "../src/openapi.ts";
@@ -16,18 +16,18 @@ const create = {
 export const documentNames = ["partners", "operator", "gbfs"] as const;
 export type DocumentName = (typeof documentNames)[number];
 
-/** A document of the present contract. */
+/** Returns a document of the present contract. */
 export function presentContract(name: DocumentName): Contract {
-  // The one for validators says more: it has the defaults, and what may come.
+  // The document for validators contains more: the defaults, and the union members for names that are added later.
   return essentials(create[name]({ baseUrl: "https://bikes.example", version: "0.0.0", readers: "validators" }));
 }
 
-/** A document of the last release's contract. */
+/** Returns a document of the last release's contract. */
 export function releasedContract(name: DocumentName): Contract {
   return JSON.parse(readFileSync(pathOf(name), "utf8")) as Contract;
 }
 
-/** Makes the present contract that of the last release. */
+/** Records the present contract as that of the last release. */
 export function writeReleased(): void {
   mkdirSync(directory, { recursive: true });
   for (const name of documentNames) writeFileSync(pathOf(name), `${JSON.stringify(presentContract(name), null, 2)}\n`);
@@ -43,7 +43,7 @@ function essentials({ paths, webhooks, components: { schemas, parameters } }: Op
 }
 
 const WORDS = new Set(["description", "summary", "title", "example", "tags", "security"]);
-/** Their members have names that the contract gives: a field may be called `description`. */
+/** Keywords whose members are named by the contract. A field named `description` is kept, although `WORDS` contains it. */
 const NAMED = new Set(["properties", "schemas", "parameters", "paths", "webhooks", "headers", "responses"]);
 
 function withoutWords(value: unknown, isNamed = false): unknown {
@@ -57,7 +57,7 @@ function withoutWords(value: unknown, isNamed = false): unknown {
   return Object.fromEntries(kept) as unknown;
 }
 
-/** Of the examples of an answer, their names: they are the codes of its errors. Those of a schema have none. */
+/** Keeps only the names of a response's examples: they are its error codes. A schema's examples are a list, and dropped. */
 function namesOnly(examples: unknown): (readonly [string, unknown])[] {
   if (Array.isArray(examples) || typeof examples !== "object" || examples === null) return [];
   return [["examples", Object.fromEntries(Object.keys(examples).map((name) => [name, {}]))]];

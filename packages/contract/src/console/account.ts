@@ -47,7 +47,7 @@ export const account = z
   .strict();
 export type Account = z.infer<typeof account>;
 
-/** A secret for an authenticator app, which counts once its first code is sent back. */
+/** A new secret for an authenticator app. It takes effect when the person sends back the app's first code. */
 export const authenticatorSetup = z
   .object({
     secret: z.string().describe("In base32, to be typed"),
@@ -99,7 +99,7 @@ export const accountEndpoints = {
     path: "/console/v1/account/passkeys/:id",
     summary: "Remove a passkey",
     metadata: removal,
-    // A credential's id has up to 1,023 bytes.
+    // A passkey's id has up to 1,023 bytes: 1,364 characters in base64url.
     pathParams: z.object({ id: z.string().min(1).max(1400) }),
     query: noQuery,
     responses: removalResponses,

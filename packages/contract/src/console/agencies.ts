@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { identifierParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
-/** Whether an agency is given a field of its requirement file. */
+/** Whether the service gives an agency one field that the agency's requirements file (MDS) asks for. */
 const fieldAnswer = z
   .object({
     field: z.string(),
@@ -13,7 +13,7 @@ const fieldAnswer = z
   })
   .strict();
 
-/** What a requirement file asks for, endpoint by endpoint and field by field. */
+/** What an agency's requirements file (MDS) asks for and what the service gives, by endpoint and by field. */
 const requirementAnswers = z
   .object({
     agency_id: z.string().nullable(),
@@ -44,7 +44,7 @@ const requirementAnswers = z
   .strict();
 export type RequirementAnswers = z.infer<typeof requirementAnswers>;
 
-/** The statuses with which an hour or a month is answered. */
+/** The HTTP status that the agency gets when it requests the events of an hour, or the report of a month. */
 const answered = z.union([z.literal(200), z.literal(202), z.literal(404)]);
 
 const shownAgency = z
@@ -79,7 +79,7 @@ export type ShownAgency = z.infer<typeof shownAgency>;
 
 const base = "/console/v1/systems/:system_id/partners/:partner_id/agency";
 
-/** What an agency is given, for the people of the agency and of the operator. */
+/** Shows the people of an agency and of the operator what the agency is given. */
 export const agencyEndpoints = {
   get: {
     method: "GET",

@@ -4,10 +4,10 @@ import { type FactKind, factKinds } from "../gbfs/facts.ts";
 import { textOf } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, done, systemPath } from "./endpoint.ts";
 
-/** Facts as forms give them: the service reads them strictly, by their kind. */
+/** Facts as a form sends them. This schema accepts any object; the service then validates the facts by their kind. */
 const facts = z.record(z.unknown());
 
-/** Something that is described: see the operator's interface, whose schemas are typed by kind. */
+/** A thing with facts, such as a station or a region. `gbfs/fact-schemas.ts` has a strict schema of it for each kind. */
 const describedFacts = z
   .object({
     id: z.string(),
@@ -24,7 +24,7 @@ const kind = z.enum(kinds);
 
 const base = "/console/v1/systems/:system_id";
 const view = { metadata: consoleNeeds("operator"), query: noQuery };
-/** Forms are filled in for minutes: two people who have one open must not undo each other's changes. */
+/** The version that a form was opened with. With it the service refuses to undo what somebody else saved meanwhile. */
 const seen = z
   .object({ seen: z.string().max(100).optional().describe("The `version` that is changed: another one is 409") })
   .strict();

@@ -6,8 +6,8 @@ import { pagingQuery } from "../paging.ts";
 import { identifierParam } from "../values.ts";
 
 /**
- * Returns the metadata of a console endpoint: whom it lets in. The server enforces it from here alone.
- * @param role `admin` for whatever changes something or shows a secret
+ * Returns the metadata of a console endpoint: which callers it accepts. The server enforces this metadata.
+ * @param role `admin` for an endpoint that changes something or shows a secret
  */
 export function consoleNeeds(
   audience: ConsoleNeeds["audience"],
@@ -17,7 +17,7 @@ export function consoleNeeds(
     readonly confirmed?: true;
     /** Frames of the operator's portal may call it. By default they may read a partner's data, but no secret. */
     readonly embedded?: boolean;
-    /** For how many requests of its session it counts. */
+    /** How many requests of the session's rate limit one call costs. Default: 1 for a read, more for a change. */
     readonly cost?: number;
     /** The codes of status 409 that it may answer with. */
     readonly conflicts?: readonly ErrorCode[];
@@ -66,5 +66,5 @@ export function consolePage<Item extends z.ZodTypeAny>(item: Item) {
   return z.object({ data: z.array(item), next_cursor: z.string().min(1).optional() }).strict();
 }
 
-/** The response of an endpoint that only succeeds. */
+/** The response of an endpoint that has nothing to return. */
 export const done = z.object({}).strict();

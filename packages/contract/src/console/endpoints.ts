@@ -7,7 +7,7 @@ import { deliveryEndpoints, ofWebhook } from "./deliveries.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 import { endpointStatus, pauseReason, PREVIEW_COST, waiting, webhookEndpoints } from "./webhook.ts";
 
-/** A partner's endpoint in the operator's list of all. */
+/** One webhook endpoint in the operator's list of all partners' endpoints. */
 const endpointSummary = z
   .object({
     id: identifier,
@@ -68,8 +68,8 @@ const withSecret = set.responses[200].extend({
 });
 
 /**
- * Changes that a partner's admins make to their webhook, for the operator's admins. New secrets are shown only in this
- * response.
+ * The endpoints by which a partner's admins change their webhook, opened to the operator's admins too. The response to a
+ * change is the only place where the operator's admins see a new secret.
  */
 const webhookChanges = {
   add: {
@@ -95,7 +95,7 @@ const webhookChanges = {
   resend: { ...deliveryEndpoints.resend, path: `${one}/deliveries/:delivery_id/resend`, metadata: needs },
 } as const;
 
-/** A range of deliveries sent again. */
+/** Endpoints with which the operator's admins send a range of deliveries again. */
 const replays = {
   replay: {
     method: "POST",

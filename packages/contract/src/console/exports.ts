@@ -12,7 +12,7 @@ import {
   systemPath,
 } from "./endpoint.ts";
 
-/** What a file is to have, as people choose it. */
+/** What a person chooses for an export: what the file contains, and who may have it. */
 const choice = {
   kind: exportKind,
   format: exportFormat,
@@ -53,10 +53,10 @@ const base = "/console/v1/systems/:system_id/exports";
 const schedules = "/console/v1/systems/:system_id/export-schedules";
 const changes = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 
-/** Requests of a session that the download of a file counts for. */
+/** How many requests of the session's rate limit a download costs. */
 const DOWNLOAD_COST = 20;
 
-/** Files of open data, for the operator. */
+/** Endpoints with which the operator makes files of open data. */
 export const exportEndpoints = {
   list: {
     method: "GET",

@@ -12,13 +12,13 @@ const feedQuality = z
   .strict();
 export type FeedQuality = z.infer<typeof feedQuality>;
 
-/** What planners make of the feeds of a system, and of those that it follows. */
+/** Checks what trip planners can use of a system's own feeds, or of a feed that the system follows. */
 export const feedQualityEndpoints = {
   check: {
     method: "GET",
     path: "/console/v1/systems/:system_id/feed-quality",
     summary: "Check the system's own feeds, or those of a source; a result is kept for some minutes",
-    // A check fetches a whole feed set.
+    // It costs more than other reads, because a check fetches every file of a feed.
     metadata: consoleNeeds("operator", "viewer", { cost: 5 }),
     pathParams: systemPath,
     query: z

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { timestamp } from "../values.ts";
 
-// What `bikeshare gbfs check` finds: one form for the command line, the page that it writes and the dashboard.
+// The report of `bikeshare gbfs check`. The command line, the HTML page that the command writes and the dashboard show it.
 
 const count = z.number().int().min(0);
 
-/** Programs that read feeds, and whose rules are known. */
+/** Programs that read feeds and whose rules the check knows. */
 export const feedConsumers = ["lamassu", "otp", "motis", "google"] as const;
 export type FeedConsumer = (typeof feedConsumers)[number];
 
@@ -37,7 +37,7 @@ const feedFinding = z
   .strict();
 export type FeedFinding = z.infer<typeof feedFinding>;
 
-/** What one consumer does not take as it is meant. */
+/** One thing in a feed that a consumer drops or misreads. */
 const feedLoss = z
   .object({
     text: z.string().describe("Such as `drops 14 e-bikes without a range`"),
@@ -49,7 +49,7 @@ export type FeedLoss = z.infer<typeof feedLoss>;
 
 const shownOf = z.object({ shown: count, of: count }).strict();
 
-/** What a consumer makes of a feed. */
+/** How much of a feed one consumer can use. */
 const feedVerdict = z
   .object({
     consumer: z.enum(feedConsumers),

@@ -9,7 +9,7 @@ export const feedState = z
   .enum(["well", "failing", "not_applied", "stale"])
   .describe("not_applied: it can be read, and its source cannot be applied. stale: its data are too old");
 
-/** A feed of a source that is followed. */
+/** One feed of a source that the system follows. */
 const followedFeed = z
   .object({
     feed: z.string().describe("Such as `station_status`"),

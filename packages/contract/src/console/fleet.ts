@@ -17,7 +17,7 @@ import {
   systemPath,
 } from "./endpoint.ts";
 
-/** What people call the stations and bikes whose ids an answer has. */
+/** The names of the stations and bikes whose ids a response contains. */
 const fleetNames = z
   .object({
     stations: z.record(z.string()).describe("Names, by id"),
@@ -55,7 +55,7 @@ const rideQuery = z
   .strict();
 export type RideQuery = z.infer<typeof rideQuery>;
 
-/** Most free-standing bikes that a map gets. */
+/** The most bikes outside stations that a map gets. */
 export const MAX_MAPPED_BIKES = 20_000;
 
 const freeBikes = z
@@ -87,7 +87,7 @@ const stationHistory = z
   })
   .strict();
 
-/** An event of something of the fleet, and where it was delivered. */
+/** An event about a station, bike, ride or reservation, and the endpoints that it was delivered to. */
 const resourceEvent = z
   .object({
     id: z.string(),
@@ -114,7 +114,7 @@ const resourceHistory = z
   })
   .strict();
 
-/** A reservation as the operator sees it: without the partner's own mark for the rider. */
+/** A reservation as the operator sees it: without `rider_ref`, the partner's own reference for the rider. */
 const fleetReservation = z
   .object({
     ...reservation.omit({ rider_ref: true }).shape,
@@ -145,7 +145,7 @@ export type HistoryQuery = z.infer<typeof historyQuery>;
 
 const of = "/console/v1/systems/:system_id";
 
-/** Stations, bikes and rides, for the operator. */
+/** Endpoints with which the operator looks at stations, bikes, rides and reservations. */
 export const fleetEndpoints = {
   station: {
     method: "GET",

@@ -12,7 +12,7 @@ const heldDeliveries = z
 
 const shown = { pathParams: partnerPath, query: ofWebhook };
 
-/** Deliveries that were held while the webhook was paused. */
+/** Endpoints for the deliveries that were held while the webhook was paused. */
 export const heldEndpoints = {
   held: {
     method: "GET",

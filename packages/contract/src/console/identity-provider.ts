@@ -1,10 +1,10 @@
-/** The way to the identity provider (OpenID Connect) and back, of which several endpoints are the beginning. */
+/** Schemas for signing in at the operator's identity provider (OpenID Connect), which several endpoints share. */
 import { z } from "zod";
 import { issueText } from "../messages.ts";
 
 /**
- * The outcome of a sign-in at the identity provider, which ends with a redirect: the page explains it by the parameter
- * `notice` of its address. Nothing was changed, except with `credentials_removed`.
+ * Why a sign-in at the identity provider did not go as expected. The redirect back to the dashboard carries it as the
+ * parameter `notice`, and the page explains it. Only `credentials_removed` means that something was changed.
  */
 export const signInNotice = z.enum([
   "cancelled",
@@ -24,14 +24,14 @@ export const signInNotice = z.enum([
 ]);
 export type SignInNotice = z.infer<typeof signInNotice>;
 
-/** Most characters of the address of a page that one comes back to. */
+/** Maximum characters of the path of the page that opens after a sign-in. */
 const MAX_NEXT_LENGTH = 500;
 
-/** A page of the dashboard, without `/dashboard`: a redirect must not lead to another site. */
+/** The path of a page, without `/dashboard`. It must be a path, so that the redirect cannot lead to another site. */
 export const nextPage = z
   .string()
   .max(MAX_NEXT_LENGTH, issueText("tooLong", { limit: MAX_NEXT_LENGTH }))
   .regex(/^\/(?![/\\])[\x21-\x7e]*$/, issueText("dashboardPage"));
 
-/** The address to which the browser is redirected: a page of the identity provider. */
+/** The address of the identity provider's page, to which the browser is sent. */
 export const providerAddress = z.object({ url: z.string() }).strict();

@@ -7,7 +7,7 @@ import { isPlainName } from "../text-rules.ts";
 import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
-/** A key as the pages show it: never the key itself. */
+/** A key as the pages show it, without its secret text. */
 const shownKey = z
   .object({
     id: identifier,
@@ -52,13 +52,13 @@ const rotation = z
   .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("For how long both keys work") })
   .strict();
 
-/** Most requests in any 60 s that a key may have: more than any caller needs, so that a mistyped number is noticed. */
+/** The highest rate limit of a key, in requests in any 60 s. No caller needs so many, so a higher number is a typo. */
 export const MAX_RATE_LIMIT = 1_000_000;
 const rateLimit = z.number().int().min(1).max(MAX_RATE_LIMIT);
 
-/** Most days for which a key of a partner's own people may work. */
+/** Maximum days until the expiry of a key that a partner's own people make. */
 export const MAX_OWN_KEY_DAYS = 3650;
-/** Most keys of a partner's own people that may work at once: more than any partner has programs. */
+/** Maximum keys made by a partner's own people that may work at once: more than any partner has programs. */
 export const MAX_OWN_KEYS = 100;
 
 /** The limits on keys that a partner's own people may make. */
@@ -72,7 +72,7 @@ export const keyAllowance = z
   .strict();
 export type KeyAllowance = z.infer<typeof keyAllowance>;
 
-/** An allowance, and how much of it no key that works uses. */
+/** An allowance, and how much of it the keys that work now leave free. */
 const shownAllowance = keyAllowance.extend({
   rate_limit_left: z.number().int().min(0),
   keys_left: z.number().int().min(0),
@@ -134,7 +134,7 @@ function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string
   } as const;
 }
 
-/** A partner's keys. */
+/** Endpoints of a partner's keys. */
 export const partnerKeyEndpoints = {
   list: {
     method: "GET",

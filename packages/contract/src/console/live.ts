@@ -6,13 +6,13 @@ import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 const liveTopic = z.enum(["deliveries"]);
 export type LiveTopic = z.infer<typeof liveTopic>;
 
-/** One event of the topic `deliveries`: the ids that have changed, the newest first, as many as fit. */
+/** One event of the topic `deliveries`: ids of changed deliveries, newest first. `more`: others changed too. */
 const deliveriesChanged = z.object({ ids: z.array(z.string()), more: z.boolean() }).strict();
 export type DeliveriesChanged = z.infer<typeof deliveriesChanged>;
 
 /**
- * Live changes as server-sent events: the event's name is the topic, its data JSON. `gap` means that changes may have been
- * missed, and that the page should read its data again; it follows a reconnection from an unknown position.
+ * Live changes as server-sent events: the event's name is the topic, its data JSON. The event `gap` follows a reconnection
+ * from an unknown position. It means that changes may have been missed: the page should read its data again.
  */
 export const liveStreamEndpoints = {
   partner: {

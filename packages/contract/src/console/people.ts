@@ -130,14 +130,14 @@ function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
   } as const;
 }
 
-/** A partner's people, by its own admins. */
+/** Endpoints with which a partner's admins manage the partner's people. */
 export const partnerPeopleEndpoints = peopleEndpoints(
   "partner",
   "/console/v1/systems/:system_id/partners/:partner_id/people",
   { params: partnerPath, query: noQuery, body: invitation },
 );
 
-/** The operator's own people, and with `partner_id` those of a partner, by the operator's admins. */
+/** Endpoints with which the operator's admins manage the operator's people, or with `partner_id` a partner's people. */
 export const operatorPeopleEndpoints = peopleEndpoints("operator", "/console/v1/systems/:system_id/people", {
   params: systemPath,
   query: z.object({ partner_id: identifierParam.optional() }).strict(),

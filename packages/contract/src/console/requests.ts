@@ -129,7 +129,7 @@ const minutesQuery = z
 
 export type MinutesQuery = z.infer<typeof minutesQuery>;
 
-/** Days that one answer shows at most. */
+/** Maximum days that one response shows. */
 const MAX_SHOWN_DAYS = 92;
 const daysQuery = z
   .object({
@@ -261,7 +261,7 @@ export const partnerRequestEndpoints = requestEndpoints(
   "partner",
 );
 
-/** All of a system's, for the operator. */
+/** Endpoints with which the operator sees all requests and the usage of a system. */
 export const systemRequestEndpoints = {
   ...requestEndpoints("/console/v1/systems/:system_id", systemPath, "operator"),
   callers: {

@@ -41,11 +41,11 @@ export type BulkResend = z.infer<typeof bulkResend>;
 
 const resendPath = partnerPath.extend({ resend_id: identifierParam });
 
-/** The cost of a request, which reads as many rows as an export. */
+/** The cost of a request that selects deliveries: it reads as many rows as an export. */
 const CHOICE_COST = 20;
 const chooses = consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: CHOICE_COST });
 
-/** Deliveries sent again, many at once. */
+/** Endpoints that send many deliveries again at once. */
 export const resendEndpoints = {
   count: {
     method: "POST",
@@ -91,7 +91,7 @@ export const resendEndpoints = {
 const operators = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const systemPath = "/console/v1/systems/:system_id/endpoints/:partner_id/resends";
 
-/** Resends by the operator's admins. */
+/** The same endpoints, for the operator's admins. */
 export const systemResendEndpoints = {
   count: { ...resendEndpoints.count, path: `${systemPath}/count`, metadata: operators },
   create: { ...resendEndpoints.create, path: systemPath, metadata: operators },

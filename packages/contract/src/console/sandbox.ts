@@ -19,7 +19,7 @@ import { changeErrors, consoleBodyErrors, consoleErrors, consoleNeeds, partnerPa
 
 const PATH = "/console/v1/systems/:system_id/partners/:partner_id/sandbox";
 
-/** Events in the feed of a sandbox. Too high: each look costs more, and nobody reads so far. */
+/** Maximum events that the sandbox's page lists. Too high: each request costs more, and nobody reads so far. */
 export const MAX_SANDBOX_HAPPENINGS = 30;
 
 const sentDelivery = z
@@ -60,7 +60,7 @@ const activity = z
   .strict();
 export type SandboxActivity = z.infer<typeof activity>;
 
-/** Plays in the sandbox's city. */
+/** The metadata of endpoints that act in the sandbox's city, such as starting a ride. */
 const plays = consoleNeeds("partner", "admin", {
   conflicts: [
     "no_bike_available",
@@ -75,7 +75,7 @@ const plays = consoleNeeds("partner", "admin", {
 });
 const change = { pathParams: partnerPath, query: noQuery } as const;
 
-/** A partner's sandbox. It is created from the pages of the partner's own system, and used from the pages of its own. */
+/** Endpoints of a partner's sandbox. The pages of the partner's real system create it; the sandbox's own pages use it. */
 export const partnerSandboxEndpoints = {
   show: {
     method: "GET",

@@ -68,7 +68,7 @@ const signedOut = z
   })
   .strict();
 
-/** One's own session. */
+/** Endpoints of the caller's own session. */
 export const sessionEndpoints = {
   get: {
     method: "GET",

@@ -28,7 +28,7 @@ export const signInOptions = z
   .strict();
 export type SignInOptions = z.infer<typeof signInOptions>;
 
-/** The password is right, and a code of the authenticator app is missing: the same once more, with `code`. */
+/** The response when the password is right but a second factor is needed: send the same request again, with `code`. */
 export const codeNeeded = z.object({ needs_code: z.literal(true) }).strict();
 
 /** The secret of an invitation's link: 32 random bytes in base64url. */
@@ -56,7 +56,7 @@ const acceptedInvitation = consoleSession.extend({
     .describe("The link was the first to prove the address: what signed in to the account before was removed"),
 });
 
-/** Signing in. */
+/** Endpoints for signing in. */
 export const signInEndpoints = {
   options: {
     method: "GET",

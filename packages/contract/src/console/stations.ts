@@ -26,7 +26,7 @@ const mappedStation = z
   .strict();
 export type MappedStation = z.infer<typeof mappedStation>;
 
-/** Every station at once, by id: a map has no pages. */
+/** All stations in one response, ordered by id, because a map cannot be read page by page. */
 export const stationMap = z
   .object({
     data: z.array(mappedStation),

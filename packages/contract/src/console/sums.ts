@@ -16,7 +16,7 @@ import { consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint
 
 const count = z.number().int().min(0);
 
-/** A station in a state, and since when. */
+/** A station that is empty, full or offline, and since when. */
 const lastingStation = z
   .object({
     id: identifier,
@@ -35,7 +35,7 @@ const lastingStations = z
   })
   .strict();
 
-/** Rides of a day up to a time of it. */
+/** The rides of a day, compared at the same time of day. */
 const ridesOfDay = z
   .object({
     day: z.string(),
@@ -86,7 +86,7 @@ const consoleSummaryQuery = summaryQuery
   .strict();
 export type ConsoleSummaryQuery = z.infer<typeof consoleSummaryQuery>;
 
-/** What happened at a station in a time. */
+/** What happened at a station during a period. */
 const stationSums = z
   .object({
     id: identifier,
@@ -191,7 +191,7 @@ const partner = `${of}/partners/:partner_id`;
 const stationOfSystem = systemPath.extend({ id: identifierParam });
 const stationOfPartner = partnerPath.extend({ id: identifierParam });
 
-/** The city over time, for the operator. */
+/** Endpoints with which the operator sees the system now and over time. */
 export const systemSumsEndpoints = {
   glance: {
     method: "GET",
@@ -267,7 +267,7 @@ export const systemSumsEndpoints = {
   },
 } as const;
 
-/** Stations over time, for partners. */
+/** Endpoints with which partners see stations over time. */
 export const partnerSumsEndpoints = {
   typical: {
     method: "GET",

@@ -4,9 +4,9 @@ import { MAX_BODY_BYTES } from "../limits.ts";
 import { givenOnce, identifier, timestamp } from "../values.ts";
 import { changeErrors, consoleErrors, consoleNeeds, done, systemItemPath, systemPath } from "./endpoint.ts";
 
-/** Bytes of an upload at most, as they are sent: a file that is not packed yet is packed by the browser. */
+/** Maximum bytes of an upload as sent. The browser compresses a file that is not compressed yet. */
 export const MAX_UPLOAD_BYTES = 1024 ** 3;
-/** Bytes of an uploaded file's text at most: a year of the largest system. */
+/** Maximum bytes of an uploaded file after decompression: enough for a year of trips of the largest system. */
 export const MAX_UPLOAD_TEXT_BYTES = 8 * 1024 ** 3;
 
 const count = z.number().int().min(0);
@@ -84,7 +84,7 @@ const place = z
   .regex(/^\d{1,12}$/, "must be a number of bytes")
   .describe("The place of the part’s first byte");
 
-/** Trip files that are imported in the browser, for the operator. One at a time in a system. */
+/** Endpoints with which the operator imports a trip file in the browser. A system has one upload at a time. */
 export const uploadEndpoints = {
   get: {
     method: "GET",
@@ -119,7 +119,7 @@ export const uploadEndpoints = {
     method: "POST",
     path: `${base}/:id/parts`,
     summary: `Send the next bytes of a file, at most ${MAX_BODY_BYTES}; the same once more changes nothing`,
-    // One of some hundred: it counts as a look.
+    // A file is sent in hundreds of parts. Each costs 1, as a read does; other changes cost more.
     metadata: { ...consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: 1 }), takesBytes: true as const },
     pathParams: systemItemPath,
     query: z.object({ start: place, is_last: z.enum(["true", "false"], givenOnce()) }).strict(),

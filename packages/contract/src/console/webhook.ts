@@ -11,7 +11,7 @@ import { heldEndpoints } from "./held.ts";
 export const endpointStatus = z.enum(["active", "probing", "paused"]);
 export const pauseReason = z.enum(["partner", "operator", "failing", "gone", "probe_failed", "suspended", "removed"]);
 
-/** Deliveries of an endpoint. */
+/** A count of an endpoint's deliveries that are pending or held. */
 export const waiting = z
   .number()
   .int()
@@ -21,11 +21,11 @@ export const waiting = z
 
 const signatureScheme = z.enum(["service", "both"]);
 
-/** More than an endpoint may name, so that the service rejects them with a reason. */
+/** Maximum ids in a request. It exceeds what an endpoint may have, so that the service rejects too many with a reason. */
 const MAX_GIVEN_PLACES = 1_000;
 const placeIds = z.array(identifier).max(MAX_GIVEN_PLACES);
 
-/** Where the events of a webhook happen: at any of these. */
+/** The places that a webhook is limited to: it gets events that happen at any of them. */
 const places = z
   .object({
     station_ids: placeIds,
@@ -37,7 +37,7 @@ const places = z
   .describe("Where events are to happen, any of these; null: anywhere");
 export type WebhookPlaces = z.infer<typeof places>;
 
-/** Deliveries of new events that a webhook is sent in an hour at most. */
+/** The hourly limit: maximum deliveries of new events in an hour. */
 const maxPerHour = z
   .number()
   .int()
@@ -46,7 +46,7 @@ const maxPerHour = z
   .nullable()
   .describe("New events sent in an hour (UTC) at most, the first ones; null: all");
 
-/** What is sent, beside the names of events. */
+/** The settings that decide, in addition to the event names, which events are sent. */
 const conditions = {
   places,
   thresholds: thresholds.describe("When `station.below_threshold` and `station.back_to_normal` are sent"),
@@ -65,7 +65,7 @@ const replay = z
   })
   .strict();
 
-/** A partner's endpoint and how it does. Never with a secret. */
+/** A partner's webhook endpoint, its settings and its health. It never contains a secret. */
 const webhook = z
   .object({
     id: identifier,
@@ -191,7 +191,7 @@ const probe = z
 export type Probe = z.infer<typeof probe>;
 export type ProbeStep = z.infer<typeof probeStep>;
 
-/** Most hours for which old secrets sign beside a new one. */
+/** Maximum hours for which old secrets still sign, in addition to a new one. */
 const MAX_SECRET_OVERLAP_HOURS = 168;
 
 const rotatedSecret = z.object({ secret: z.string(), old_secrets_end_at: timestamp }).strict();
@@ -208,7 +208,7 @@ const eventDescription = z
   .strict();
 export type EventDescription = z.infer<typeof eventDescription>;
 
-/** Frames set no address, so they try none. */
+/** Frames of the operator's portal may not test an address, because they may not set one. */
 const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
 
 const resumption = z
@@ -222,7 +222,7 @@ const shown = { pathParams: partnerPath, query: ofWebhook };
 const ofPartner = { pathParams: partnerPath, query: noQuery };
 const secretNeeds = consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] });
 
-/** Reads of a partner's webhooks. */
+/** Endpoints that read a partner's webhooks. */
 const reads = {
   list: {
     method: "GET",
@@ -250,7 +250,7 @@ const reads = {
   },
 } as const;
 
-/** Endpoints that change its status. */
+/** Endpoints that change the status of a webhook. */
 const statusChanges = {
   pause: {
     method: "POST",
@@ -293,10 +293,10 @@ const statusChanges = {
   },
 } as const;
 
-/** The cost of a request that reads a day's events. */
+/** The cost of a preview, which reads the events of a whole day. */
 export const PREVIEW_COST = 20;
 
-/** A partner's webhooks. */
+/** Endpoints of a partner's webhooks. */
 export const webhookEndpoints = {
   ...reads,
   ...statusChanges,

@@ -16,6 +16,7 @@ const positions = z.array(z.array(z.array(z.array(z.number()).min(2).max(3)).min
 const multiPolygon = z.object({ type: z.literal("MultiPolygon"), coordinates: positions }).strict();
 
 /**
+ * Returns the zod schema of a fact.
  * @param isGiven whether the schema is for requests, in which a text may be a string, and fields of objects may be null
  * or absent
  */
@@ -36,7 +37,7 @@ function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
       return max === undefined ? atLeast : atLeast.max(max);
     }
     case "oneOf":
-      return z.enum(words as [string, ...string[]]); // every table lists at least one word
+      return z.enum(words as [string, ...string[]]); // every `oneOf` lists at least one word
     case "list":
       return z.array(item === undefined ? z.unknown() : schemaOf(item, isGiven)).min(min ?? 0);
     case "object":
@@ -51,7 +52,7 @@ function schemaOf(type: FieldType, isGiven: boolean): z.ZodTypeAny {
 }
 
 function objectOf(fields: Readonly<Record<string, Field>>, isGiven: boolean): z.ZodTypeAny {
-  // A field with an end belongs to older versions only: facts have the newest form.
+  // A field with `until` exists in older versions only. It is left out, because facts have the newest form.
   const current = Object.entries(fields).filter(([, { until }]) => until === undefined);
   const shape = current.map(([name, { type, required }]) => {
     const schema = schemaOf(type, isGiven);
@@ -85,7 +86,7 @@ export function factChangesOf<Kind extends FactKind>(kind: Kind): z.ZodType<Fact
   return extendApi(schema, { title: `${titles[kind]}FactChanges` });
 }
 
-/** A described thing, with the origin of each of its facts. */
+/** A thing that GBFS describes, such as a station, with the origin of each of its facts. */
 export interface DescribedFacts<Kind extends FactKind> {
   id: string;
   published: FactsOf<Kind>;
@@ -93,7 +94,7 @@ export interface DescribedFacts<Kind extends FactKind> {
   from: { [Name in keyof FactsOf<Kind>]?: "operator" | "source" | "default" };
 }
 
-/** Returns the schema of a described thing. */
+/** Returns the schema of a thing that GBFS describes, for one kind. */
 export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<DescribedFacts<Kind>> {
   const names = Object.keys(factKinds[kind]);
   const giver = z.enum(["operator", "source", "default"]).optional();

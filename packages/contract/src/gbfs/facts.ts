@@ -19,7 +19,7 @@ export interface Fact<Value = unknown> {
   readonly about: string;
   /** Whether GBFS cannot publish the thing without this fact. */
   readonly required?: true;
-  /** The heading of forms under which it and the facts after it stand. */
+  /** The heading that a form shows above this fact and those that follow it. */
   readonly heading?: string;
 }
 
@@ -212,7 +212,7 @@ const zonesFacts = {
 } as const satisfies Facts;
 
 /**
- * The kinds of things that the operator can describe, with their facts. Ids are the operator's; a system has no others.
+ * The kinds of things that the operator can describe, with their facts. Each thing is found by the operator's own id.
  */
 export const factKinds = {
   system: systemFacts,

@@ -159,7 +159,7 @@ const rentalMethods = [
 /** Words that are upper case up to 2.0 and lower case since. */
 function sinceLowerCase<Word extends string>(words: readonly Word[]) {
   return {
-    since: Object.fromEntries(words.map((word) => [word, "2.1"])) as { [Each in Word]: "2.1" }, // of these words
+    since: Object.fromEntries(words.map((word) => [word, "2.1"])) as { [Each in Word]: "2.1" }, // its keys are `words`
     old: { until: "2.0", words: Object.fromEntries(words.map((word) => [word.toUpperCase(), word])) },
   } as const;
 }

@@ -1,16 +1,16 @@
 /** The version of MDS that is served: https://github.com/openmobilityfoundation/mobility-data-specification. */
 export const MDS_VERSION = "2.0.0";
 
-/** The media type of every JSON answer of MDS, which a caller has to accept. */
+/** The media type of every JSON response of MDS. A request's `Accept` header must allow it. */
 export const MDS_MEDIA_TYPE = "application/vnd.mds+json;version=2.0";
 
-/** The media type of MDS's reports, which a caller has to accept. */
+/** The media type of MDS's reports. A request's `Accept` header must allow it. */
 export const MDS_REPORT_MEDIA_TYPE = "text/vnd.mds+csv;version=2.0";
 
 /** The scope of an agency's key, and of no other key. */
 export const MDS_SCOPE = "mds:read";
 
-/** The states of a vehicle that the log knows, in MDS's words. */
+/** The states of a vehicle that the log of vehicle events stores, in MDS's words. */
 export const mdsVehicleStates = [
   "removed",
   "available",
@@ -23,7 +23,7 @@ export const mdsVehicleStates = [
 
 export type MdsVehicleState = (typeof mdsVehicleStates)[number];
 
-/** The event types that the log uses, each with its transitions: the states before it, and the state after it. */
+/** The event types that the log of vehicle events uses. `from`: the possible states before; `to`: the state after. */
 export const mdsTransitions = [
   { from: ["removed", "non_contactable", "missing"], type: "provider_drop_off", to: "available" },
   { from: ["removed", "non_contactable", "missing"], type: "agency_drop_off", to: "available" },
@@ -72,7 +72,7 @@ export const mdsTransitions = [
 
 export type MdsEventType = (typeof mdsTransitions)[number]["type"];
 
-/** What an agency with a boundary is told beside the log: of a vehicle outside, that it is elsewhere. */
+/** Further transitions for an agency with a boundary: vehicles outside have the state `elsewhere`, which is not logged. */
 const jurisdictionTransitions = [
   { from: ["on_trip"], type: "trip_leave_jurisdiction", to: "elsewhere" },
   { from: ["elsewhere"], type: "trip_enter_jurisdiction", to: "on_trip" },
@@ -81,13 +81,13 @@ const jurisdictionTransitions = [
   { from: ["elsewhere"], type: "rebalance_pick_up", to: "removed" },
 ] as const;
 
-/** A state of a vehicle, as agencies are told it. */
+/** A state of a vehicle, as agencies read it. */
 export type MdsToldState = MdsVehicleState | (typeof jurisdictionTransitions)[number]["to"];
 
-/** A type of an event, as agencies are told it. */
+/** A type of an event, as agencies read it. */
 export type MdsToldType = MdsEventType | (typeof jurisdictionTransitions)[number]["type"];
 
-/** Why a vehicle is in a state that its operator reports, by the state. */
+/** The reasons that an operator can give for a vehicle's state, by state. */
 export const mdsReasons = {
   available: ["battery_charged", "maintenance", "on_hours", "system_resume", "provider_drop_off", "agency_drop_off"],
   non_operational: ["battery_low", "maintenance", "off_hours", "system_suspend"],
@@ -99,16 +99,16 @@ export type MdsReason = (typeof mdsReasons)[keyof typeof mdsReasons][number];
 /** Groups of riders whose trips reports count by themselves, in MDS's words. */
 export const mdsSpecialGroups = ["low_income", "adaptive_scooter"] as const;
 
-/** Every state that agencies are told, once. */
+/** Every state that agencies read. */
 export const mdsToldStates = [...mdsVehicleStates, "elsewhere"] as const satisfies readonly MdsToldState[];
 
-/** Every event type that agencies are told, once. */
+/** Every event type that agencies read, without repetitions. */
 export const mdsToldTypes = [...new Set([...mdsTransitions, ...jurisdictionTransitions].map(({ type }) => type))] as [
   MdsToldType,
   ...MdsToldType[],
 ];
 
-/** Event types of the log that name the trips which they are about. */
+/** Event types whose events name the trips that they belong to. */
 export const mdsTripEventTypes: ReadonlySet<MdsEventType> = new Set(["trip_start", "trip_end", "trip_cancel"]);
 
 /** Tells whether a vehicle may change from one state to another by an event type. */

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that ours is made of. */
+/** An OpenAPI 3.1 document, with the parts that our documents use. */
 export interface OpenApiDocument {
   readonly openapi: "3.1.0";
   readonly info: {

@@ -29,7 +29,7 @@ export type Metadata = z.infer<typeof metadataSchema>;
 type Schemas = Components["schemas"];
 
 export interface GenerateOptions {
-  /** The author of the request bodies: `clients`, which must not send unknown fields, or `us`. */
+  /** Who sends the request bodies: `clients`, which must not send unknown fields, or `us`, for webhook deliveries. */
   readonly bodies: "clients" | "us";
   /** `clients` are generated from the document; `validators` accept content that is newer than it. */
   readonly readers?: "clients" | "validators";
@@ -72,12 +72,12 @@ export function generate(contract: AppRouter, { bodies, readers = "clients" }: G
 }
 
 /**
- * Opens unions that a field's value tells apart: beside the members known today stands one for every other value, so that
- * an answer with a member of tomorrow is valid. It has the fields that all members share. In a generated client this member
- * would end narrowing: `event === "ride.completed"` could be either of two.
+ * Adds a member to each union that has a discriminator, such as the union of events by `event`. The new member,
+ * `OtherEvent`, accepts every value that is unknown today, so that a validator accepts events that are added later. It has
+ * the fields that all members share. Clients get no such member: it would spoil narrowing by `event === "ride.completed"`.
  *
- * The `discriminator` goes: by OpenAPI a value without a schema of its own would be an error. Each member has its value as
- * the only one of an `enum`.
+ * The `discriminator` is removed, because by OpenAPI a value that it does not map would be an error. Members can still be
+ * told apart: each has its value as the only one of an `enum`.
  */
 function withOtherMembers(schemas: Schemas): Schemas {
   const opened: Record<string, JsonSchema> = { ...schemas };
@@ -110,7 +110,7 @@ function otherMember(
   };
 }
 
-/** Leaves out the defaults of fields, which the descriptions name: generators make a field required that has one. */
+/** Removes the defaults of fields, because generators make a field with a default required. Descriptions name defaults. */
 function withoutDefaults(schema: JsonSchema): JsonSchema {
   const properties = schema["properties"] as Record<string, JsonSchema> | undefined;
   if (properties === undefined) return schema;
@@ -137,15 +137,15 @@ function lift(operation: Operation, inBodies: Additions): Operation {
 function liftParameter(parameter: Parameter): Parameter {
   const schema = toJsonSchema(parameter.schema, "as-written");
   if (parameter.in !== "header") return { ...parameter, schema };
-  // The generator leaves a header's description in its schema; the contract has its name as Node gives it.
+  // The generator puts a header's description into its schema. The contract has the name in lower case, as Node does.
   const { description, ...rest } = schema;
   const name = headerName(parameter.name);
   return { ...parameter, name, description: String(description), ...exampleOf(name), schema: rest };
 }
 
 /**
- * Returns an example for `Idempotency-Key` only: the samples of documentation pages would send any other optional header
- * that has one.
+ * Returns an example for the header `Idempotency-Key` only. The samples on documentation pages send each header that has an
+ * example, and they should not send other optional headers.
  */
 function exampleOf(header: string): Pick<Parameter, "example"> {
   return header === "Idempotency-Key" ? { example: "8c1f6a52-1d7e-4a53-9f0e-3f2b7f0c9d11" } : {};

@@ -212,8 +212,8 @@ Ask again no earlier than \`ttl\` seconds after an answer, with its \`ETag\` in 
 }
 
 /**
- * Returns the error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of
- * sentences.
+ * Returns the error catalogue as a Markdown list. A table of sentences would be too wide for the reference's column and for
+ * a phone.
  */
 function errorsList(): string {
   const items = errorCodes.map((code) => {

@@ -6,8 +6,8 @@ export type Additions = "as-written" | "allowed";
 /**
  * Turns a schema as the generator writes it (OpenAPI 3.0) into JSON Schema 2020-12.
  *
- * @param additions `allowed` for what we send: within a version we add fields and names, and a client made from a closed
- *   schema would break on the first one. `as-written` for what we are sent: there the service refuses unknown fields.
+ * @param additions `allowed` for what we send: we add fields and names over time, and a client generated from a closed
+ *   schema would fail on the first one. `as-written` for what we receive: the service rejects unknown fields.
  */
 export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSchema {
   const { nullable, ...rest } = source;
@@ -17,8 +17,8 @@ export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSche
 }
 
 /**
- * Names that we send and may add to: those known today, and any other. A single name stays alone, for it tells
- * the members of a union apart.
+ * Accepts any other string beside the values of an `enum`, because we may add values. An `enum` of one value stays closed,
+ * because that value tells the members of a union apart.
  */
 function withOtherValues({ type, enum: values, ...rest }: JsonSchema): JsonSchema {
   if (type !== "string" || !Array.isArray(values) || values.length < 2) {
@@ -38,14 +38,14 @@ function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== "oneOf"));
 }
 
-/** OpenAPI 3.0 lets a reference be nullable only within an `allOf`; JSON Schema needs none around one schema. */
+/** Unwraps an `allOf` of one schema. OpenAPI 3.0 needs it around a nullable reference; JSON Schema does not. */
 function withoutLoneAllOf(schema: JsonSchema): JsonSchema {
   const { allOf, ...rest } = schema;
   const [only, ...others] = Array.isArray(allOf) ? (allOf as unknown[]) : [];
   return isSchema(only) && others.length === 0 && Object.keys(rest).length === 0 ? only : schema;
 }
 
-/** Converts exclusive bounds, which are numbers in JSON Schema 2020-12 and flags of `minimum` or `maximum` before. */
+/** Converts exclusive bounds: booleans beside `minimum` and `maximum` in OpenAPI 3.0, numbers in JSON Schema 2020-12. */
 function withNumericBounds(schema: JsonSchema): JsonSchema {
   const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
   return {

@@ -14,7 +14,7 @@ export function walks(baseUrl: string): readonly Sample[] {
   ];
 }
 
-/** In parentheses: pasted into a terminal, it must not end the shell. */
+/** Returns a shell program. It is in parentheses, so that `exit` does not end the terminal into which it is pasted. */
 function shell(baseUrl: string): string {
   return `# curl (7.66 or newer) and jq. \`--retry\` waits as long as Retry-After says.
 (

@@ -38,7 +38,7 @@ export function webhooks(): { readonly webhooks: Record<string, PathItem>; reado
   return { webhooks: Object.fromEntries(described), schemas };
 }
 
-/** Returns the deliveries as a contract of their own, in which we are the client: so the same generator reads them. */
+/** Returns the deliveries as a contract in which the service is the client, so that `generate` can describe them too. */
 function deliveries() {
   const c = initContract();
   const routes = deliveryNames.map((event) => {
