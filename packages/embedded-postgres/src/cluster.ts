@@ -23,19 +23,20 @@ import {
 /** The directory of one cluster: it contains data/, connection.json and settings.conf. */
 export type Home = {
   directory: string;
-  /** The account that runs PostgreSQL; undefined: ours. */
+  /** The account that runs PostgreSQL; undefined: the account of this process. */
   account: Account | undefined;
   isNew: boolean;
-  /** Call it once the cluster is complete. */
+  /** Records that the cluster is complete. Call it after `createCluster`. */
   confirm(): Promise<void>;
 };
 
 export const dataOf = (home: string) => join(home, "data");
 
 /**
- * Decides where the cluster of `dataDir` is or will be: inside, unless we are root and PostgreSQL's
- * account could not reach it there (or others could meddle). Then it lives below `systemDirectory`
- * under a random id that a pointer file in `dataDir` remembers. Call it under the data directory's lock.
+ * Decides where the cluster of `dataDir` is or will be. Usually it is inside `dataDir`. When this process is root, and
+ * PostgreSQL's account cannot reach `dataDir` or other accounts can write there, the cluster is below `systemDirectory`,
+ * in a directory with a random id, and a pointer file in `dataDir` contains this id. Call it under the data directory's
+ * lock.
  */
 export async function findHome(
   dataDir: string,
@@ -126,7 +127,7 @@ async function ownerOf(path: string): Promise<Account | undefined> {
   }
 }
 
-/** PostgreSQL runs only as the owner of its files, so an existing cluster decides the account. */
+/** Returns the account for an existing cluster: its owner, because PostgreSQL runs only as the owner of its files. */
 async function accountFor(owner: Account, home: string): Promise<Account | undefined> {
   const uid = ownUid();
   if (uid === undefined || (owner.uid === uid && uid !== 0)) return undefined;
@@ -144,15 +145,16 @@ async function accountFor(owner: Account, home: string): Promise<Account | undef
 const PARTIAL = ".partial-";
 
 /**
- * Makes a complete cluster at `home`: initdb and the connection file, in a directory of another name
- * that gets its own only at the end. A kill on the way leaves that other directory, which the next
- * start clears. Its name is new each time, for an initdb may outlive its killed starter and write on. Call it under the data directory's lock.
+ * Makes a complete cluster at `home`. It runs initdb and writes the connection file in a temporary directory, and renames
+ * this directory to `home` at the end. When the process is killed before that, the next start removes the temporary
+ * directory. Each attempt uses a new name, because the initdb of a killed process may still be writing into the old one.
+ * Call it under the data directory's lock.
  */
 export async function createCluster(home: string, binaries: string, account: Account | undefined): Promise<void> {
   await removeHalfClusters(home);
   const partial = await mkdtemp(`${home}${PARTIAL}`);
-  // PostgreSQL's account has access by its group, without the right to write here, so that an attack on it is confined to
-  // data/.
+  // PostgreSQL's account may enter by its group and may not write here, so that an attacker who gains this account can
+  // change data/ only.
   if (account) {
     await chown(partial, 0, account.gid);
     await chmod(partial, 0o710);
@@ -173,7 +175,7 @@ export async function createCluster(home: string, binaries: string, account: Acc
 async function removeHalfClusters(home: string): Promise<void> {
   const prefix = `${basename(home)}${PARTIAL}`;
   for (const name of await readdir(dirname(home))) {
-    // Retried while such an initdb still adds files; it fails as soon as its directory is gone.
+    // Removal is retried, because an initdb that is still running may add files. It fails when its directory is gone.
     if (name.startsWith(prefix))
       await rm(join(dirname(home), name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
@@ -190,7 +192,8 @@ async function runInitdb(
   if (account) await chown(passwordFile, account.uid, account.gid);
   const { ok, output, error } = await runAs(account, initdb, [
     ...["--pgdata", data, "--username", SUPERUSER, "--pwfile", passwordFile],
-    // Text compares the same on every machine and after every upgrade of its libraries: an index never turns wrong.
+    // With this locale texts sort the same on every machine and after every upgrade of its libraries. Otherwise an upgrade
+    // could corrupt indexes.
     ...["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     ...["--data-checksums", "--auth=scram-sha-256", "--no-instructions"],
   ]);

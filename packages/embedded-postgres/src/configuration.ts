@@ -16,7 +16,7 @@ export type Connection = z.infer<typeof connectionShape>;
 
 /** The service's role and its database. */
 const DATABASE = "bikeshare";
-/** The role initdb makes; the service never uses it, so that an injected statement cannot read files or run programs. */
+/** The role that initdb makes. The service runs no requests as this role: injected SQL could read files and run programs. */
 export const SUPERUSER = "postgres";
 
 const fileOf = (home: string) => join(home, "connection.json");
@@ -38,7 +38,7 @@ export async function writeConnection(home: string, value: Connection): Promise<
   await writeDurably(fileOf(home), `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
 }
 
-/** Returns a connection of a new cluster: secrets from the system's generator, never from a seed. */
+/** Returns the connection of a new cluster: a free port and random passwords. */
 export async function newConnection(): Promise<Connection> {
   const secret = () => randomBytes(32).toString("base64url");
   return { port: await findFreePort(), password: secret(), superuserPassword: secret() };
@@ -47,8 +47,8 @@ export async function newConnection(): Promise<Connection> {
 /** Returns a random free port of 127.0.0.1. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    // Below the range systems draw outgoing connections' ports from (32768 up): in it, any connection made
-    // while PostgreSQL is down could take the port, and a restart on the same one would fail.
+    // Operating systems take the ports of outgoing connections from 32768 up. Such a connection could take PostgreSQL's port
+    // while PostgreSQL is down, and a restart on the same port would fail. So the port is below this range.
     const port = randomInt(20_000, 32_768);
     if (await isFree(port)) return port;
   }
@@ -88,24 +88,24 @@ const CRASH_SHUTDOWN = "57P02";
 const TOO_MANY_CONNECTIONS = "53300";
 
 /**
- * Makes the service's role and database where they are missing. Call it under the data directory's lock.
- * May be repeated after any failure that `isPassing`.
+ * Makes the service's role and database if they are missing. Call it under the data directory's lock. The caller may
+ * repeat it after an error for which `isPassing` is true.
  */
 export async function ensureDatabase(connection: Connection): Promise<void> {
   try {
     await withClient(connectionStringOf(connection), async () => {});
   } catch (error) {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
-    // All seats taken: then the database is there and in use.
+    // All connections are in use, so the database exists.
     if (code === TOO_MANY_CONNECTIONS) return;
     if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error;
     await createDatabase(connection);
   }
 }
 
-/** Tells whether PostgreSQL died, or restarts itself after one of its children crashed: it will be back. */
+/** Tells whether an error passes by itself: PostgreSQL died and will be restarted, or it restarts itself after a crash. */
 export function isPassing(error: unknown): boolean {
-  // Anything that is not an answer of PostgreSQL is a broken or refused connection.
+  // An error that PostgreSQL did not send means that the connection broke or was refused.
   if (!(error instanceof pg.DatabaseError)) return true;
   return [ADMIN_SHUTDOWN, CRASH_SHUTDOWN, CANNOT_CONNECT_NOW].includes(error.code ?? "");
 }
@@ -114,8 +114,8 @@ async function createDatabase({ port, password, superuserPassword }: Connection)
   await withClient(`postgresql://${SUPERUSER}:${superuserPassword}@127.0.0.1:${port}/postgres`, async (client) => {
     const role = await client.query("select from pg_roles where rolname = $1", [DATABASE]);
     const verb = role.rowCount === 0 ? "create" : "alter";
-    // Many rounds slow down who guesses passwords that people choose. Nobody guesses 32 random bytes, and the default's
-    // 4,096 rounds are half of the processor time of each connection.
+    // The default of 4,096 rounds protects passwords that people choose against guessing. It would take half of the
+    // processor time of each new connection, and nobody can guess 32 random bytes.
     await client.query("set scram_iterations = 1");
     // createdb for tests and restores; pg_monitor so that `doctor` may read settings and statistics.
     await client.query(`${verb} role ${DATABASE} login createdb password ${client.escapeLiteral(password)}`);
@@ -127,7 +127,7 @@ async function createDatabase({ port, password, superuserPassword }: Connection)
 
 async function withClient(connectionString: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString });
-  // A connection that breaks while idle reports here; without a listener it would end the process.
+  // An idle connection that breaks emits an error, which would end the process if nobody listened.
   client.on("error", () => {});
   try {
     await client.connect();
@@ -141,9 +141,9 @@ const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 
 /**
- * Returns PostgreSQL's settings for one machine that it shares with this service. They are written at each start and
- * included by postgresql.conf before the operator's own lines, so those win. `memoryBytes`: the memory of the machine, or
- * of the container.
+ * Returns PostgreSQL's settings for a machine that it shares with this service. They are written at each start.
+ * postgresql.conf includes them before the operator's own lines, so the operator's lines win. `memoryBytes`: the memory of
+ * the machine, or of the container.
  */
 export function renderSettings(memoryBytes: number): string {
   const megabytes = (bytes: number) => `${Math.round(bytes / MiB)}MB`;
@@ -182,33 +182,33 @@ timezone = 'UTC'
 `;
 }
 
-/** An acknowledged row survives a power cut. */
+/** Settings with which an acknowledged row survives a power cut. */
 const DURABLE = { fsync: "on", full_page_writes: "on", synchronous_commit: "on" };
 
-/** Nothing survives a power cut, and nothing waits for a disk or is written for a recovery. */
+/** Settings for tests: a power cut may destroy the database, no write waits for a disk, and nothing is kept for recovery. */
 const NOT_DURABLE = {
   fsync: "off",
   full_page_writes: "off",
   synchronous_commit: "off",
   wal_level: "minimal",
   max_wal_senders: "0",
-  // Each `create database` and `drop database` looks through all of it. Lower reads from the page cache more often.
+  // Too high: each `create database` and `drop database` scans all of it. Too low: reads the page cache more often.
   shared_buffers: "256MB",
-  // Files are in the page cache: another process that reads them for a backend costs more than the backend's own read.
+  // The default reads through worker processes. Here the files are in the page cache, where reading directly costs less.
   io_method: "sync",
-  // A vacuum is a process for each database. Lower: one begins in databases that are dropped a moment later.
+  // Too low: starts a vacuum process for databases that are dropped a moment later.
   autovacuum_naptime: "1h",
 };
 
 /**
- * Returns the settings that the configuration files must not change: they go on the command line, which overrides the
+ * Returns the settings that the configuration files must not change, as arguments of the command line, which overrides the
  * files.
  */
 export function fixedSettings(port: number, isDurable: boolean): string[] {
   const settings = {
     port: String(port),
     listen_addresses: "127.0.0.1",
-    // No socket file, since its directory would be one more place to protect.
+    // No Unix socket, because its directory would be one more place to protect.
     unix_socket_directories: "",
     ...(isDurable ? DURABLE : NOT_DURABLE),
   };

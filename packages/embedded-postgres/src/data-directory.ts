@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgresError, isRoot, makeDirectory, systemCode } from "./operating-system.ts";
 
-/** Makes the data directory where it is missing and returns its one true path. */
+/** Makes the data directory if it is missing, and returns its path without symbolic links. */
 export async function ensureDataDir(dataDir: string): Promise<string> {
-  // Root's is 0711: PostgreSQL's account must pass through, and every secret file in it is 0600 by itself.
+  // Root makes it 0711, because PostgreSQL's account must pass through it. Every file with a secret is 0600 in any case.
   makeDirectory(dataDir, isRoot() ? 0o711 : 0o700);
   return realpath(dataDir);
 }
@@ -16,7 +16,7 @@ export type KernelLock = { release(): void };
 /** Creates the empty file of a lock, readable by its owner only: anybody who may read it could hold the lock. */
 export async function ensureLockFile(file: string): Promise<void> {
   try {
-    // Exclusive creation does not open a file that is there; opening and closing it would drop this process's locks.
+    // Exclusive creation does not open an existing file. Opening and closing it would drop the locks of this process.
     await (await open(file, "wx", 0o600)).close();
   } catch (error) {
     if (systemCode(error) === "EEXIST") return;
@@ -28,12 +28,12 @@ export async function ensureLockFile(file: string): Promise<void> {
 }
 
 /**
- * Locks of the operating system on a file, taken through an empty SQLite database, because that is
- * Node's only standard interface to them. The kernel drops them when the process dies, however it dies,
- * so nothing here can be stale: no pid to be reused, no lease to outlive its owner, and it holds
- * between containers that share a volume. The file stays empty and is never deleted (deleting a lock
- * file would let two processes lock two files of one name). Nothing else may open these files: on
- * POSIX systems closing any handle of a file drops the process's locks on it.
+ * Takes a lock of the operating system on a file, or returns undefined if another process holds one. It goes through an
+ * empty SQLite database, because Node has no other interface to such locks. The kernel releases the lock when the process
+ * dies, however it dies, so a lock is never stale. It also works between containers that share a volume.
+ *
+ * The file stays empty and is never deleted: after a deletion two processes could lock two files of the same name. Nothing
+ * else may open the file: on POSIX systems closing any handle of a file drops the process's locks on it.
  */
 export function tryExclusiveLock(file: string): KernelLock | undefined {
   return tryLock(file, (database) => {
@@ -41,7 +41,7 @@ export function tryExclusiveLock(file: string): KernelLock | undefined {
   });
 }
 
-/** Returns a lock many may hold at once, and that keeps `tryExclusiveLock` from succeeding meanwhile. */
+/** Takes a lock that many processes can hold at once. While one of them holds it, `tryExclusiveLock` returns undefined. */
 export function trySharedLock(file: string): KernelLock | undefined {
   return tryLock(file, (database) => {
     database.exec("begin");
@@ -56,8 +56,8 @@ export async function waitForLock(attempt: () => KernelLock | undefined, signal?
     signal?.throwIfAborted();
     const lock = attempt();
     if (lock) return lock;
-    // Too low: wakes the processor while another process runs initdb (half a second). Too high: delays every second
-    // start.
+    // Too low: costs processor time while another process runs initdb (half a second). Too high: delays a start that has
+    // to wait for another one.
     await sleep(10, undefined, signal ? { signal } : {});
   }
 }

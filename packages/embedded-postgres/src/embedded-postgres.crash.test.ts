@@ -39,7 +39,7 @@ function startWriters(url: () => string) {
     while (!stopping.signal.aborted) {
       const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 10_000 });
       client.on("error", () => {});
-      // A failure is the kill: whether the last row is in is unknown, so it is not counted.
+      // It fails because of the kill. Whether the last row was stored is unknown, so it is not counted.
       await insertUntilBroken(client).catch(() => {});
       await client.end().catch(() => {});
       await setImmediate();
@@ -66,10 +66,10 @@ function seededRandom(seed: number): () => number {
 
 it(
   `keeps every acknowledged row through ${KILLS} kills of the owner, of PostgreSQL, or of both`,
-  // Many starts, each of which a busy machine makes many times longer.
+  // The test starts PostgreSQL many times, which takes long on a busy machine.
   { timeout: 600_000 },
   async () => {
-    // Its first six draws have each victim twice.
+    // With this seed the first six draws contain each victim twice.
     const random = seededRandom(19);
     let user: User = await harness.startUser();
     await query(user.connectionString, "create table acknowledged_row (id integer primary key, filling text)");

@@ -16,7 +16,7 @@ import { dataOf } from "./cluster.ts";
 import { findPostmaster, pidFileOf } from "./postmaster.ts";
 
 let harness: Harness;
-/** What one user has made and closed. */
+/** A harness whose cluster one user has made and closed. Tests copy it. */
 let made: Harness;
 beforeAll(async () => {
   made = await openHarness({ enterable: true });
@@ -154,7 +154,7 @@ describe("after crashes", () => {
     await second.kill();
     await killPostmaster(await harness.home());
     const { uid, gid } = await stat(dataOf(await harness.home()));
-    // PostgreSQL believes in a process of its own account only.
+    // PostgreSQL takes only a process of its own account for a server.
     const unrelated = spawn("/bin/sleep", ["600"], process.geteuid?.() === 0 ? { uid, gid } : {});
     try {
       await writeFile(file, left.replace(String(pid), String(unrelated.pid)));

@@ -30,41 +30,41 @@ export type EmbeddedPostgresOptions = {
   dataDir: string;
   log: LogEvent;
   /**
-   * The directory for binaries and clusters, when the process runs as root and PostgreSQL's account has no access to the
-   * usual places. Default /var/lib/bikeshare.
+   * The directory for binaries and clusters when the process runs as root and PostgreSQL's account has no access to the
+   * installed binaries or to `dataDir`. Default /var/lib/bikeshare.
    */
   systemDirectory?: string;
   /** The accounts that PostgreSQL may run as when the process runs as root, best first. Default postgres, then nobody. */
   accounts?: readonly string[];
-  /** Seconds that PostgreSQL waits for a successor when we were killed. Default 15. */
+  /** Seconds for which PostgreSQL keeps running after this process was killed, for a new process to join. Default 15. */
   survivorSeconds?: number;
-  /** False for a database that its tests throw away: writes wait for no disk, and a power cut may destroy it. Default true. */
+  /** False for the database of a test: writes do not wait for the disk, and a power cut may destroy it. Default true. */
   isDurable?: boolean;
 };
 
 export type EmbeddedPostgres = {
-  /** The connection string of the service's own role and database. It stays valid when PostgreSQL is restarted. */
+  /** The connection string for the service's role and database. It stays valid when PostgreSQL is restarted. */
   connectionString: string;
-  /** Runs statements in that database as the superuser, for changes that the service's own role must not be able to undo. */
+  /** Runs statements in the service's database as the superuser, for changes that the service's role must not undo. */
   asSuperuser(statements: string): Promise<void>;
-  /** Returns how often PostgreSQL was restarted since it was opened. */
+  /** Returns how often PostgreSQL was restarted since this process opened it. */
   restartedCount(): number;
   /**
-   * Returns why PostgreSQL has ended all connections for want of disk space since it was opened, which it writes into its log
-   * alone; undefined where it has not.
+   * Returns PostgreSQL's message if, since this process opened it, it ended all connections because the disk was full.
+   * Otherwise undefined. PostgreSQL writes the message into its log only.
    */
   findFullDisk(): Promise<string | undefined>;
-  /** Leaves; the last user to leave stops PostgreSQL. Later calls return the same promise. */
+  /** Stops using PostgreSQL; the last process that does so stops it. Later calls return the same promise. */
   close(): Promise<void>;
 };
 
 /**
- * Runs our own PostgreSQL 18 on `dataDir`, or joins the one that already runs there, also one that a
- * killed process left behind. Whenever it dies it is started again until `close()`.
- * Errors: `EmbeddedPostgresError`, whose message says what to do.
+ * Starts a PostgreSQL 18 on `dataDir`, or joins the one that already runs there, even if its process was killed. Until
+ * `close()`, a PostgreSQL that dies is started again.
  *
- * Two locks make this safe for any number of processes: `postgresql.lock` is held by the one that
- * changes something (create, start, join, stop), `postgresql.users` is shared by all that use the server.
+ * Two locks make this safe for any number of processes. A process holds `postgresql.lock` while it creates, starts, joins
+ * or stops the server. All processes that use the server share `postgresql.users`.
+ * @throws EmbeddedPostgresError with a message that says what to do
  *
  * @example
  * const database = await openEmbeddedPostgres({ dataDir: '.bikeshare', log: (event) => logger.info(event) })
@@ -91,7 +91,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   }
 }
 
-/** One user of a running cluster: its share of the users' lock, and the way to the lock under which things change. */
+/** This process as a user of a cluster. `user`: its share of `postgresql.users`. `mutex` tries to take `postgresql.lock`. */
 type Membership = {
   cluster: Cluster;
   user: KernelLock;
@@ -102,8 +102,8 @@ type Membership = {
 };
 
 /**
- * Seconds for which PostgreSQL survives its last process. Too low: a supervisor restarts the process too late to join
- * it. Too high: PostgreSQL still runs when an operator checks, a minute later.
+ * Seconds for which PostgreSQL survives its last process. Too low: a process that a supervisor restarts comes too late to
+ * join it. Too high: PostgreSQL surprises an operator who finds it still running after the service was killed.
  */
 const SURVIVOR_SECONDS = 15;
 
@@ -117,7 +117,7 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
   const { cluster, mutex, usersFile, mutexFile } = membership;
   const findFull = () => findFullDisk(dataOf(cluster.home));
   const fullBefore = await findFull();
-  // Before PostgreSQL is started: we may be killed at any moment after.
+  // The watch begins before PostgreSQL starts, because this process may be killed at any moment afterwards.
   const watch = watchForSurvivor({ ...cluster, usersFile, mutexFile }, membership.survivorSeconds);
   try {
     const { running, connection } = await runWithDatabase(cluster, isFirst);
@@ -144,7 +144,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"], isDurable = true } = options;
   const home = await findHome(dataDir, { systemDirectory, accounts });
   const native = await findNative();
-  // Binaries may go to the temporary directory, they can be copied again; the database never does.
+  // Binaries may be copied to the temporary directory, because they can be copied again. The database is never there.
   const copyBases = isRoot() ? [systemDirectory, join(tmpdir(), "bikeshare")] : [dataDir];
   const binaries = await runnableBinaries({ native, account: home.account, copyBases, log });
   if (home.isNew) {
@@ -157,7 +157,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   return { home: home.directory, binaries, account: home.account, isDurable, log };
 }
 
-/** There is no supervision yet, so this code restarts a PostgreSQL that dies between its start and our log-in. */
+/** Starts PostgreSQL and logs in. If PostgreSQL dies in between, starts it again: the supervisor does not run yet. */
 async function runWithDatabase(
   cluster: Cluster,
   isFirst: boolean,
@@ -169,7 +169,7 @@ async function runWithDatabase(
       await ensureDatabase(connection);
       return { running, connection };
     } catch (error) {
-      // 300 tries at 100 ms: 30 s, in which a crashed child's recovery is over unless the disk is very slow.
+      // 300 attempts, 100 ms apart, take 30 s. The recovery after a crash takes less, unless the disk is very slow.
       if (!isPassing(error) || attempt >= 300) throw error;
       await sleep(100);
     }
@@ -186,7 +186,7 @@ async function closeOnce(membership: Membership, supervisor: Supervisor): Promis
   }
 }
 
-/** Stops PostgreSQL unless others use it. Called under the lock, so that no process joins between the check and the stop. */
+/** Stops PostgreSQL unless others use it. Call it under `postgresql.lock`, so that no process joins before the stop. */
 async function leave({ cluster, user, usersFile }: Membership): Promise<void> {
   user.release();
   const alone = tryExclusiveLock(usersFile);

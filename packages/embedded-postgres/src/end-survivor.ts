@@ -2,7 +2,7 @@ import { tryExclusiveLock, waitForLock } from "./data-directory.ts";
 import type { Account } from "./operating-system.ts";
 import { stop } from "./server.ts";
 
-/** A PostgreSQL that outlived a process which used it. */
+/** What the program needs to know of a PostgreSQL that outlived the process that used it. */
 export type SurvivorTask = {
   readonly home: string;
   readonly binaries: string;
@@ -11,7 +11,7 @@ export type SurvivorTask = {
   readonly mutexFile: string;
 };
 
-/** Stops it unless it is in use: by another process that shared it, or by a successor that joined. */
+/** Stops the surviving PostgreSQL unless another process uses it or has joined it meanwhile. */
 async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: SurvivorTask): Promise<void> {
   // Under the lock, so that no process joins between the check and the stop.
   const lock = await waitForLock(() => tryExclusiveLock(mutexFile));

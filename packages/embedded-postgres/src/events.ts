@@ -1,4 +1,4 @@
-/** An event of the manager, for the log. It contains no secret. */
+/** An event for the log: what this package did with PostgreSQL. It contains no secret. */
 export type EmbeddedPostgresEvent =
   | { event: "binaries_copied"; directory: string }
   | { event: "creating_cluster"; directory: string }

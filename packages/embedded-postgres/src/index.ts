@@ -1,4 +1,4 @@
-/** Our own PostgreSQL: started, joined, kept running, stopped. */
+/** Starts a PostgreSQL that needs no installation, shares it among processes, keeps it running, and stops it. */
 export { findFreePort } from "./configuration.ts";
 export { ensureDataDir, ensureLockFile, tryExclusiveLock } from "./data-directory.ts";
 export { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";

@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/p
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 
-/** Our own PostgreSQL could not be started, joined or stopped. The message contains the remedy. */
+/** The embedded PostgreSQL could not be started, joined or stopped. The message says what to do. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = "EmbeddedPostgresError";
 }
@@ -17,7 +17,7 @@ export function systemCode(error: unknown): string | undefined {
 /** The operating system's account that PostgreSQL runs as. */
 export type Account = { uid: number; gid: number };
 
-/** Uid of the process, or undefined where there are none (Windows). */
+/** Returns the uid of this process; undefined on Windows, which has none. */
 export function ownUid(): number | undefined {
   return process.geteuid?.();
 }
@@ -27,8 +27,8 @@ export function isRoot(): boolean {
 }
 
 /**
- * Returns the first of `names` that this machine has. initdb refuses an account that the password database
- * does not know, so a made-up number is no way out.
+ * Returns the first account of `names` that this machine has. The account must exist, because initdb refuses a uid without
+ * an entry in the password database.
  */
 export async function findAccount(names: readonly string[]): Promise<Account> {
   for (const name of names) {
@@ -44,7 +44,7 @@ export async function findAccount(names: readonly string[]): Promise<Account> {
 
 async function idOf(flag: "-u" | "-g", name: string): Promise<number | undefined> {
   try {
-    // `id` and not /etc/passwd: accounts may come from a directory service.
+    // `id` also finds accounts of a directory service, which are not in /etc/passwd.
     const { stdout } = await promisify(execFile)("id", [flag, name]);
     return Number(stdout.trim());
   } catch {
@@ -55,7 +55,7 @@ async function idOf(flag: "-u" | "-g", name: string): Promise<number | undefined
 /** The outcome of a program that has ended. `error` is set when the program could not be started. */
 export type Finished = { ok: boolean; output: string; error?: Error };
 
-/** Runs a program to its end as `account`, with a bare environment so that no PG… variable of ours reaches it. */
+/** Runs a program to its end as `account`. Its environment is almost empty, so that no `PG…` variable reaches it. */
 export function runAs(account: Account | undefined, program: string, args: readonly string[]): Promise<Finished> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -75,16 +75,16 @@ export function runAs(account: Account | undefined, program: string, args: reado
   });
 }
 
-/** Tells whether `account` may pass through `directory`. Asked of the kernel itself, so that access lists and mounts count. */
+/** Tells whether `account` may pass through `directory`. It runs `test` as `account`, so that access lists count too. */
 export async function canEnter(account: Account, directory: string): Promise<boolean> {
   const { ok } = await runAs(account, "/bin/sh", ["-c", 'test -x "$1"', "sh", directory]);
   return ok;
 }
 
 /**
- * Makes a directory and those above it, where they are missing. Node's own recursive `mkdir` never returns where the
- * system answers "no such file" though the directory above is there, as /proc does.
- * @throws the system's error, when it cannot be made
+ * Makes a directory, and the missing ones above it. It does not use Node's recursive `mkdir`, which never returns below
+ * /proc, where the system reports "no such file" although the parent directory exists.
+ * @throws the system's error when the directory cannot be made
  */
 export function makeDirectory(path: string, mode = 0o777): void {
   if (isDirectory(path)) return;
@@ -93,7 +93,7 @@ export function makeDirectory(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Another process may have been first.
+    // Another process may have made it meanwhile.
     if (!isDirectory(path)) throw error;
   }
 }
@@ -106,8 +106,8 @@ const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Returns the first directory on the way to `path` (itself included) through which another account could replace it, or
- * undefined. A sticky directory such as /tmp may be writable: others cannot rename or remove our files there.
+ * Returns the first directory on the way up from `path` (`path` included) that lets another account replace `path`, or
+ * undefined. A sticky directory such as /tmp may be writable, because others cannot rename or remove our files there.
  */
 export async function findUntrusted(path: string): Promise<string | undefined> {
   const uid = ownUid();
@@ -124,8 +124,8 @@ export async function findUntrusted(path: string): Promise<string | undefined> {
 }
 
 /**
- * Makes `directory` (0755, so that the unprivileged account may pass) or takes the one that is there,
- * if only we could have made it. Never changes the mode of a directory that was there before.
+ * Makes `directory` (0755, so that PostgreSQL's account may pass through). Accepts an existing one if only this account or
+ * root could have made it. Never changes the mode of an existing directory.
  */
 export async function ensureTrustedDirectory(directory: string): Promise<void> {
   makeDirectory(dirname(directory));
@@ -138,7 +138,7 @@ export async function ensureTrustedDirectory(directory: string): Promise<void> {
   await assertTrusted(directory);
 }
 
-/** Throws when `directory` is a link or others could have written it. */
+/** Throws when `directory` is a link, or another account could have written it. */
 export async function assertTrusted(directory: string): Promise<void> {
   const isPlain = (await lstat(directory)).isDirectory();
   const untrusted = isPlain ? await findUntrusted(directory) : directory;
@@ -150,18 +150,18 @@ export async function assertTrusted(directory: string): Promise<void> {
 }
 
 /**
- * Replaces a file at once and for good: after a power cut there is the old content or the new one.
- * Written by root it belongs to whom its directory belongs to, so that one start as root does not lock that account out.
+ * Replaces a file atomically and durably: after a power cut it has either the old content or the new one. A file that root
+ * writes gets the owner of its directory, so that one start as root does not lock this account out.
  */
 export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
   const temporary = `${file}.partial`;
-  // A remainder of a killed process; callers hold the lock of the data directory, so no process is writing it.
+  // A killed process may have left it. No other process is writing it, because callers hold the data directory's lock.
   await rm(temporary, { force: true });
   const handle = await open(temporary, "wx", mode);
   try {
     if (isRoot()) {
       const { uid, gid } = await stat(dirname(file));
-      // Through the handle: by name, the directory's owner could slip another file in.
+      // The handle is used, because under the name the directory's owner could put another file.
       await handle.chown(uid, gid);
     }
     await handle.writeFile(content);
@@ -172,10 +172,10 @@ export async function writeDurably(file: string, content: string, mode: number):
   await renameDurably(temporary, file);
 }
 
-/** Renames, and returns once the new name survives a power cut. */
+/** Renames a file or directory, and returns once the new name survives a power cut. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
-  // Windows cannot open a directory; NTFS journals names by itself.
+  // Windows cannot open a directory to sync it, and does not need to: NTFS journals names.
   if (process.platform === "win32") return;
   const directory = await open(dirname(to), "r");
   try {

@@ -10,7 +10,7 @@ it("finds in the log that a full disk has ended all connections, among the lines
   expect(await findFullDisk(data)).toBeUndefined();
   await mkdir(join(data, "log"));
   const log = (...lines: string[]) => writeFile(join(data, "log", "postgresql-Fri.log"), `${lines.join("\n")}\n`);
-  // A statement fails alone, and its client is told.
+  // Only one statement failed here, and its client got the error.
   const failed = '2026-11-27 06:47:17.064 UTC [31728] ERROR:  could not extend file "base/1": No space left on device';
   await log(failed);
   expect(await findFullDisk(data)).toBeUndefined();

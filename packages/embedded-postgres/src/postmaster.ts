@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { program } from "./binaries.ts";
 import { type Account, runAs, systemCode } from "./operating-system.ts";
 
-/** PostgreSQL's first process, as its own postmaster.pid describes it. `status` is `starting`, `ready`, `stopping`. */
+/** PostgreSQL's main process, as postmaster.pid describes it. `status`: `starting`, `ready` or `stopping`. */
 export type Postmaster = { pid: number; port: number; status: string };
 
 export const pidFileOf = (data: string) => join(data, "postmaster.pid");
@@ -15,7 +15,7 @@ export async function readPidFile(data: string): Promise<Postmaster | undefined>
   try {
     const lines = (await readFile(pidFileOf(data), "utf8")).split("\n");
     const pid = Number(lines[0]);
-    // A file that is just being written has no pid or no status yet.
+    // A file that is being written may not have a pid yet.
     if (!Number.isInteger(pid) || pid <= 1) return undefined;
     return { pid, port: Number(lines[3] ?? 0), status: lines[7]?.trim() ?? "starting" };
   } catch (error) {
@@ -31,15 +31,15 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 }
 
 /**
- * Tells whether `pid` is a PostgreSQL started on `data`, rather than an unrelated process with the number of a dead one, or
- * a zombie.
+ * Tells whether `pid` is a PostgreSQL that runs on `data`. It is false for a zombie, and for an unrelated process that got
+ * the pid of a dead one.
  */
 export async function isPostmasterOf(pid: number, data: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform === "win32") return true;
   try {
     if (process.platform === "linux") {
-      // World-readable, unlike /proc/<pid>/cwd, which a container's root may not read of another account. Empty for a zombie.
+      // Every account can read this file (a container's root cannot read /proc/<pid>/cwd). It is empty for a zombie.
       const [name = "", ...args] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
       return basename(name) === "postgres" && args.includes(data);
     }
@@ -60,7 +60,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** INT: no new work, roll back, checkpoint, exit. QUIT: exit at once, recover at the next start. */
+/** Asks PostgreSQL to stop. INT: roll back, write a checkpoint, exit. QUIT: exit at once, recover at the next start. */
 export async function signalPostmaster(
   pid: number,
   signal: "INT" | "QUIT",
@@ -68,7 +68,7 @@ export async function signalPostmaster(
   account: Account | undefined,
 ): Promise<void> {
   if (process.platform === "win32") {
-    // Windows has no signals; pg_ctl speaks to PostgreSQL's stand-in for them.
+    // Windows has no signals; pg_ctl uses PostgreSQL's replacement for them.
     await runAs(account, program(binaries, "pg_ctl"), ["kill", signal, String(pid)]);
     return;
   }
@@ -80,7 +80,7 @@ export async function signalPostmaster(
 }
 
 /**
- * Bytes of the log in an error message. Too low: omits lines of the last start. Too high: makes the message unreadable.
+ * Bytes of the log in an error message. Too low: omits lines of the last start. Too high: makes the message too long.
  */
 const TAIL_BYTES = 4096;
 
@@ -90,12 +90,12 @@ export async function readLog(data: string, pid: number | undefined): Promise<st
   return (await readLogEnd(data, TAIL_BYTES)).filter((line) => line.includes(`[${pid}]`)).join("\n");
 }
 
-/** Bytes of the log that a crash and the recovery after it write. Too low: the reason is not found. */
+/** Bytes of the log that are searched for a full disk. Too low: lines of the recovery push the reason out of the range. */
 const CRASH_BYTES = 64 * 1024;
 
 /**
- * Returns the newest line of the log in which a server process ended itself and all others for want of disk space, which no
- * client is told; undefined where none did, or the log cannot be read: that keeps nobody from starting.
+ * Returns the newest line of the log that reports a crash of PostgreSQL because the disk was full. Clients do not get this
+ * message. Returns undefined when there is no such line, or when the log cannot be read: a start must not fail for that.
  */
 export async function findFullDisk(data: string): Promise<string | undefined> {
   const lines = await readLogEnd(data, CRASH_BYTES).catch((): string[] => []);
@@ -116,7 +116,7 @@ async function readLogEnd(data: string, bytes: number): Promise<string[]> {
 }
 
 async function newestLog(directory: string): Promise<string | undefined> {
-  // There is none before the first start.
+  // The directory does not exist before the first start.
   const files = (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
   const dated = await Promise.all(files.map(async (file) => ({ file, changed: (await stat(file)).mtimeMs })));
   return dated.sort((a, b) => b.changed - a.changed)[0]?.file;

@@ -26,7 +26,7 @@ import {
   signalPostmaster,
 } from "./postmaster.ts";
 
-/** A complete cluster and its dependencies. All functions here are called under the data directory's lock. */
+/** A complete cluster and what it needs to run. Call all functions of this file under the data directory's lock. */
 export type Cluster = {
   home: string;
   binaries: string;
@@ -41,8 +41,8 @@ export type Cluster = {
 const POLL_INTERVAL_MS = 5;
 
 /**
- * Joins the running PostgreSQL of the cluster, whoever started it, or starts one. `mayMove`: use another port when ours is
- * taken (only before any process knows the port).
+ * Joins the PostgreSQL that runs on the cluster, whichever process started it, or starts one. `mayMove`: use another port
+ * when the recorded one is taken. That is possible only while no process knows the port.
  */
 export async function ensureRunning(
   cluster: Cluster,
@@ -62,7 +62,7 @@ export async function ensureRunning(
       cluster.log({ event: "started", pid: result.ready.pid, port });
       return result.ready;
     }
-    // 300 tries at 100 ms are 30 s.
+    // 300 attempts, 100 ms apart, take 30 s.
     if (isAnotherThere(result.failure) && attempt < 300) {
       await sleep(100, undefined, { signal: options.signal });
       continue;
@@ -72,11 +72,11 @@ export async function ensureRunning(
   }
 }
 
-/** Stops the cluster's PostgreSQL: fast, and when that takes too long at once, which costs the next start a recovery. */
+/** Stops PostgreSQL by a fast shutdown. If this takes too long, by an immediate one: then the next start must recover. */
 export async function stop(cluster: Omit<Cluster, "isDurable">): Promise<void> {
   const running = await findPostmaster(dataOf(cluster.home));
   if (!running) return;
-  // Fast writes a checkpoint: up to 4 GB of dirty pages. Supervisors usually kill after 10 to 90 s, and a kill loses nothing either.
+  // A fast shutdown writes a checkpoint of up to 4 GB. Supervisors often kill after 10 to 90 s, which loses no data either.
   const steps = [
     { how: "fast", signal: "INT", timeoutMs: 30_000 },
     { how: "immediate", signal: "QUIT", timeoutMs: 10_000 },
@@ -101,7 +101,7 @@ async function waitUntilGone(pid: number, home: string, timeoutMs: number): Prom
   return false;
 }
 
-/** Waits out a start, recovery or stop that somebody else began. */
+/** Waits until a start, recovery or stop that another process began is over. */
 async function waitUntilSteady(cluster: Cluster, signal: AbortSignal): Promise<Postmaster | undefined> {
   let loggedStatus = "";
   for (;;) {
@@ -114,9 +114,9 @@ async function waitUntilSteady(cluster: Cluster, signal: AbortSignal): Promise<P
 }
 
 /**
- * PostgreSQL copes with the pid file of a dead server by itself, but takes any living process of that
- * number for a server. Removing the file is safe even if orphaned children of the dead one still run:
- * PostgreSQL derives its shared memory's key from the directory and refuses while one is attached.
+ * Removes the pid file of a dead server when its pid now belongs to another process, which PostgreSQL would take for the
+ * server. This is safe even while children of the dead server still run: they are attached to the shared memory of the
+ * data directory, and PostgreSQL refuses to start until they are gone.
  */
 async function removeStalePidFile(cluster: Cluster): Promise<void> {
   const data = dataOf(cluster.home);
@@ -134,12 +134,12 @@ async function start(
   const data = dataOf(cluster.home);
   await writeSettings(cluster.home);
   const startLog = join(cluster.home, "start.log");
-  // Made anew: opened by root, a link left in its place would be followed.
+  // The file is made anew. Otherwise root could follow a link that somebody has put in its place.
   await rm(startLog, { force: true });
   const output = await open(startLog, "wx", 0o600);
   let pid: number | undefined;
   try {
-    // Detached: a Ctrl-C in our terminal must not reach it, and it must outlive us while others use it.
+    // Detached, because Ctrl-C in this terminal must not reach PostgreSQL, and other processes may use it after we end.
     const child = spawn(
       program(cluster.binaries, "postgres"),
       ["-D", data, ...fixedSettings(port, cluster.isDurable)],
@@ -163,7 +163,7 @@ async function start(
   return ready ? { ready } : { failure: `${await readFile(startLog, "utf8")}${await readLog(data, pid)}`.trim() };
 }
 
-/** Returns an error when it could not be run at all; otherwise returns when it is ready or has ended. */
+/** Waits until PostgreSQL is ready or has ended. @returns an error if its program could not be run at all */
 async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSignal): Promise<Error | undefined> {
   let failure: Error | undefined;
   child.once("error", (error) => (failure = error));
@@ -172,7 +172,7 @@ async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSi
   while (!failure && child.exitCode === null && child.signalCode === null) {
     const state = await readPidFile(data);
     if (state?.pid === child.pid && state?.status === "ready") return undefined;
-    // Waits for its pid file before stopping: a later stop would not find the process without it.
+    // An aborted start still waits until PostgreSQL has ended: another process cannot find it before it has a pid file.
     if (signal.aborted && !isAskedToEnd) isAskedToEnd = child.kill("SIGINT");
     await sleep(POLL_INTERVAL_MS);
   }
@@ -182,15 +182,15 @@ async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSi
 
 async function writeSettings(home: string): Promise<void> {
   const file = join(home, "settings.conf");
-  // In a container its limit counts; 0 or a huge number means that there is none.
+  // The memory limit of the container; 0 or a huge number: there is none.
   const limit = process.constrainedMemory();
-  // PostgreSQL's account reads it by its group, which is the home's.
+  // PostgreSQL's account reads the file by its group, which is the group of `home`.
   await writeDurably(file, renderSettings(limit > 0 ? Math.min(limit, totalmem()) : totalmem()), 0o640);
 }
 
 /**
- * Children of a killed server notice its death within moments and let go of the memory; a server whose
- * starter was killed may write its pid file just before ours would.
+ * Tells whether a start failed because another PostgreSQL is still there, so that a retry helps. It may be children of a
+ * killed server, which end within moments, or a server that a killed process started just before.
  */
 function isAnotherThere(failure: string): boolean {
   return failure.includes("pre-existing shared memory block") || failure.includes('lock file "postmaster.pid"');
@@ -206,7 +206,7 @@ async function prepareRetry(
     await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
     return;
   }
-  // It may have been killed while it started. More attempts would only delay the message about a real failure.
+  // PostgreSQL may have been killed while it started. More attempts would only delay the message about a real failure.
   if (failures < 5) {
     await sleep(100, undefined, { signal });
     return;

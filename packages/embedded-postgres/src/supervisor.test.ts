@@ -14,7 +14,7 @@ afterEach(() => harness.clear());
 
 const isRunning = async () => (await findPostmaster(dataOf(await harness.home()))) !== undefined;
 
-/** How many wait for the end of a user, or act on it. */
+/** Returns how many processes wait for the end of a user, or stop PostgreSQL after it. */
 async function watchers(): Promise<number> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));

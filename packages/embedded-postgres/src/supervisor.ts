@@ -13,7 +13,7 @@ import { type Cluster, ensureRunning } from "./server.ts";
  * outage.
  */
 const POLL_INTERVAL_MS = 100;
-/** After a server lived this long it is restarted without delay. */
+/** A server that lived this long before it died is restarted without delay. */
 const PROVEN_AFTER_MS = 10_000;
 /**
  * Maximum delay of a restart. Too low: fills the log of a machine whose disk is full. Too high: delays the restart once
@@ -24,8 +24,8 @@ const MAX_RESTART_DELAY_MS = 10_000;
 export type Supervisor = { restartedCount: () => number; end: () => Promise<void> };
 
 /**
- * Watches the cluster's PostgreSQL and starts it again, on the same port, whenever it is gone.
- * Every user of the cluster watches; the lock lets one of them act, and the others then find it running.
+ * Watches the cluster's PostgreSQL and starts it again on the same port when it has ended. Every process that uses the
+ * cluster watches. The lock lets one of them restart it, and the others then find it running.
  */
 export function supervise(cluster: Cluster, first: Postmaster, mutex: () => KernelLock | undefined): Supervisor {
   const stopping = new AbortController();
@@ -57,8 +57,8 @@ export function supervise(cluster: Cluster, first: Postmaster, mutex: () => Kern
 async function waitForDeath(pid: number, cluster: Cluster, signal: AbortSignal): Promise<number> {
   let lived = 0;
   while (await isPostmasterOf(pid, dataOf(cluster.home))) {
-    // The timer does not hold the event loop: a process that forgets to close still ends, and the next start joins the
-    // orphan.
+    // The timer does not keep the event loop alive, so that a process that forgets to close can end. The next start joins
+    // the PostgreSQL that it leaves.
     await sleep(POLL_INTERVAL_MS, undefined, { signal, ref: false });
     lived += POLL_INTERVAL_MS;
   }
@@ -93,18 +93,18 @@ export function delayAfter(failures: number): number {
   return Math.min(50 * 2 ** failures, MAX_RESTART_DELAY_MS);
 }
 
-/** Ensures that PostgreSQL does not outlive us for long. */
+/** A watch that stops PostgreSQL some seconds after this process was killed. */
 export interface SurvivorWatch {
-  /** We have closed in order: nothing is to be done. */
+  /** Ends the watch, because this process has closed PostgreSQL itself. */
   end(): void;
 }
 
 /**
- * Starts a shell that waits for our end. It reads from a pipe of which we alone hold the other side: the kernel closes it
- * however we end, and a line over it says that we closed in order. After any other end the shell gives a successor time to
- * join, and then runs `end-survivor`, which stops PostgreSQL unless it is in use. A shell, because it waits for days: it
- * takes a megabyte, where a second Node.js takes fifty.
- * On Windows there is none: PostgreSQL waits for the next start there.
+ * Starts a shell that waits until this process ends. The shell reads from a pipe whose other end only this process holds.
+ * A line from the pipe means that this process has closed PostgreSQL. When the pipe closes without a line, this process
+ * was killed: the shell gives a new process `graceSeconds` to join, and then runs `end-survivor.ts`, which stops
+ * PostgreSQL unless it is in use. It is a shell because it waits for days: a shell takes one megabyte of memory, a second
+ * Node.js fifty. On Windows there is no shell, and PostgreSQL keeps running until the next start.
  */
 export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): SurvivorWatch {
   if (process.platform === "win32") return { end: () => undefined };
@@ -113,10 +113,10 @@ export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): Surv
   const shell = spawn(
     "/bin/sh",
     ["-c", SCRIPT, "sh", String(graceSeconds), process.execPath, ...conditions, program, JSON.stringify(task)],
-    // A separate session: a signal to our terminal or process group must not end the watch before us.
+    // A separate session, so that a signal to our terminal or process group does not end the shell.
     { cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"], env: { NODE_NO_WARNINGS: "1" } },
   );
-  // Without a shell PostgreSQL keeps running until the next start.
+  // Errors are ignored: without a shell PostgreSQL keeps running until the next start.
   shell.on("error", () => undefined);
   shell.stdin.on("error", () => undefined);
   shell.unref();
@@ -125,5 +125,5 @@ export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): Surv
   return { end: () => void shell.stdin.end("left\n") };
 }
 
-/** `read` fails at the end of a pipe that brought no line. */
+/** The shell's program. `read` fails when the pipe closes without a line. */
 const SCRIPT = 'read -r _ && exit 0; sleep "$1"; shift; exec "$@"';

@@ -17,7 +17,7 @@ import { findPostmaster, isPostmasterOf } from "../src/postmaster.ts";
 export type User = {
   connectionString: string;
   pid: number;
-  /** Names of what its manager logged, in order. */
+  /** The names of the events that it logged, in order. */
   events: string[];
   close(): Promise<void>;
   kill(): Promise<void>;
@@ -27,9 +27,9 @@ export type User = {
 export type Harness = {
   dataDir: string;
   systemDirectory: string;
-  /** Begins with a copy of what another's user has made and closed: for tests about something else than its making. */
+  /** Copies the data directory of another harness, for tests that do not need to make a new cluster. */
   copyFrom(other: Harness): Promise<void>;
-  /** Where data/, connection.json and the rest are. */
+  /** Returns the directory with data/ and connection.json. */
   home(): Promise<string>;
   startUser(account?: Account): Promise<User>;
   /** Kills every user's process, ready or not. */
@@ -37,14 +37,14 @@ export type Harness = {
   clear(): Promise<void>;
 };
 
-/** What the cluster of one test takes, with room for those of other tests beside it. */
+/** The free space that is needed: one test's cluster, with room for those of other tests. */
 const NEEDED_BYTES = 2 * 1024 ** 3;
 
 /** `enterable`: whether other accounts may reach the data directory, so that root's cluster can live inside it. */
 export async function openHarness(options: {
   enterable: boolean;
   dataDir?: string;
-  /** Long by default: a busy machine takes its time to start a successor. */
+  /** Long by default, because a busy machine may need long to start the next process. */
   survivorSeconds?: number;
 }): Promise<Harness> {
   const root = await realpath(await makeDatabaseDirectory("embedded-", NEEDED_BYTES));
@@ -62,7 +62,7 @@ export async function openHarness(options: {
     dataDir,
     systemDirectory,
     copyFrom: async (other) => {
-      // Owners and modes too.
+      // `-a` copies owners and modes too.
       await promisify(execFile)("cp", ["-a", other.dataDir, dataDir]);
     },
     home,
@@ -132,12 +132,12 @@ export async function killPostmaster(home: string | undefined): Promise<number |
 }
 
 /**
- * Lower takes the processor from what is waited for: a condition connects, or reads of every process. Higher misses the
- * half second of an initdb.
+ * Interval of checking a condition. Too low: conditions, which connect or read all processes, slow down what they wait for.
+ * Too high: misses the half second in which initdb runs.
  */
 const POLL_INTERVAL_MS = 50;
 
-/** Polls until `condition` holds; throws after a minute, in which also a busy machine starts a process. */
+/** Polls until `condition` holds; throws after a minute, which is enough to start a process on a busy machine. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 60_000 / POLL_INTERVAL_MS; attempt += 1) {
     if (await condition()) return;
@@ -162,7 +162,7 @@ export async function query(
   }
 }
 
-/** Whether one can log in. */
+/** Tells whether logging in succeeds. */
 export async function answers(connectionString: string): Promise<boolean> {
   return query(connectionString, "select 1").then(
     () => true,

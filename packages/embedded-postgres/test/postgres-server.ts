@@ -9,7 +9,7 @@ import { fixedSettings, readConnection, SUPERUSER } from "../src/configuration.t
 import { type Account, systemCode } from "../src/operating-system.ts";
 import { readPidFile } from "../src/postmaster.ts";
 
-/** A PostgreSQL server of a test's own: nobody restarts it but the test. */
+/** A PostgreSQL server for one test. Only the test starts and stops it. */
 export interface PostgresServer {
   readonly port: number;
   /** Runs one statement as the superuser, on a connection of its own. */
@@ -20,12 +20,12 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** Ends it by SIGKILL, its children with it: what it has not written is lost. */
   kill(): Promise<void>;
-  /** Stops all of its processes where they stand, as an overloaded machine does, until `thaw`. */
+  /** Pauses all processes of the server (SIGSTOP) until `thaw`, as an overloaded machine does. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
 }
 
-/** Where a server lives, and as whom it runs. `home` is as createCluster has made it. */
+/** The files of a server and the account that it runs as. `home` is a directory that `createCluster` has made. */
 export interface ServerFiles {
   readonly home: string;
   readonly port: number;
@@ -44,7 +44,7 @@ export async function createServer({ home, port, binaries, account }: ServerFile
     const ended = hasEnded(running);
     running.kill(signal);
     await ended;
-    // They notice within moments that their parent is gone; until then the next start is refused.
+    // Children end by themselves when their parent is gone, but until then PostgreSQL refuses to start.
     for (const pid of children) signalProcess(pid, "SIGKILL");
     await Promise.all(children.map(untilGone));
     running = undefined;
@@ -92,14 +92,14 @@ async function startPostgres(server: {
   readonly logFile: string;
 }): Promise<ChildProcess> {
   const { data, port, binaries, account, logFile } = server;
-  // Of a server that was killed: its number may belong to another process by now.
+  // A killed server leaves its pid file, and its pid may belong to another process by now.
   await rm(join(data, "postmaster.pid"), { force: true });
   const output = await open(logFile, "w");
   const child = spawn(program(binaries, "postgres"), ["-D", data, ...fixedSettings(port, true)], {
     ...account,
     cwd: "/",
     env: { LC_ALL: "C", TZ: "UTC" },
-    // A group of its own: an interrupt of the test must not reach it before the test has ended it.
+    // A separate process group, so that Ctrl-C in the test's terminal does not stop the server before the test does.
     detached: true,
     stdio: ["ignore", output.fd, output.fd],
   });
@@ -119,7 +119,7 @@ function hasEnded(child: ChildProcess): Promise<void> {
   });
 }
 
-/** PostgreSQL's processes are all children of the first. */
+/** Returns the children of a process. All processes of PostgreSQL are children of its main process. */
 async function childrenOf(pid: number | undefined): Promise<number[]> {
   if (pid === undefined) return [];
   const listed = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
@@ -141,9 +141,9 @@ async function untilGone(pid: number): Promise<void> {
   }
 }
 
-/** What a copy must not have of the server that it was copied from. */
+/** Files that are not copied, because they belong to the one server. */
 const NOT_COPIED = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "log"]);
-/** Directories that a copy has empty. */
+/** Directories whose content is not copied. */
 const EMPTY = new Set(["pg_wal", "pg_replslot", "pg_stat_tmp", "pg_subtrans"]);
 
 /** Copies the files of a running cluster, between pg_backup_start and pg_backup_stop: npm's PostgreSQL has no pg_basebackup. */
@@ -183,7 +183,7 @@ async function copyOwned(source: string, target: string, account: Account | unde
     await copyFile(source, target);
     if (account) await chown(target, account.uid, account.gid);
   } catch (error) {
-    // Dropped meanwhile: what is replayed drops it there too.
+    // The file was dropped meanwhile. Replaying the write-ahead log drops it in the copy too.
     if (systemCode(error) !== "ENOENT") throw error;
   }
 }

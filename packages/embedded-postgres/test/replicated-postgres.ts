@@ -13,9 +13,9 @@ import { copyCluster, createServer, type PostgresServer, type ServerFiles, write
 
 export type { PostgresServer } from "./postgres-server.ts";
 
-/** A primary and a streaming replica of a test's own. */
+/** A primary and a streaming replica for one test. */
 export interface ReplicatedPostgres {
-  /** Of the service's role and database, on whichever server is the primary: stays the same over failovers. */
+  /** The connection string of the service's database on the current primary. It stays the same over failovers. */
   readonly primaryUrl: string;
   /** The URL of whichever server is the replica. It refuses connections while there is none. */
   readonly replicaUrl: string;
@@ -23,25 +23,25 @@ export interface ReplicatedPostgres {
   readonly replica: () => PostgresServer;
   /** Returns when the replica has replayed all that the primary has written. */
   caughtUp(): Promise<void>;
-  /** Whether a commit waits until the replica has written it too, without which a failover loses acknowledged rows. */
+  /** Sets whether a commit waits until the replica has written it too. If not, a failover loses acknowledged rows. */
   setSynchronous(isSynchronous: boolean): Promise<void>;
   /**
-   * Kills the primary and promotes the replica, whose commits wait for nobody at first. The other server is down, and no
-   * replica, until `rejoin`.
+   * Kills the primary and promotes the replica, which then has no replica: its commits wait for none. The old primary stays
+   * down until `rejoin`.
    */
   failOver(): Promise<void>;
   /**
-   * Has `primaryUrl` lead to the replica, or to the primary again. What is connected to the primary is cut; what has reached
-   * the replica meanwhile stays connected to it.
+   * Lets `primaryUrl` lead to the replica (true), or to the primary again (false). True cuts the connections to the primary.
+   * False keeps the connections that were made to the replica meanwhile.
    */
   misdirect(isMisdirected: boolean): void;
-  /** Makes the other server a replica of the primary, from a new copy. */
+  /** Makes the server that is down a replica of the primary, from a new copy. */
   rejoin(): Promise<void>;
   /** Ends both servers and removes their files. */
   close(): Promise<void>;
 }
 
-/** What two small clusters with their write-ahead logs take, with room to spare. */
+/** The free space that is needed: two small clusters with their write-ahead logs, and room to spare. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
 
 const SETTINGS = `shared_buffers = 64MB
@@ -55,8 +55,8 @@ max_standby_streaming_delay = 100ms
 `;
 
 /**
- * Starts a primary and a replica, both on loopback and in memory where there is room. What a test does to them (`kill`,
- * `freeze`, `pg_wal_replay_pause()`, `failOver`) nobody mends but the test. Both wait for their disks as in production.
+ * Starts a primary and a replica, both on loopback, with their files in memory if there is room. After a `kill`, `freeze`,
+ * `pg_wal_replay_pause()` or `failOver` the test itself must repair them. Both write durably, as in production.
  *
  * @example
  * const postgres = await startReplicatedPostgres();
@@ -175,10 +175,10 @@ async function makeReplica(primary: ServerFiles, replica: ServerFiles): Promise<
   return server;
 }
 
-/** A port of its own that leads to a port that changes, as a virtual address or a proxy of an installation does. */
+/** A fixed port that forwards connections to a target port that can change, like a virtual address or a proxy. */
 interface Forwarder {
   readonly port: number;
-  /** Cuts what is connected, unless it is kept open, and leads to another port; with undefined nowhere. */
+  /** Sets the target port; undefined: connections are refused. Cuts open connections, unless `keepsOpen`. */
   lead(port: number | undefined, options?: { readonly keepsOpen: boolean }): void;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import { openEmbeddedPostgres } from "../src/embedded-postgres.ts";
 
-// A process that uses our PostgreSQL, for tests: says line by line what happens, closes when its input says so or ends.
+// A program for tests that opens the embedded PostgreSQL. It prints each event as a line, and closes PostgreSQL when it
+// gets a line on its standard input or its standard input ends.
 const [dataDir = "", systemDirectory = "", survivorSeconds = "60"] = process.argv.slice(2);
 const say = (word: string, value: string) => process.stdout.write(`${word} ${value}\n`);
 
