@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRecords } from "./index.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed: a test that fails on one machine fails on every machine.
 fc.configureGlobal({ seed: 1 });
 
 /** The records of a text that comes in pieces of some bytes, each after its line. */

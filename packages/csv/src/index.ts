@@ -1,9 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A quote does not close on its line, so nobody can tell where the next record begins. */
+/** A quote opens and does not close on its line, so the reader cannot tell where the next record begins. */
 export class OpenQuoteError extends Error {
   override readonly name = "OpenQuoteError";
-  /** The line it opens on, as an editor counts. */
+  /** The number of the line on which the quote opens, counted from 1. */
   readonly line: number;
 
   constructor(line: number) {
@@ -12,10 +12,10 @@ export class OpenQuoteError extends Error {
   }
 }
 
-/** A line longer than any record may be. It is refused before it has been read to its end. */
+/** A line is longer than any record may be. The reader throws before it has read the line to its end. */
 export class LongLineError extends Error {
   override readonly name = "LongLineError";
-  /** Its number, as an editor counts. */
+  /** The line's number, counted from 1. */
   readonly line: number;
 
   constructor(line: number) {
@@ -29,8 +29,8 @@ export class LongLineError extends Error {
 /** Handlers of the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
   /**
-   * One record; `line` is the line it begins on, as an editor counts. A field may be a part of a long string, which stays in
-   * memory as long as the field does.
+   * Called for each record; `line` is the number of the line on which it begins, counted from 1. A field may be a slice of a
+   * long string, which stays in memory as long as the field does.
    */
   record(fields: readonly string[], line: number): void;
   /** Called between chunks, so that the handler can write buffered records. */
@@ -38,8 +38,8 @@ export interface RecordHandler {
 }
 
 /**
- * Characters of one record at most. Trip files have some 250; without a bound, a quote that never closes would pull the
- * rest of the file into memory.
+ * Maximum characters of one record. Records of trip files have about 250. Without a bound, a quote that never closes would
+ * pull the rest of the file into memory.
  */
 const MAX_RECORD_LENGTH = 64 * 1024;
 
@@ -70,7 +70,7 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
   read(decoder.end(), true);
 }
 
-/** Makes the function that takes the text piece by piece and hands the records over. */
+/** Returns a function that takes the text piece by piece and passes the records to the handler. */
 function createReader(handler: RecordHandler): (piece: string, isLast: boolean) => void {
   let rest = "";
   let line = 1;
@@ -87,7 +87,7 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
       const { fields, end, lines } = record;
       if (fields.length > 1 || fields[0] !== "") {
         width ??= fields.length;
-        // With another number of fields than the first record has, it spans lines because of a stray quote.
+        // A record that spans lines and has another number of fields than the first record contains a stray quote.
         if (lines > 1 && fields.length !== width) throw new OpenQuoteError(line);
         handler.record(fields, line);
       }
@@ -109,7 +109,7 @@ interface CsvRecord {
   readonly fields: readonly string[];
   /** The position of the next record. */
   readonly end: number;
-  /** The number of its lines. */
+  /** The number of lines that the record spans. */
   readonly lines: number;
 }
 
@@ -131,7 +131,8 @@ function readRecord(text: string, start: number, isLast: boolean): CsvRecord | u
     }
     const next = text.charCodeAt(end);
     if (next === COMMA) position = end;
-    // The piece ends here. The next one may continue the field, its quotes or a CRLF: only a line feed surely ends the record.
+    // The piece ends here, and the next one may continue the field, a doubled quote or a CRLF. Only after a line feed the
+    // record is surely complete.
     else if (end + 1 >= text.length && !isLast) return next === LINE_FEED ? { fields, end: end + 1, lines } : undefined;
     else
       return { fields, end: end + (next === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED ? 2 : 1), lines };
@@ -151,8 +152,8 @@ function endOfField(text: string, start: number): number {
 }
 
 /**
- * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A quote in it that is neither doubled
- * nor last shows that the field is unquoted: then its quotes are text.
+ * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A single quote in the middle of the
+ * field shows that the field is unquoted after all: then all its quotes are text.
  */
 function readQuotedField(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
   let value = "";
