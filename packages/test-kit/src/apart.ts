@@ -9,9 +9,9 @@ import { promisify } from "node:util";
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache", import.meta.url));
 
 /**
- * Installs what a package outside the workspace depends on, unless it is installed: programs that a few tests need and
- * nobody who starts the service should wait for. Tests that do so at the same time each install into a directory of their
- * own; the first to finish gives it its final name, and the others use that.
+ * Installs the dependencies of a package outside the workspace, unless they are installed already. Only a few tests need
+ * such programs, so `pnpm install` of the workspace does not install them. Tests that call this at the same time each
+ * install into a directory of their own. The first to finish renames its directory to the final name, and all use it.
  *
  * @param definition the directory with the package's `package.json` and `pnpm-lock.yaml`
  * @returns the directory that has its `node_modules`
@@ -25,7 +25,7 @@ export async function installApart(definition: string): Promise<string> {
   const own = await mkdtemp(join(cache, "installing-"));
   try {
     for (const file of ["package.json", "pnpm-lock.yaml"]) await copyFile(join(definition, file), join(own, file));
-    // The pnpm that runs the tests; npx where they were started without it.
+    // The pnpm that runs the tests, or npx if the tests were started without pnpm.
     const pnpm = process.env["npm_execpath"];
     const [command, ...before] = pnpm === undefined ? ["npx", "-y", "pnpm@12"] : [pnpm];
     const install = [

@@ -7,7 +7,7 @@ export interface TestClock {
   advance(milliseconds: number): void;
 }
 
-/** @param start what the clock shows at first: an instant in RFC 3339 */
+/** @param start the clock's first time: an instant in RFC 3339 */
 export function createTestClock(start = "2026-06-01T12:00:00.000Z"): TestClock {
   let now = Date.parse(start);
   return Object.assign(() => now, {
@@ -15,7 +15,7 @@ export function createTestClock(start = "2026-06-01T12:00:00.000Z"): TestClock {
   });
 }
 
-/** Identifiers that count up, so that a failing test reads well. Secrets are random all the same. */
+/** Returns ids that count up, so that a failing test is easy to read. The bytes for secrets are still random. */
 export function createTestIds() {
   let made = 0;
   return {

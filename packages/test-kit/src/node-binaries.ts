@@ -9,18 +9,18 @@ export interface NodeBinary {
   readonly version: string;
   /** The path of the executable. */
   readonly path: string;
-  /** False where it is not available: the test skips, and says so in its title. */
+  /** False when it is not available: the test is skipped, and its title says so. */
   readonly isInstalled: boolean;
 }
 
-/** The package beside this one that lists the other versions. The workspace's own Node stands between them. */
+/** The package whose dependencies are the other versions of Node. */
 const DEFINITION = fileURLToPath(new URL("../node-versions", import.meta.url));
 const OTHERS = ["20", "22", "26"];
 
 /**
- * Every major version of Node that the published packages promise to run on: the workspace's own and the others. The
- * others are downloaded the first time that a test asks for them, so that whoever starts the service need not wait for
- * them. They exist for linux-x64; elsewhere their tests skip.
+ * Returns every major version of Node that the published packages support: the workspace's own and the others. The others
+ * are downloaded when a test asks for them the first time, so that `pnpm install` does not take longer. They exist for
+ * linux-x64; on other systems their tests are skipped.
  */
 export async function nodeBinaries(): Promise<readonly NodeBinary[]> {
   const own = { version: String(process.versions.node.split(".")[0]), path: process.execPath, isInstalled: true };

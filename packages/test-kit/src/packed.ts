@@ -5,17 +5,17 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A package as it would be published, installed. */
+/** A package that was packed as for publishing, and installed. */
 export interface Packed {
-  /** The file that a registry would be given. */
+  /** The file that would be sent to a registry. */
   readonly tarball: Buffer;
   /** Where it is installed: `<project>/node_modules/<name>`. */
   readonly installed: string;
 }
 
 /**
- * Packs a package and installs it in a project from its tarball: no registry is asked, and what it depends on is not
- * installed. Its `dist` must have been built.
+ * Packs a package and installs it in a project from its tarball. It uses no registry, and does not install dependencies.
+ * The package's `dist` must have been built.
  *
  * @param root the package's directory
  * @param project the directory of the project

@@ -4,12 +4,13 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * A port of this machine that nothing listens at, for a program that is told its port. It belongs to this process for as
- * long as it runs, also while the program is down:
- * - It is above those that browsers and `fetch` refuse to call, the last of which is 10080.
- * - It is below those that systems give to outgoing connections and to whoever asks for any port (32768 and up), and below
- *   those that clusters of PostgreSQL draw for themselves (20000 and up).
- * - Another test's process that draws the same number finds its port for datagrams taken, which nothing else here uses.
+ * Returns a free port of this machine, for a program that takes its port as an option. The port is reserved for this
+ * process until it ends, even while the program does not run:
+ * - It is above the ports that browsers and `fetch` refuse to call (up to 10080).
+ * - It is below the ports that systems give to outgoing connections and to listeners on port 0 (from 32768), and below the
+ *   ports that embedded PostgreSQL chooses (from 20000).
+ * - This process binds the UDP port of the same number. Another test's process that draws this number cannot bind it, and
+ *   draws again. Nothing else here uses UDP.
  */
 export async function findFreePort(): Promise<number> {
   for (;;) {
@@ -27,7 +28,7 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-/** Whether it happens before an error does. */
+/** Tells whether `event` is emitted before an error. */
 function happens(emitter: NodeJS.EventEmitter, event: string): Promise<boolean> {
   return once(emitter, event).then(
     () => true,

