@@ -5,7 +5,7 @@ import { readRecords } from "./index.ts";
 // A fixed seed: a test that fails on one machine fails on every machine.
 fc.configureGlobal({ seed: 1 });
 
-/** The records of a text that comes in pieces of some bytes, each after its line. */
+/** Returns the records of a text that is read in pieces of `pieceBytes`: each as its line number and its fields. */
 async function read(text: string, pieceBytes = 1000): Promise<unknown[]> {
   const bytes = Buffer.from(text);
   async function* pieces() {

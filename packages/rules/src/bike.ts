@@ -8,7 +8,7 @@ export interface BikeFacts<ReportedState extends string = string> {
   readonly reported_lon: number | null;
 }
 
-/** The shown state of a bike. */
+/** A bike's state as partners see it. */
 export interface BikeView<ReportedState extends string = string> {
   readonly vehicle_state: ReportedState | "on_trip" | "reserved";
   readonly station_id: string | null;
@@ -16,7 +16,7 @@ export interface BikeView<ReportedState extends string = string> {
   readonly lon: number | null;
 }
 
-/** Returns the shown state of a bike. Riders' locations are never shown. */
+/** Returns a bike's state as partners see it. It has no location during a ride, because that would be the rider's. */
 export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedState>): BikeView<ReportedState> {
   if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
   const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
@@ -28,7 +28,7 @@ export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedSt
   };
 }
 
-/** A bike, as far as it matters to who may take it. */
+/** The facts that decide whether a bike can be taken. */
 export interface TakeableBike {
   readonly vehicle_state: string;
   readonly ride_id: string | null;

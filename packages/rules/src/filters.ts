@@ -1,6 +1,6 @@
 /**
- * How a list is filtered by a parameter: which comparison an item must pass, and with which of its fields. With several
- * fields, one of them must.
+ * How a parameter filters a list: a comparison, and the fields of an item that are compared. With several fields, one that
+ * matches is enough.
  */
 export type Filter<Field extends string = string> = readonly [
   comparison: "equals" | "since" | "before" | "within",

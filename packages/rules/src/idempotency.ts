@@ -1,16 +1,17 @@
 import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract/pure";
 import { serviceError } from "./service-error.ts";
 
-/** Answers that were made before this instant are no longer kept. */
+/** Returns the instant before which stored responses to an `Idempotency-Key` are no longer kept. */
 export function forgottenBefore(now: number): Date {
   return new Date(now - IDEMPOTENCY_KEY_HOURS * 3_600_000);
 }
 
-/** Values inside one another. Our own bodies have 4; some thousands exhaust the stack, and fit into a body easily. */
+/** Maximum nesting of a JSON value. Valid bodies have up to 4 levels; some thousands would exhaust the stack. */
 const MAX_DEPTH = 100;
 
 /**
- * Returns a JSON value as the one text that all its writings have in common: no spaces, members by name. Undefined is empty.
+ * Returns a JSON value as a canonical text, so that equal values have equal texts: without spaces, and with members sorted
+ * by name. Undefined gives an empty text.
  * @throws ServiceError `invalid_request` when it is nested too deeply
  */
 export function canonicalJson(value: unknown, depth = 0): string {

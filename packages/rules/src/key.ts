@@ -1,10 +1,10 @@
 import { errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
 import { ServiceError, serviceError } from "./service-error.ts";
 
-/** The digits of base 62, in the order of their bytes: numbers of one length sort as their texts do. */
+/** The digits of base 62, in the order of their bytes: texts of the same length sort as their numbers do. */
 export const BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Returns a whole number in so many digits of base 62, with zeros in front. */
+/** Returns an integer as `length` digits of base 62, with leading zeros. */
 export function toBase62(value: number, length: number): string {
   let digits = "";
   for (let rest = value; digits.length < length; rest = Math.floor(rest / 62)) {
@@ -13,7 +13,7 @@ export function toBase62(value: number, length: number): string {
   return digits;
 }
 
-/** The permissions of a key: a partner's scopes, or everything under /operator. */
+/** The kind of a key: `live` of a partner, `test` of a sandbox, or `operator` for everything under /operator. */
 export type KeyKind = "live" | "test" | "operator";
 
 /** 34 characters of base 62 are 202 bits, which cannot be guessed. */
@@ -34,14 +34,14 @@ export function keyOf(kind: KeyKind, random: string): string {
 }
 
 /**
- * Tells whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
- * a look-up.
+ * Tells whether a text has the form and the checksum of a key. So a mistyped or truncated key is rejected without a query of
+ * the database.
  */
 export function isWellFormedKey(text: string): boolean {
   return KEY_FORM.test(text) && text.endsWith(toBase62(crc32(text.slice(0, -CHECKSUM_LENGTH)), CHECKSUM_LENGTH));
 }
 
-/** Returns the CRC-32 of ASCII characters, as zlib's: written here, for browsers have none. */
+/** Returns the CRC-32 of ASCII characters. It is written here because browsers have no function for it. */
 function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++) {
@@ -51,7 +51,7 @@ function crc32(text: string): number {
   return ~crc >>> 0;
 }
 
-/** Returns the key that an `Authorization` header brings; undefined when it is not `Bearer`, one space and a key. */
+/** Returns the key in an `Authorization` header; undefined if the header is not `Bearer`, one space and a key. */
 export function bearerKey(header: string): string | undefined {
   return /^bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
 }
@@ -68,8 +68,8 @@ export function invalidKey(...message: MessageArguments<"unauthorized">): Servic
 }
 
 /**
- * Returns the error for credentials of which no look-up is needed to see that they are not a key of ours; undefined for one
- * that may be known.
+ * Returns the error for an `Authorization` header that cannot contain one of our keys. Undefined: it may contain one, so the
+ * key must be looked up.
  */
 export function malformedKey(header: string): ServiceError | undefined {
   const key = bearerKey(header);
@@ -90,8 +90,8 @@ export function missingScope(scope: string): ServiceError {
 }
 
 /**
- * Returns the scope that an unknown path requires: below /operator, /sandbox and /v1 only callers with a key learn that it is
- * unknown.
+ * Returns the scope that an unknown path requires. Below /operator, /sandbox and /v1 only a caller with a key learns that
+ * the path is unknown.
  */
 export function scopeOfPath(path: string): "operator" | "any" | "none" {
   if (/^\/operator([/?]|$)/.test(path)) return "operator";
@@ -103,7 +103,7 @@ export function keyStatus(
   key: { readonly expires_at: Date | null; readonly revoked_at: Date | null },
   now: number,
 ): "active" | "expired" | "revoked" {
-  // A rotated key is revoked in the future: it works until then.
+  // `revoked_at` of a rotated key may lie in the future: the key works until then.
   if (key.revoked_at !== null && key.revoked_at.getTime() <= now) return "revoked";
   if (key.expires_at !== null && key.expires_at.getTime() <= now) return "expired";
   return "active";

@@ -16,7 +16,7 @@ export type PageRequest<Position> =
 
 /**
  * Reads the paging parameters.
- * @param decode the position that a cursor of this very list holds; undefined for any other text
+ * @param decode returns the position in a cursor of this list; undefined for any other text
  * @throws ServiceError `invalid_parameter`, `invalid_cursor`
  */
 export function readPageRequest<Position>(
@@ -32,7 +32,7 @@ export function readPageRequest<Position>(
 }
 
 /**
- * Returns the page's numbers; undefined when it was requested by cursor.
+ * Returns the page's number and the number of pages; undefined when the page was requested by cursor.
  * @param total items in the whole list
  * @throws ServiceError `page_out_of_range`
  */
@@ -49,8 +49,8 @@ export function pageNumbers(
 }
 
 /**
- * Returns the scope of a cursor: the list, its owner, and everything that selects its items. A position in another
- * selection would skip or repeat items.
+ * Returns the scope of a cursor as a text: the list's owner, the list, and everything that selects its items. A cursor is
+ * only valid in its own scope, because with another selection it would skip or repeat items.
  */
 export function cursorScope(owner: string, list: string, selection: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(selection)
@@ -59,14 +59,14 @@ export function cursorScope(owner: string, list: string, selection: Readonly<Rec
   return given.length === 0 ? `${owner}\n${list}` : `${owner}\n${list}\n${JSON.stringify(given)}`;
 }
 
-/** Pages of `limit` items that `total` items fill. An empty list has one page, so that "page equals total_pages" ends it. */
+/** Returns the number of pages. An empty list has one, so that a client that stops at `page === total_pages` works. */
 export function countPages(total: number, limit: number): number {
   return Math.max(1, Math.ceil(total / limit));
 }
 
 /**
- * Compares ids as the database does, by their bytes in UTF-8, which is by code points. JavaScript's own order puts
- * characters beyond U+FFFF before some within.
+ * Compares ids as the database does: by their UTF-8 bytes, which is the order of code points. JavaScript's `<` compares
+ * UTF-16 units, which puts characters above U+FFFF before some below.
  */
 export function compareIds(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -77,7 +77,7 @@ export function compareIds(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Returns a UTF-16 code unit's place in the order of code points: surrogates stand for characters behind all others. */
+/** Returns a number that sorts UTF-16 units by code point: surrogates encode characters above U+FFFF, so they come last. */
 function codePointRank(unit: number): number {
   const isSurrogate = unit >= 0xd800 && unit <= 0xdfff;
   return isSurrogate ? unit + 0x10000 : unit;

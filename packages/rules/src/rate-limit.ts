@@ -5,39 +5,40 @@ import { type ServiceError, serviceError } from "./service-error.ts";
 export interface RateDecision {
   readonly allowed: boolean;
   readonly limit: number;
-  /** Requests left in the window, this one counted. */
+  /** Requests left in the window after this one. */
   readonly remaining: number;
   /**
-   * Whole seconds, rounded up, until the next counted request leaves the window and makes room for one more; 0 when
+   * Whole seconds, rounded up, until the oldest counted request leaves the window and makes room for one more; 0 when
    * none is counted.
    */
   readonly resetSeconds: number;
 }
 
 /**
- * Counts requests. One process keeps them in memory; several share a store, which is why the answer may be awaited.
+ * Counts requests by key. A single process counts in memory and returns at once. Several processes count in a shared store
+ * and return a promise.
  */
 export interface RateLimiter {
   /** Counts one request of `key` and decides on it; a refused request is not counted. */
   take(key: string, limit: number): RateDecision | Promise<RateDecision>;
-  /** The state of `key` without counting anything. */
+  /** Returns the state of `key` without counting a request. */
   peek(key: string, limit: number): RateDecision | Promise<RateDecision>;
 }
 
-/** The default time for which a request counts. */
+/** The default length of the window, in milliseconds. */
 export const RATE_WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
-/** A limiter of one process, which answers at once. */
+/** A limiter that counts in this process's memory and returns at once. */
 export interface MemoryRateLimiter {
   take(key: string, limit: number): RateDecision;
   peek(key: string, limit: number): RateDecision;
-  /** Forgets keys of which nothing is counted any more. */
+  /** Removes the keys that have no counted requests any more. */
   sweep(): void;
 }
 
 /**
- * Returns a sliding window that is exact: in any `windowMs` at most `limit` requests, and each is given back `windowMs`
- * after it came. Holds 8 bytes a counted request, for keys seen in the last window.
+ * Returns a limiter with an exact sliding window: at most `limit` requests in any `windowMs`, and each request stops
+ * counting `windowMs` after it came. It uses 8 bytes of memory for each counted request.
  */
 export function createMemoryRateLimiter(clock: () => number, windowMs = RATE_WINDOW_MS): MemoryRateLimiter {
   const windows = new Map<string, SlidingWindow>();
@@ -61,13 +62,13 @@ export function createMemoryRateLimiter(clock: () => number, windowMs = RATE_WIN
 interface SlidingWindow {
   take(now: number, limit: number): RateDecision;
   peek(now: number, limit: number): RateDecision;
-  /** Whether nothing is counted any more. */
+  /** Tells whether no request is counted any more. */
   isIdle(now: number): boolean;
 }
 
 /**
- * Creates a window: the instants of the counted requests, oldest first, in a ring that grows as needed. It does not contain
- * the limit: when a key's limit changes, its earlier requests still count.
+ * Creates a window: the times of the counted requests, oldest first, in a ring buffer that grows as needed. The limit is not
+ * stored, so that earlier requests still count when a key's limit changes.
  */
 function createSlidingWindow(windowMs: number): SlidingWindow {
   let ring = new Float64Array(4);
@@ -86,7 +87,7 @@ function createSlidingWindow(windowMs: number): SlidingWindow {
     count++;
   };
   const drop = (now: number) => {
-    // A clock that was set back must not lock anyone out for longer than one window.
+    // Requests later than `now` are dropped too: otherwise a clock that was set back would block a key for a long time.
     while (count > 0 && (at(0) <= now - windowMs || at(0) > now)) {
       first = (first + 1) % ring.length;
       count--;
@@ -117,18 +118,18 @@ function createSlidingWindow(windowMs: number): SlidingWindow {
 /** The state of a window after a request. */
 export interface WindowState {
   readonly allowed: boolean;
-  /** Requests counted, this one included where it is allowed. */
+  /** The counted requests, including this one if it is allowed. */
   readonly count: number;
-  /** Milliseconds until there is room for one more than now; 0 when none is counted. */
+  /** Milliseconds until a counted request leaves the window and makes room; 0 when none is counted. */
   readonly resetMs: number;
 }
 
-/** Returns a window's decision about a request, wherever requests are counted. */
+/** Returns the decision about a request from the state of its window, which may be in memory or in a shared store. */
 export function rateDecision(limit: number, { allowed, count, resetMs }: WindowState): RateDecision {
   return { allowed, limit, remaining: Math.max(0, limit - count), resetSeconds: Math.ceil(resetMs / 1000) };
 }
 
-/** Returns the headers of every response to a known key: the rest of its rate limit. */
+/** Returns the rate-limit headers, which every response to a known key has. */
 export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecision, "allowed">): Record<string, string> {
   return {
     "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_SECONDS}`,

@@ -11,7 +11,7 @@ export function isDecodable(text: string): boolean {
   }
 }
 
-/** Returns the error for a query, without its `?`, that is badly encoded; it names the first parameter, as it was sent. */
+/** Returns the error for a query without its `?` if it is badly encoded. The error names the first such parameter. */
 export function queryEncodingError(query: string): ServiceError | undefined {
   const pair = query.split("&").find((written) => !isDecodable(written));
   const [name] = pair?.split("=", 1) ?? [];
@@ -29,7 +29,7 @@ export function bodyTooLarge(options: ErrorOptions = {}): ServiceError {
   return serviceError("payload_too_large", "body", { limit: `${MAX_BODY_BYTES / 1024 ** 2} MiB` }, options);
 }
 
-/** Returns the error for a method that a path does not take. @param methods those that it takes */
+/** Returns the error for a method that a path does not support. @param methods the methods that it supports */
 export function methodNotAllowed(method: string, methods: Iterable<string>): ServiceError {
   const allowed = [...methods].sort().join(", ");
   return serviceError("method_not_allowed", "allowed", { method, allowed }, { headers: { allow: allowed } });

@@ -26,20 +26,20 @@ export const reservationOutcomeEvents = {
   expired: "reservation.expired",
 } as const satisfies Record<Exclude<ReservationStatus, "active">, `reservation.${string}`>;
 
-/** A reservation, as far as it matters to how long it holds its bike. */
+/** The facts that decide how long a reservation holds its bike. */
 export interface HeldReservation {
   readonly status: ReservationStatus;
   readonly created_at: Date;
   readonly expires_at: Date;
 }
 
-/** When a hold ends that begins now. */
+/** Returns when a new reservation expires. */
 export function expiryOf(createdAt: Date, holdMinutes: number = DEFAULT_HOLD_MINUTES): Date {
   return new Date(createdAt.getTime() + holdMinutes * 60_000);
 }
 
 /**
- * When a hold ends that is extended by some minutes: none of its extensions makes it last longer in all.
+ * Returns when an extended reservation expires. With all its extensions it lasts at most `MAX_TOTAL_HOLD_MINUTES`.
  * @throws ServiceError `reservation_not_active` when it has ended; `hold_limit_reached`
  */
 export function extendedExpiry(held: HeldReservation, minutes: number, now: Date): Date {
@@ -52,7 +52,7 @@ export function extendedExpiry(held: HeldReservation, minutes: number, now: Date
 }
 
 /**
- * Tells whether a reservation is to be cancelled: cancelling a cancelled one changes nothing.
+ * Tells whether cancelling a reservation changes it: false when it is cancelled already.
  * @throws ServiceError `reservation_not_active` when it was fulfilled or has expired
  */
 export function mayCancel(status: ReservationStatus): boolean {
@@ -62,8 +62,8 @@ export function mayCancel(status: ReservationStatus): boolean {
 }
 
 /**
- * Returns the status as of an instant: from `expires_at` on a reservation that is kept as active is expired, whether or not
- * that has been written. The statements that read and end reservations follow the same rule.
+ * Returns the status as of an instant. From `expires_at` on, an active reservation counts as expired, even before background
+ * work has written that. The SQL statements that read and end reservations follow the same rule.
  */
 export function statusAt(
   { status, expires_at }: { readonly status: ReservationStatus; readonly expires_at: Date },
@@ -72,18 +72,18 @@ export function statusAt(
   return status === "active" && instant >= expires_at ? "expired" : status;
 }
 
-/** Returns a partner's maximum of active reservations. @param own the operator's number for it; null: none */
+/** Returns how many active reservations a partner may have. @param own the partner's own limit; null: the default */
 export function reservationLimit(own: number | null): number {
   return own ?? DEFAULT_MAX_RESERVATIONS;
 }
 
-/** Refuses a station from which riders cannot take a bike. @throws ServiceError `station_offline` */
+/** Rejects a station where riders cannot rent a bike. @throws ServiceError `station_offline` */
 export function checkRents(station: { readonly status: string; readonly is_renting: boolean }): void {
   if (station.status !== "online" || !station.is_renting) throw serviceError("station_offline");
 }
 
 /**
- * Refuses a bike that is taken, or is not as wanted.
+ * Rejects a bike that is not free, or has not the wanted type.
  * @param vehicleTypeId null: any type
  * @throws ServiceError `bike_not_available`
  */
@@ -97,7 +97,7 @@ export function checkTakeable(
   }
 }
 
-/** The properties that a station's bike must have to be chosen. */
+/** The properties of the bike that is wanted. */
 export interface WantedBike {
   readonly stationId: string;
   /** Null: any type. */

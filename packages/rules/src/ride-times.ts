@@ -1,25 +1,25 @@
 import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
 
 /**
- * Limits how far a time may be ahead of the server's clock. Too low: reports of a backend with a wrong clock are rejected,
- * and its rides never end. Too high: a wrong time zone goes unnoticed.
+ * How far a time may be ahead of the server's clock. Too low: requests of a backend with a fast clock are rejected, and its
+ * rides never end. Too high: a wrong time zone goes unnoticed.
  */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
-/** A time as it is stored: never later than now, or later reports would count as older ones. */
+/** A time as it is stored. It is never later than now, because otherwise later reports would count as older ones. */
 export interface StoredTime {
   readonly at: Date;
-  /** Whether it is the server's own time, because none was given or the given one lies ahead. */
+  /** Whether `at` is the server's present time, because no time was given or the given one is in the future. */
   readonly isNow: boolean;
   /** The warning for the caller; undefined when the time is stored as given. */
   readonly warning: BatchWarning | undefined;
 }
 
-/** The message of `invalid_parameter` for the issue with a ride's times. */
+/** What is wrong with a ride's times, as a message of `invalid_parameter`. */
 export type RideTimesIssue = MessageArguments<"invalid_parameter">;
 
 /**
- * Returns the time to store for one that a caller gives; the message of `invalid_parameter` where it lies too far ahead.
+ * Returns the time to store for a time that a caller gives, or the issue if that is too far in the future.
  * @param given RFC 3339; undefined: now
  */
 export function storedTime(field: string, given: string | undefined, now: Date): StoredTime | RideTimesIssue {
@@ -35,8 +35,8 @@ function movedTime(field: string, given: Date, at: Date): StoredTime {
 }
 
 /**
- * Returns the end to store for a ride. An end of "now" is moved to the start if it is earlier: the ride may have been
- * started by another clock, and a rejected end would leave it under way.
+ * Returns the end to store for a ride. An end of "now" that is before the start is moved to the start: the start may come
+ * from another process with a faster clock, and rejecting the end would leave the ride under way.
  */
 export function storedEnd(
   startedAt: Date,
@@ -54,7 +54,9 @@ export function isIssue(stored: StoredTime | RideTimesIssue): stored is RideTime
   return Array.isArray(stored);
 }
 
-/** Tells whether a time may be stored as an earlier one: the clock's, when it came. */
+/**
+ * Tells whether `given` may have been stored as `stored`: `storedTime` replaces a time in the near future by the present.
+ */
 export function mayBeStoredAs(stored: Date, given: Date): boolean {
   return given > stored && given.getTime() - stored.getTime() <= CLOCK_TOLERANCE_MS;
 }
@@ -77,7 +79,7 @@ function rideTimesIssue(startedAt: number, endedAt: number, endField: string): R
   return undefined;
 }
 
-/** When a bike is on a ride: from its start up to its end, or for as long as it has none. */
+/** The time span of a ride. `ended_at` null: it has not ended. */
 export interface RideSpan {
   readonly started_at: Date;
   readonly ended_at: Date | null;
@@ -93,8 +95,8 @@ function beginsBeforeEnd(a: RideSpan, b: RideSpan): boolean {
 }
 
 /**
- * When a ride starts; the ride that makes that impossible. A start of now is not before the end of the ride before, which
- * may have been written by a process with another clock.
+ * Returns when a ride starts, or another ride of the bike that makes the start impossible. A start of "now" is moved to the
+ * end of the previous ride if that is slightly later, because another process with a faster clock may have written it.
  * @param others rides of the bike that would overlap
  */
 export function startBeside<Ride extends RideSpan>({ at, isNow }: StoredTime, others: readonly Ride[]): Date | Ride {

@@ -6,9 +6,9 @@ export type RideCommand = "start" | "end" | "cancel" | "correct";
 export type RideStatus = "started" | "completed" | "cancelled";
 
 /**
- * The transitions of a ride: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride
- * yet) and command: the next state, `same` when the command was carried out before (if it agrees with the stored ride),
- * `conflict` when it is impossible.
+ * The transitions of a ride: `started` → `completed` | `cancelled`, both final. For each state (`none`: there is no such
+ * ride) and command it has the next state, or: `same`, the command was carried out before, and is accepted again if it
+ * agrees with the stored ride; `conflict`, it is impossible; `missing`, it needs a ride.
  */
 export const rideTransitions = {
   none: { start: "started", end: "missing", cancel: "missing", correct: "missing" },
@@ -32,8 +32,8 @@ export function endReasonAt(endStation: string | null): "free_floating" | "retur
 }
 
 /**
- * Returns why a ride ended, after its end station was corrected. `returned` and `free_floating` say where it ended, so they
- * follow the station; other reasons stay.
+ * Returns a ride's `end_reason` after its end station was corrected. `returned` and `free_floating` say where the ride
+ * ended, so they change with the station; other reasons stay.
  */
 export function correctedEndReason<Reason extends string | null>(
   before: { readonly end_reason: Reason; readonly end_station_id: string | null },

@@ -1,18 +1,18 @@
 import { type ErrorCode, errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
 
-/** A code of the contract's catalogue, or one that only the operator's commands meet. */
+/** A code of the contract's catalogue, or one that only the command line reports. */
 export type ServiceErrorCode = ErrorCode | "secrets_file_mismatch";
 
 export interface ServiceErrorOptions extends ErrorOptions {
-  /** Headers that the answer must carry, such as `WWW-Authenticate`; names in lower case. */
+  /** Headers of the response, such as `WWW-Authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The message over HTTP, where the other one names commands that only operators can run. */
+  /** The message over HTTP, if the usual message names commands that only operators can run. */
   readonly httpMessage?: string;
 }
 
 /**
- * What was asked for cannot be done, for a reason that a catalogue names. Nothing was changed. Made by `serviceError` and
- * the server's `commandError` alone, so that every message is one of their catalogues'.
+ * A request or a command cannot be carried out, for a reason in the catalogue. Nothing was changed. Make it with
+ * `serviceError`, or with the server's `commandError`, so that every message comes from a catalogue.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
@@ -32,8 +32,8 @@ export class ServiceError extends Error {
 type Values = Readonly<Record<string, string | number>>;
 
 /**
- * Returns an error of the contract's catalogue, with one of its messages. Where the message says after how many seconds to try
- * again, `Retry-After` says it too.
+ * Returns an error with a message of the contract's catalogue. If the message's values contain `retryAfterSeconds`, the
+ * response gets the header `Retry-After` too.
  */
 export function serviceError<Code extends ErrorCode>(
   code: Code,

@@ -138,7 +138,7 @@ describe("the fold", () => {
       fc.property(states, bounds, fc.nat(70), fc.nat(12), (given, edges, until, cut) => {
         const fold = foldHistory(edges.map((edge) => edge * MINUTE));
         const timed = given.map((each) => ({ ...each, at: each.at * MINUTE }));
-        // In two parts, as pages come.
+        // Added in two parts, as the pages of a list arrive.
         fold.add(timed.slice(0, cut));
         fold.add(timed.slice(cut));
         const end = Math.max(until, given.at(-1)?.at ?? 0);

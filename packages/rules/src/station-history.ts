@@ -5,12 +5,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Milliseconds by which the clock of a caller may be ahead of ours. */
+/** How far the caller's clock may be ahead of ours, in milliseconds. */
 const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /**
- * Reads the instant that stations are asked for.
- * @returns milliseconds since 1970; now for one that is a little later
+ * Parses the parameter `at`, the instant at which stations are shown.
+ * @returns milliseconds since 1970; `now` for an instant slightly later than now
  * @throws ServiceError `outside_history`
  */
 export function readInstantOfHistory(at: string, now: number): number {
@@ -20,17 +20,17 @@ export function readInstantOfHistory(at: string, now: number): number {
   throw serviceError("outside_history", "future", { at, now: new Date(now).toISOString() });
 }
 
-/** The steps of a station's history that are asked for. Instants are milliseconds since 1970. */
+/** The requested steps of a station's history. Instants are milliseconds since 1970. */
 export interface HistoryRange {
   readonly step: HistoryStepLength;
-  /** The beginning of each step, and the end of the last. */
+  /** The start of each step, and the end of the last one. */
   readonly bounds: readonly number[];
 }
 
 /**
- * Reads which steps of a station's history are asked for.
- * @param timeZone an IANA zone, from whose midnights on steps are laid
- * @throws ServiceError `invalid_parameter` when they are none, or too many
+ * Parses the parameters that select steps of a station's history.
+ * @param timeZone an IANA time zone. The first step of a day starts at midnight in this zone.
+ * @throws ServiceError `invalid_parameter` when there are no steps, or too many
  */
 export function readHistoryRange(
   query: {
@@ -50,27 +50,27 @@ export function readHistoryRange(
   const steps = Math.ceil((to - from) / length);
   const refuse = (tooMany: number) =>
     serviceError("invalid_parameter", "tooManySteps", { steps: tooMany, step, limit: MAX_HISTORY_STEPS });
-  // Before the bounds are made: there could be any number of them.
+  // Checked before the bounds are computed, because there could be millions of them.
   if (steps > MAX_HISTORY_STEPS) throw refuse(steps);
   const bounds = boundsOf(from, to, length, timeZone);
   if (bounds.length - 1 > MAX_HISTORY_STEPS) throw refuse(bounds.length - 1);
   return { step, bounds };
 }
 
-/** Milliseconds of a step; of a day as most are. */
+/** Returns the milliseconds of a step. A day counts as 24 hours. */
 function lengthOf(step: HistoryStepLength): number {
   const [, days, hours, minutes] = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?)?$/.exec(step) ?? [];
   return Number(days ?? 0) * DAY_MS + Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS;
 }
 
-/** Returns the bounds of all steps that overlap with a stretch of time. */
+/** Returns the bounds of all steps that overlap with the time from `from` to `to`. */
 function boundsOf(from: number, to: number, length: number, timeZone: string): number[] {
   const bounds: number[] = [];
   const zone = openZone(timeZone);
   let day = zone.dayOf(from);
   for (let midnight = zone.startOf(day); midnight < to; day++) {
     const next = zone.startOf(day + 1);
-    // A day of 25 hours has more than a step of a day, and is one all the same.
+    // A step of a day is one day of the time zone, even if that has 23 or 25 hours.
     const isWhole = length >= DAY_MS;
     for (let begin = midnight; begin < next && begin < to;) {
       const end = isWhole ? next : Math.min(begin + length, next);
@@ -83,7 +83,7 @@ function boundsOf(from: number, to: number, length: number, timeZone: string): n
   return bounds;
 }
 
-/** The days of a time zone, as numbers: 0 is that of 1970-01-01. */
+/** Returns functions for the days of a time zone. Days are numbers: 0 is 1970-01-01. */
 function openZone(timeZone: string) {
   const format = new Intl.DateTimeFormat("en-US", {
     ...{ timeZone, calendar: "iso8601", numberingSystem: "latn", hourCycle: "h23" },
@@ -99,13 +99,13 @@ function openZone(timeZone: string) {
   const dayOf = (instant: number) => Math.floor(local(instant) / DAY_MS);
   return {
     dayOf,
-    /** The first instant of a day: not always that of 00:00, which a change of the clocks may skip. */
+    /** Returns the first instant of a day. It is not always 00:00, because a change of the clocks may skip midnight. */
     startOf(day: number): number {
       const midnight = day * DAY_MS;
       const guess = midnight - (local(midnight) - midnight);
       for (const instant of [guess, guess - HOUR_MS, guess + HOUR_MS])
         if (dayOf(instant) === day && dayOf(instant - 1) < day) return instant;
-      // Zones whose clocks change by other steps, or skip a day.
+      // The guesses fail in zones whose clocks change by another amount than an hour, or skip a day: search instead.
       let before = midnight - 2 * DAY_MS;
       let after = midnight + 2 * DAY_MS;
       while (after - before > 1) {
@@ -118,7 +118,7 @@ function openZone(timeZone: string) {
   };
 }
 
-/** A station from an instant on. */
+/** The state of a station from an instant on, until the next recorded state. */
 export interface RecordedState {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -128,7 +128,7 @@ export interface RecordedState {
   readonly isOnline: boolean;
 }
 
-/** A number over a step of time. */
+/** The mean and bounds of a number during a step of time. */
 export interface HistoryLevel {
   readonly mean: number;
   readonly min: number;
@@ -147,15 +147,15 @@ export interface HistoryPoint {
   readonly minutes_offline: number;
 }
 
-/** Folds the states of a station, the oldest first, into steps of time. */
+/** Summarises the states of a station, given oldest first, by steps of time. */
 export interface HistoryFold {
-  /** Adds some more states. Of several before the first step the last one counts. */
+  /** Adds states. Of the states before the first step, only the last one counts. */
   add(states: Iterable<RecordedState>): void;
-  /** @param until what is later is not known yet */
+  /** Returns all steps. @param until the state after this instant is not known yet */
   finish(until: number): HistoryPoint[];
 }
 
-/** A number with the time for which it lasted. */
+/** Sums up a number over time, weighted by how long each value lasted. */
 class Level {
   ms = 0;
   #sum = 0;
@@ -182,13 +182,13 @@ interface Step {
   offlineMs: number;
 }
 
-/** @param bounds the beginning of each step, and the end of the last */
+/** Creates a fold. @param bounds the start of each step, and the end of the last one */
 export function foldHistory(bounds: readonly number[]): HistoryFold {
   const steps = bounds
     .slice(1)
     .map((): Step => ({ bikes: new Level(), docks: new Level(), emptyMs: 0, fullMs: 0, offlineMs: 0 }));
   let state: RecordedState | undefined;
-  /** The step in which the state begins. */
+  /** The index of the step up to which states have been added. */
   let current = 0;
 
   const lastTo = (end: number) => {

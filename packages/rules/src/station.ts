@@ -1,13 +1,13 @@
-/** Where a station is in its life: `planned` → `online` ⇄ `offline` → `removed`. */
+/** The lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. */
 export interface StationState {
   readonly status: "planned" | "online" | "offline" | "removed";
   readonly offline_reason: "flags" | "operator" | "removed_from_source" | "stale" | null;
 }
 
 /**
- * Good snapshots in a row that must not name a station before it counts as gone. With 1, each hiccup of a feed
- * takes stations offline (a real system lost and regained 315 in a month); with more, a station that is gone is
- * shown for longer.
+ * After so many good snapshots in a row without a station, the station goes offline. Too low (1): each glitch of a feed
+ * takes stations offline (a real system lost and regained 315 in a month). Too high: a station that is gone stays visible
+ * for longer.
  */
 export const ABSENT_SNAPSHOTS_UNTIL_OFFLINE = 2;
 
@@ -16,17 +16,16 @@ export interface StationSigns {
   readonly is_installed: boolean;
   readonly is_renting: boolean;
   readonly is_returning: boolean;
-  /** Some snapshot, this or an earlier one, said `is_installed`. */
+  /** Whether any snapshot so far, this one included, said `is_installed`. */
   readonly was_installed: boolean;
-  /** Good snapshots in a row, up to the newest, that did not name the station. */
+  /** The number of newest good snapshots in a row that did not contain the station. */
   readonly absent_snapshots: number;
 }
 
 /**
- * Returns the state of a station that a feed describes. It depends on the signs alone, not on the order in which they
- * came, except that the operator's word stands until the operator takes it back: `removed` is final, and a
- * station taken offline stays so.
- * @param held the state it is in; undefined for a station that is new
+ * Returns the state of a station that a feed describes. It depends on the present signs only, not on their order, with two
+ * exceptions: `removed` is final, and a station that the operator took offline stays offline until the operator ends that.
+ * @param held the station's present state; undefined for a new station
  */
 export function stationState(held: StationState | undefined, signs: StationSigns): StationState {
   if (held?.status === "removed") return { status: "removed", offline_reason: held.offline_reason };
@@ -40,8 +39,8 @@ export function stationState(held: StationState | undefined, signs: StationSigns
 }
 
 /**
- * Returns the event of a station's change of state: it goes offline when it leaves `online`, and online when it comes there;
- * no other change makes one.
+ * Returns the event of a change of a station's status: `station.offline` when it was `online`, `station.online` when it
+ * becomes `online`. Other changes have no event.
  */
 export function stationChangeEvent(from: string, to: string): "station.online" | "station.offline" | undefined {
   if (from === to || (from !== "online" && to !== "online")) return undefined;
@@ -49,23 +48,24 @@ export function stationChangeEvent(from: string, to: string): "station.online" |
 }
 
 /**
- * Returns the time of a change: never before an earlier one, which another process's clock may have put later than now.
+ * Returns the time to store for a change. It is not before the previous change, even if another process with a faster clock
+ * stored that with a time later than now.
  * @param now milliseconds since 1970
- * @param earlier the time of the earlier change; undefined: there was none
- * @param isAfter whether the two may not have the same time either, as those whose events are in order by time
+ * @param earlier the time of the previous change; undefined: there was none
+ * @param isAfter whether the time must also differ from the previous one, because events are sorted by it
  */
 export function timeOfChange(now: number, earlier: number | undefined, isAfter: boolean): number {
   if (earlier === undefined || earlier < now || (earlier === now && !isAfter)) return now;
   return earlier + 1;
 }
 
-/** A bike, as far as the counters of its station follow from it. */
+/** The facts of a bike that decide the counters of its station. */
 export interface CountedBike {
   readonly vehicle_state: string;
   readonly station_id: string | null;
 }
 
-/** By how many bikes the counters of a station change. */
+/** How much the counters of a station change. */
 export interface CounterShift {
   readonly stationId: string;
   readonly available: number;
@@ -84,27 +84,27 @@ function shiftAt({ vehicle_state, station_id }: CountedBike, n: number): Counter
   return [{ stationId: station_id, available: counted("available"), reserved: counted("reserved") }];
 }
 
-/** States of a bike that stands in a dock, or may: all but those in which it is away. */
+/** The states in which a bike at a station may stand in a dock. In the other states it is away. */
 export const STATES_IN_DOCK = ["available", "reserved", "non_operational", "non_contactable"] as const;
 
-/** Tells whether a bike stands in a dock of its station, or may. */
+/** Tells whether a bike counts as standing in a dock of its station. */
 export function standsInDock({ vehicle_state }: CountedBike): boolean {
   return STATES_IN_DOCK.some((state) => state === vehicle_state);
 }
 
 /** The facts that decide how many docks of a station are free. */
 export interface Docks {
-  /** The free docks that were reported last, and the bikes that stood there then. Null: never reported. */
+  /** The last reported number of free docks, plus the bikes that stood there then. Null: never reported. */
   readonly base: number | null;
   readonly capacity: number | null;
   readonly disabled: number | null;
-  /** Bikes that stand there now. */
+  /** Bikes that stand at the station now. */
   readonly standing: number;
 }
 
 /**
- * Free docks: those that were reported last, and since then one more for each bike that left and one less for each that
- * came. Never reported: what the capacity leaves beside the bikes; null where that is not known either.
+ * Returns the number of free docks: the last reported number, plus one for each bike that left since then, minus one for
+ * each bike that came. If none was reported, it is the capacity without disabled docks and standing bikes. Null: unknown.
  */
 export function freeDocks({ base, capacity, disabled, standing }: Docks): number | null {
   const docks = base ?? (capacity === null ? null : capacity - (disabled ?? 0));

@@ -9,7 +9,7 @@ import { serviceError } from "./service-error.ts";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Milliseconds of a step; of a day as most are. */
+/** Milliseconds of a step. A day counts as 24 hours. */
 const STEP_MS: Readonly<Record<SummaryStepLength, number>> = {
   PT15M: 15 * MINUTE_MS,
   PT1H: 60 * MINUTE_MS,
@@ -25,15 +25,15 @@ export const horizonMs: Readonly<Record<ForecastHorizon, number>> = {
   PT2H: 120 * MINUTE_MS,
 };
 
-/** The steps that a summary is asked for. Whoever knows the time zone rounds days. */
+/** The requested steps of a summary. Days are not rounded yet: that needs the time zone, which the caller knows. */
 export interface SummaryRange {
   readonly step: SummaryStepLength;
-  /** Milliseconds since 1970; for steps other than days at the beginning of one. */
+  /** Milliseconds since 1970. `from` and `to` are bounds of steps, except for steps of a day. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Reads which steps a summary is asked for. @throws ServiceError `invalid_parameter` when they are none, or too many */
+/** Parses the steps of a summary. @throws ServiceError `invalid_parameter` when there are no steps, or too many */
 export function readSummaryRange(
   query: {
     readonly from?: string | undefined;
@@ -59,21 +59,21 @@ export function readSummaryRange(
   return range;
 }
 
-/** Days, first and last, such as `2026-03-14`. */
+/** A first and a last day, such as `2026-03-14`, both included. */
 export interface DayRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** Returns the day that is so many days later (negative: earlier). */
+/** Returns the day that is `days` later; a negative number: earlier. */
 export function addDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
 /**
- * Reads for which days flows are asked.
- * @param defaults the last day, when none is given, and how many days, when no first one is given
- * @throws ServiceError `invalid_parameter` when they are none, or too many
+ * Parses the days of a request for flows.
+ * @param defaults `to`: the last day if the request has none; `days`: the number of days if it has no first day
+ * @throws ServiceError `invalid_parameter` when there are no days, or too many
  */
 export function readDayRange(
   query: { readonly from?: string | undefined; readonly to?: string | undefined },
