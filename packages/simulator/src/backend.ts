@@ -3,15 +3,15 @@ import type { City, CityStation } from "./city.ts";
 import type { Command } from "./operator-client.ts";
 
 /**
- * What all parts of a made-up operator's backend work with. A `time` is simulated: milliseconds since the midnight of the
- * first day. An instant is the wall clock's: milliseconds since 1970.
+ * What all parts of the simulated operator's backend share. A `time` is simulated time: milliseconds since midnight of the
+ * first day. An `instant` is a time of the wall clock: milliseconds since 1970.
  */
 export interface Backend {
   readonly city: City;
   readonly schedule: Schedule;
   readonly fleet: Fleet;
   readonly send: (command: Command) => void;
-  /** RFC 3339, for something that happens to a bike at a simulated time: later than everything before it. */
+  /** Returns an RFC 3339 timestamp for an event of a bike at a simulated time. It is later than the bike's previous one. */
   readonly timestamp: (bikeId: string, time: number) => string;
 }
 
@@ -37,7 +37,7 @@ export function createBackend({ city, schedule, instantOf, send }: BackendOption
 /** The actions that are planned for later times. */
 export interface Schedule {
   at(time: number, act: () => void): void;
-  /** Does what is due up to a time, ordered by time, then by when it was added; also what that itself adds. */
+  /** Runs the actions due up to a time, in the order of their times, also actions that these actions add. */
   runUntil(time: number): void;
 }
 
@@ -59,12 +59,12 @@ type Fleet = ReturnType<typeof createFleet>;
 function createFleet(city: City) {
   const bikes = new Map<string, string[]>(city.stations.map(({ id }) => [id, []]));
   const at = (station: CityStation): readonly string[] => bikes.get(station.id) ?? [];
-  /** Bikes for each dock. */
+  /** Returns the share of occupied docks. */
   const fill = (station: CityStation) => at(station).length / station.capacity;
   return {
     at,
     put: (bikeId: string, station: CityStation) => void bikes.get(station.id)?.push(bikeId),
-    /** Takes the bike that has been there longest; undefined when there is none. */
+    /** Removes and returns the bike that has been there longest; undefined when there is none. */
     take: (station: CityStation) => bikes.get(station.id)?.shift(),
     fullest: () => city.stations.reduce((best, station) => (fill(station) > fill(best) ? station : best)),
     emptiest: () => city.stations.reduce((best, station) => (fill(station) < fill(best) ? station : best)),
@@ -77,14 +77,14 @@ export function createOutages({ schedule, send }: Backend) {
   const end = (station: CityStation) => {
     if (offline.delete(station)) send({ path: "stations/online", subjectId: station.id, item: { id: station.id } });
   };
-  /** A station is offline already; it comes back at a time. */
+  /** Adds a station that is offline already. It comes back at `until`. */
   const add = (station: CityStation, until: number) => {
     offline.add(station);
     schedule.at(until, () => end(station));
   };
   return {
     add,
-    /** A station goes offline until a time. */
+    /** Takes a station offline until a simulated time. */
     begin(station: CityStation, until: number) {
       if (offline.has(station)) return;
       const summary = `${station.name} is closed for repairs`;

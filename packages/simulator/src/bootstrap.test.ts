@@ -25,7 +25,7 @@ const riding = (bikeId: string): Ride =>
     ...{ started_at: INSTANT, updated_at: INSTANT },
   });
 
-/** A city with an idle bike and one that is on a ride, before it begins to live. */
+/** A city before its simulation begins, with one idle bike and one that is on a ride. */
 function openCity() {
   const sent: Command[] = [];
   const send = (command: Command) => sent.push(command);

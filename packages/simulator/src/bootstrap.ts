@@ -8,21 +8,21 @@ export interface BootstrapOptions {
   readonly city: City;
   readonly seed: number;
   readonly life: CityLife;
-  /** The simulated time at which the city begins to live. */
+  /** The simulated time at which the simulation begins. */
   readonly time: number;
   readonly send: (command: Command) => void;
   /** Resolves when the service has acknowledged everything sent. */
   readonly flush: () => Promise<void>;
-  /** The rides that the city was made with. */
+  /** Rides that were under way when the city's history was made. */
   readonly underWay?: readonly RideUnderWay[] | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
 }
 
-/** States of bikes that a rider could take soon. */
+/** States of bikes that are rented or can be rented soon. Bikes in other states are returned to a station later. */
 const RIDABLE_STATES: ReadonlySet<string> = new Set(["available", "reserved"]);
 
-/** The stations and bikes of a made-up city, as its operator describes them at first. */
+/** Returns the commands with which the operator creates the stations and bikes of a city. */
 export function describeCity(
   city: City,
   standing: ReadonlyMap<CityBike, CityStation>,
@@ -59,8 +59,8 @@ export function describeCity(
 }
 
 /**
- * Creates what is missing of a city and takes over what exists. Without `observed` everything is created.
- * Resolves when the service has acknowledged it.
+ * Creates the stations and bikes that the service does not have, and continues with those that it has. Without `observed`
+ * everything is created. Resolves when the service has acknowledged everything.
  */
 export async function bootstrapCity(options: BootstrapOptions, observed: ObservedCity | undefined): Promise<void> {
   const { city, seed, life, time, send, flush, underWay = [], clock } = options;
@@ -68,7 +68,7 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   const initialStations = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
   const described = describeCity(city, initialStations);
   for (const command of described.stations) if (observed?.stations.has(command.subjectId) !== true) send(command);
-  // Bikes refer to stations, which must exist.
+  // The stations must exist before the bikes that refer to them.
   await flush();
   for (const command of described.bikes) if (observed?.bikes.has(command.subjectId) !== true) send(command);
   const seen = new Set(observed?.rides.map(({ id }) => id));
@@ -76,7 +76,7 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   endLeftoverRides(options, observed, new Set(going.map(({ id }) => id)));
   await flush();
   const stationById = new Map(city.stations.map((station) => [station.id, station]));
-  // The bikes were read before the rides: a bike that looked available may have been taken since.
+  // `observed` read the bikes before the rides, so a bike that it shows as available may be on a ride.
   const taken = new Set(observed?.rides.map((ride) => ride.bike_id));
   for (const station of city.stations) {
     if (observed?.stations.get(station.id)?.status === "offline") life.restoreStation(station, time);
@@ -93,7 +93,7 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
   }
 }
 
-/** Ends the rides of an earlier run that was cut off. Their bikes are returned to a station later. @param going rides that go on */
+/** Ends the rides that an interrupted run left, except those in `going`. Their bikes are returned to a station later. */
 function endLeftoverRides(
   { city, send }: BootstrapOptions,
   observed: ObservedCity | undefined,

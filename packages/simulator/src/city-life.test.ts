@@ -8,7 +8,7 @@ import { createRandom } from "./random.ts";
 const city = makeCity(createRandom(1), { stations: 10, bikes: 150 });
 const MINUTE_MS = 60_000;
 
-/** A city whose bikes stand evenly at its stations, on a wall clock that runs sixty times slower than its own. */
+/** A city with equally many bikes at each station. Simulated time runs sixty times faster than the wall clock. */
 function createLife(seed: number, schedule: Schedule, send: (command: Command) => void): CityLife {
   const instantOf = (time: number) => Date.parse("2026-06-01T12:00:00Z") + Math.round(time / 60);
   const life = createCityLife({ city, seed, run: "test", schedule, instantOf, send });
@@ -18,7 +18,7 @@ function createLife(seed: number, schedule: Schedule, send: (command: Command) =
   return life;
 }
 
-/** What the backend of a city sends from dawn to midnight. */
+/** Returns what the backend of a city sends from dawn to midnight. */
 function day(seed: number): Command[] {
   const sent: Command[] = [];
   const schedule = createSchedule();

@@ -5,24 +5,24 @@ import type { OnAnswer } from "./operator-client.ts";
 import { type CityEvent, type CityEventOf, planMinute } from "./plan.ts";
 import { createRides, type Rides } from "./rides.ts";
 
-/** A city that lives: its plan, applied to where the bikes really are. */
+/** Applies the planned events of a city to the bikes where they are at that moment. */
 export interface CityLife {
   /** Schedules the events of one minute. */
   plan(minute: number): void;
-  /** A bike is available at a station. */
+  /** Adds an available bike at a station. */
   putBike(bikeId: string, station: CityStation): void;
-  /** A bike that may be anywhere is brought to a station, a while after `time`. */
+  /** Schedules that a bike, which may be anywhere, is brought to a station a while after `time`. */
   returnBike(bikeId: string, time: number): void;
-  /** A ride that is under way ends at a time. */
+  /** Adds a ride that is under way and ends at a simulated time. */
   goOn(ride: RideUnderWay, end: number): void;
-  /** A station that is offline comes back, a while after `time`. */
+  /** Schedules that an offline station comes back a while after `time`. */
   restoreStation(station: CityStation, time: number): void;
   readonly onAnswer: OnAnswer;
-  /** Ends rides and outages. */
+  /** Ends all rides and outages. */
   finish(time: number): void;
-  /** How many rides are under way. */
+  /** Returns how many rides are under way. */
   riding(): number;
-  /** The station of each available bike. */
+  /** Returns the station of each available bike. */
   standing(): ReadonlyMap<string, CityStation>;
 }
 
@@ -33,7 +33,7 @@ export interface CityLifeOptions extends BackendOptions {
 }
 
 const MINUTE_MS = 60_000;
-/** Simulated, until a bike or station that an earlier run left in disorder is put in order. */
+/** Simulated time until a bike or station that an earlier run left unusable is available again. */
 const REPAIR_DELAY_MS = 30 * MINUTE_MS;
 
 export function createCityLife(options: CityLifeOptions): CityLife {
@@ -82,7 +82,7 @@ export function createCityLife(options: CityLifeOptions): CityLife {
   };
 }
 
-/** Where a bike is returned to: always the same station. */
+/** Returns the station to which a bike is returned. It is always the same for a bike. */
 function stationFor({ stations }: City, bikeId: string): CityStation {
   let sum = 0;
   for (let at = 0; at < bikeId.length; at++) sum += bikeId.charCodeAt(at);
@@ -95,7 +95,7 @@ function putAvailable(backend: Backend, bikeId: string, time: number, station: C
   backend.fleet.put(bikeId, station);
 }
 
-/** A bike of a station breaks, and is repaired there. */
+/** Breaks a bike of a station, and repairs it there later. */
 function breakBike(backend: Backend, { station, seconds }: CityEventOf<"bike_breaks">, time: number): void {
   const bikeId = backend.fleet.take(station);
   if (bikeId === undefined) return;
@@ -104,7 +104,7 @@ function breakBike(backend: Backend, { station, seconds }: CityEventOf<"bike_bre
   backend.schedule.at(repaired, () => putAvailable(backend, bikeId, repaired, station));
 }
 
-/** A van takes bikes from the fullest station to the emptiest. */
+/** Moves bikes by van from the fullest station to the emptiest. */
 function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time: number): void {
   const { schedule, fleet } = backend;
   const [from, to, unloaded] = [fleet.fullest(), fleet.emptiest(), time + seconds * 1000];
@@ -116,7 +116,7 @@ function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time
   }
 }
 
-/** The bikes of a station report their range, and the station its free docks. */
+/** Reports the range of a station's bikes, and the station's free docks. */
 function sendTelemetry(backend: Backend, rides: Rides, event: CityEventOf<"telemetry">, time: number): void {
   const { fleet, timestamp, send } = backend;
   const { station, rangeMeters, isDelayed } = event;
@@ -131,7 +131,7 @@ function sendTelemetry(backend: Backend, rides: Rides, event: CityEventOf<"telem
   send({ path: "stations", subjectId: station.id, item: { id: station.id, num_docks_available: docks } });
 }
 
-/** An old report that the end of a ride has overtaken: the service must not move the bike back. */
+/** Sends a report from before the bike's last ride. The service must not move the bike back to where it was then. */
 function sendLateReport({ send }: Backend, rides: Rides, id: string): void {
   const last = rides.lastRideOf(id);
   if (last === undefined) return;
@@ -146,7 +146,7 @@ function sendReport(
   station: CityStation | null,
   state: "available" | "non_operational",
 ): void {
-  // Whatever it was taken away for, it comes back in order.
+  // MDS names a reason for both states. The simulator always uses maintenance.
   const why = { vehicle_state: state, reason: "maintenance" } as const;
   const item = { id, at: timestamp(id, time), ...why, station_id: station?.id ?? null };
   send({ path: "bikes/reports", subjectId: id, item });

@@ -17,7 +17,7 @@ export interface CityBike {
   readonly isElectric: boolean;
 }
 
-/** How far a made-up e-bike goes on a full battery; it reports as much when it is new. */
+/** The range of a simulated e-bike with a full battery, which a new e-bike reports. */
 export const EBIKE_RANGE_METERS = 60_000;
 
 export interface City {
@@ -27,7 +27,7 @@ export interface City {
 
 /** A spot in the North Sea, so that nobody takes the city for a real one. */
 const CENTER = { lat: 54.5, lon: 3.5 };
-/** From the centre to the farthest station. */
+/** The distance from the centre to the farthest station. */
 const RADIUS_KM = 6;
 const KILOMETRES_PER_DEGREE = 111.32;
 
@@ -36,15 +36,15 @@ const FIRST_WORDS =
     " ",
   );
 const SECOND_WORDS = "Street Square Lane Gate Quay Avenue Row Hill Yard Corner".split(" ");
-/** The districts around the centre, counter-clockwise as angles grow: that of angle 0 is the east. */
+/** The districts around the centre, counter-clockwise: angle 0 is the east. */
 const QUARTERS = ["east", "north", "west", "south"] as const;
 
-/** Makes a city with bikes. At most 200 stations have different names. */
+/** Makes a city with stations and bikes. Station names repeat, with a number, after 200 stations. */
 export function makeCity(random: Random, size: { readonly stations: number; readonly bikes: number }): City {
   const names = FIRST_WORDS.flatMap((first) => SECOND_WORDS.map((second) => `${first} ${second}`));
   const docksPerStation = (size.bikes / size.stations) * 2;
   const stations = Array.from({ length: size.stations }, (_, index): CityStation => {
-    // An exponent of 0.5 spreads them evenly, 1 crowds them in the centre; cities lie between.
+    // An exponent of 0.5 would spread the stations evenly, 1 would crowd them in the centre. Real cities lie between.
     const distance = RADIUS_KM * random.next() ** 0.7;
     const angle = random.next() * 2 * Math.PI;
     const lat = CENTER.lat + (distance * Math.sin(angle)) / KILOMETRES_PER_DEGREE;
@@ -76,7 +76,7 @@ function quarterOf(angle: number): (typeof QUARTERS)[number] {
   return QUARTERS[Math.round((angle / (2 * Math.PI)) * 4) % 4] ?? "east";
 }
 
-/** Numbers that begin at 1 and sort as texts. */
+/** Returns the number `index + 1` with leading zeros, so that ids sort as texts. */
 function paddedNumber(index: number, length: number): string {
   return String(index + 1).padStart(length, "0");
 }
@@ -89,14 +89,14 @@ export function metresBetween(a: CityStation, b: CityStation): number {
   return Math.hypot(north, east);
 }
 
-/** How central a station is: 0 at the city's edge, 1 in its middle. */
+/** Returns how central a station is: 0 at the city's edge, 1 in its centre. */
 export function centralityOf({ lat, lon }: CityStation): number {
   const north = (lat - CENTER.lat) * KILOMETRES_PER_DEGREE;
   const east = (lon - CENTER.lon) * KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180);
   return 1 - Math.min(1, Math.hypot(north, east) / RADIUS_KM);
 }
 
-/** A ride that a made-up city saw. */
+/** A ride in a simulated city. */
 export interface CityRide {
   readonly id: string;
   readonly bike: CityBike;
@@ -116,7 +116,7 @@ export const HOURLY_WEIGHTS = [
 ] as const;
 export const TOTAL_WEIGHT = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
 
-/** How far a rider goes between two stations: streets wind. */
+/** Returns the length of a ride between two stations, which is longer than the straight line. */
 export function riddenMetres(random: Random, from: CityStation, to: CityStation): number {
   return Math.round(metresBetween(from, to) * 1.3) + random.between(50, 400);
 }

@@ -20,7 +20,7 @@ export interface Figures {
   readonly reasons: ReadonlyMap<string, number>;
 }
 
-/** Maximum distinct reasons that are kept. Too high: messages that contain ids fill the memory. */
+/** Maximum distinct reasons that are counted. Too high: messages that contain ids fill the memory. */
 const MAX_REASONS = 50;
 const RATE_WINDOW_MS = 60_000;
 
@@ -59,7 +59,7 @@ export function createFigures(startedAt: number) {
   };
 }
 
-/** The figures as a line for whoever watches. */
+/** Returns the figures as one line, which shows the progress on a terminal. */
 export function progressLine(figures: Figures): string {
   const { riding, perMinute, started, failures, retries, waiting } = figures;
   const n = (value: number) => value.toLocaleString("en");

@@ -74,7 +74,7 @@ test("a working day has two rush hours, a weekend one in the middle of the day",
   expect(starts(false, 8)).toBeGreaterThan(1.5 * starts(false, 12));
   expect(starts(false, 17)).toBeGreaterThan(1.5 * starts(false, 12));
   expect(starts(true, 13)).toBeGreaterThan(3 * starts(true, 7));
-  // Sunday to Saturday, of four whole weeks.
+  // The 28 days contain each day of the week equally often. The oldest days are not much busier than the average.
   const perDay = rides.length / 28;
   expect(rides.filter(({ startedAt }) => startedAt < NOW - 26 * DAY_MS).length).toBeLessThan(3 * perDay);
 });

@@ -11,24 +11,24 @@ import {
 import type { Random } from "./random.ts";
 
 export interface HistoryOptions {
-  /** How many rides at most: a little more or fewer on some days than on others. */
+  /** Maximum rides in total. Their number differs from day to day. */
   readonly rides: number;
   readonly days: number;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** How far the city's clocks are ahead of UTC. */
   readonly offsetMs?: number;
-  /** Is told each change of a station, in the order of their times. */
+  /** Called for each change of a station, in the order of the changes' times. */
   readonly onChange?: (change: StationChange) => void;
 }
 
-/** What stands at a station from an instant on. */
+/** The bikes at a station from an instant on. */
 export interface StationChange {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly station: CityStation;
   readonly bikes: number;
-  /** Of the bikes. */
+  /** How many of the bikes are e-bikes. */
   readonly ebikes: number;
   readonly isOffline: boolean;
 }
@@ -39,7 +39,7 @@ export interface CityHistory {
   readonly rides: readonly CityRide[];
   /** The rides that have started and will end. */
   readonly underWay: readonly RideUnderWay[];
-  /** Where each bike stands that is on no ride. */
+  /** The station of each bike that is not on a ride. */
   readonly standing: ReadonlyMap<CityBike, CityStation>;
 }
 
@@ -55,28 +55,28 @@ const DAY_MS = 24 * HOUR_MS;
 const WEEKEND_WEIGHTS = [6, 5, 3, 2, 1, 1, 3, 6, 11, 18, 25, 30, 32, 33, 33, 31, 29, 26, 22, 17, 13, 10, 9, 8] as const;
 /** Rides of a Saturday or Sunday, relative to a working day. */
 const WEEKEND_SHARE = 0.7;
-/** How much the weather moves a day. */
+/** The factor by which the weather changes a day's rides. */
 const WEATHER = { least: 0.75, most: 1.15 };
 /** Maximum stations at which a rider looks for a bike. */
 const STATIONS_LOOKED_AT = 12;
-/** When vans have put the city in order, by its clocks. */
+/** The hour of the day, in the city's time, at which vans have moved bikes. */
 const VANS_HOUR = 3;
-/** A station that is fuller than this is emptied at night to the middle, and one that is emptier is filled. */
+/** At night vans take bikes from stations fuller than `full` to stations emptier than `empty`, up or down to `middle`. */
 const UNBALANCED = { full: 0.75, empty: 0.25, middle: 0.5 };
-/** Of those who ride into the middle, so many go to its very middle, whose station is full every morning. */
+/** Share of the rides of rush hours that end at the most central station, so that it is full every morning. */
 const TO_THE_VERY_MIDDLE = 0.03;
-/** Of all rides, so many end at no station. */
+/** Share of all rides that end outside a station. */
 const OUTSIDE = 0.01;
-/** One station has no power every few days, in the afternoon. */
+/** Every few days one station is without power from one hour to another. */
 const OUTAGE = { everyDays: 4, from: 13, until: 16 };
 
-/** A station while the past is made. */
+/** A station and its bikes while the history is made. */
 interface Place {
   readonly station: CityStation;
-  /** 0 at the city's edge, 1 in its middle. */
+  /** 0 at the city's edge, 1 in its centre. */
   readonly centrality: number;
   readonly bikes: CityBike[];
-  /** Bikes that are on their way here. */
+  /** The number of bikes that are on their way to the station. */
   coming: number;
   isOffline: boolean;
 }
@@ -88,8 +88,8 @@ interface Arrival {
 }
 
 /**
- * Makes the past of a city up to `now`: rush hours into the middle and out of it, weekends, vans at night, a station without
- * power now and then. Each bike starts where it stands and never rides twice at once.
+ * Makes the history of a city up to `now`: rush hours into the centre and out of it, weekends, vans at night, and now and
+ * then a station without power. Each ride starts where its bike stands, and a bike is on one ride at a time.
  */
 export function makeHistory(city: City, random: Random, options: HistoryOptions): CityHistory {
   const { now, offsetMs = 0 } = options;
@@ -108,7 +108,7 @@ export function makeHistory(city: City, random: Random, options: HistoryOptions)
   };
 }
 
-/** A city that lives through its past, hour by hour. */
+/** Makes the history of a city, hour by hour. */
 class Past {
   readonly rides: Omit<CityRide, "id">[] = [];
   readonly #random: Random;
@@ -124,12 +124,12 @@ class Past {
     this.#middle = this.#places.toSorted((a, b) => b.centrality - a.centrality)[0];
   }
 
-  /** Tells how every station is. */
+  /** Reports the first state of every station. */
   begin(at: number): void {
     for (const place of this.#places) this.#tell(place, at);
   }
 
-  /** Lives through an hour. The hours follow one another. */
+  /** Makes one hour. Call it for each hour, in their order. */
   live({ start, day, hour, isWeekend, rides }: HourOfHistory): void {
     this.arriveUntil(start);
     if (hour === VANS_HOUR) for (const place of driveVans(this.#places)) this.#tell(place, start);
@@ -146,7 +146,7 @@ class Past {
     }
   }
 
-  /** Lets the bikes arrive whose rides end by then. */
+  /** Lets the bikes arrive whose rides end up to `instant`. */
   arriveUntil(instant: number): void {
     for (let next = this.#arrivals.takeUntil(instant); next; next = this.#arrivals.takeUntil(instant)) {
       next.place.coming--;
@@ -175,7 +175,7 @@ class Past {
     this.#tell(from, startedAt);
     to.coming++;
     this.#arrivals.add({ at: endedAt, bike, place: to });
-    // A bike that is left outside a station is brought to the nearest one: here, to where its rider was going.
+    // A bike that is left outside a station is brought to a station: here, to the station where its rider was going.
     const isOutside = random.next() < OUTSIDE && endedAt <= this.#options.now;
     const ended = isOutside ? undefined : to.station;
     const riderCategory = randomRider(random);
@@ -188,7 +188,7 @@ class Past {
   }
 }
 
-/** Puts all bikes at stations, about as full as one another. */
+/** Puts all bikes at stations, so that the stations are about equally full. */
 function placesOf(city: City, random: Random): Place[] {
   const places = city.stations.map((station): Place => ({
     station,
@@ -215,14 +215,14 @@ function placesOf(city: City, random: Random): Place[] {
 interface HourOfHistory {
   /** Milliseconds since 1970. */
   readonly start: number;
-  /** 0: the first. */
+  /** The number of the day, counted from 0. */
   readonly day: number;
   readonly hour: number;
   readonly isWeekend: boolean;
   readonly rides: number;
 }
 
-/** The hours from the first day to `now`, with how many rides start in each. */
+/** Returns the hours from the first day to `now`, with how many rides start in each. */
 function hoursOf(
   random: Random,
   firstDay: number,
@@ -237,13 +237,13 @@ function hoursOf(
     const ofDay = (isWeekend ? WEEKEND_SHARE : 1) * weather;
     return weights.map((weight, hour) => {
       const hourStart = start + hour * HOUR_MS;
-      // Of the hour that is not over yet, what is over.
+      // The part of the hour that is over: less than 1 for the present hour.
       const passed = Math.min(1, Math.max(0, (now - hourStart) / HOUR_MS));
       return { start: hourStart, day, hour, isWeekend, weight: (weight / total) * ofDay * passed };
     });
   }).flat();
   const total = hours.reduce((sum, { weight }) => sum + weight, 0);
-  // Some find no bike: a few fewer than asked for.
+  // Fractions of rides are carried over to the next hour.
   let due = 0;
   return hours
     .filter(({ weight }) => weight > 0)
@@ -255,13 +255,13 @@ function hoursOf(
     });
 }
 
-/** How strongly people ride into the city's middle (positive) or out of it at an hour of a working day. */
+/** Returns 1 if people ride into the centre at this hour of a working day, -1 if they ride out of it, otherwise 0. */
 function pullOf(hour: number): number {
   if (hour >= 6 && hour <= 9) return 1;
   return hour >= 15 && hour <= 19 ? -1 : 0;
 }
 
-/** Looks at stations until one will do. @param pull -1 prefers the middle, 1 the edge */
+/** Draws random stations until one is suitable. @param pull -1 prefers stations in the centre, 1 those at the edge */
 function find(
   places: readonly Place[],
   random: Random,
@@ -303,7 +303,7 @@ function driveVans(places: readonly Place[]): Set<Place> {
   return changed;
 }
 
-/** Whether a station loses or gets back its power at an hour. */
+/** Returns the station that loses power at this hour, or gets it back, if there is one. */
 function outageAt(
   places: readonly Place[],
   day: number,
@@ -315,7 +315,7 @@ function outageAt(
   return { place, begins: hour === OUTAGE.from };
 }
 
-/** Bikes under way, the first to arrive first. */
+/** A priority queue of the bikes under way, by their time of arrival. */
 function createArrivals() {
   // A heap: the parent of `index` is at `(index - 1) >> 1`.
   const heap: Arrival[] = [];
@@ -334,7 +334,7 @@ function createArrivals() {
         index = parent;
       }
     },
-    /** Takes the next bike that arrives at an instant or before it. */
+    /** Removes and returns the next arrival, if it is not later than `instant`. */
     takeUntil(instant: number): Arrival | undefined {
       if (at(0) > instant) return undefined;
       const first = heap[0];

@@ -1,4 +1,4 @@
-/** A made-up city that rides, through the operator interface of a running service. */
+/** Simulates a city's bikes and rides, and sends them to the operator interface of a running service. */
 export { describeCity } from "./bootstrap.ts";
 export { type City, type CityRide, EBIKE_RANGE_METERS, makeCity } from "./city.ts";
 export { type Figures, progressLine } from "./figures.ts";

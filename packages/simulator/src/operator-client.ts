@@ -31,12 +31,14 @@ interface Items {
   readonly "rides/cancel": RideCancel;
 }
 
-/** One item for the operator interface. */
+/** One item for a batch of the operator interface. */
 export type Command<Paths extends keyof Items = keyof Items> = {
   readonly [Path in Paths]: {
     readonly path: Path;
     readonly item: Items[Path];
-    /** The bike or station concerned: commands with the same one arrive in the order in which they were sent. */
+    /**
+     * The bike or station that the item is about. Commands about the same one arrive in the order in which they were sent.
+     */
     readonly subjectId: string;
   };
 }[Paths];
@@ -44,18 +46,18 @@ export type Command<Paths extends keyof Items = keyof Items> = {
 /** Called with the result of each command. */
 export type OnAnswer = (command: Command, result: BatchResult) => void;
 
-/** How the service answered a batch. */
+/** The outcome of sending a batch. */
 export type Answer =
   | { readonly kind: "done"; readonly results: readonly BatchResult[] }
-  /** Nobody knows whether it was done: the same request is to be sent again, after `afterMs` where the service names it. */
+  /** It is unknown whether the batch was done. Send the same request again, after `afterMs` if the service names a time. */
   | { readonly kind: "retry"; readonly reason: string; readonly afterMs: number | undefined }
-  /** The batch as a whole is wrong, and stays so. */
+  /** The batch as a whole is wrong. Sending it again does not help. */
   | { readonly kind: "rejected"; readonly reason: string };
 
 /** Sends one batch to the operator interface. Never throws. */
 export type PostBatch = (path: string, items: readonly unknown[], idempotencyKey: string) => Promise<Answer>;
 
-/** A service that is stopping holds requests no longer than this. */
+/** Timeout of a request. A service that is stopping answers its open requests within this time. */
 const REQUEST_TIMEOUT_MS = 20_000;
 
 /** Calls the operator interface of a service. */
@@ -73,7 +75,7 @@ export function createOperatorClient(baseUrl: string, operatorKey: string): Post
       if (response.status === 200) return { kind: "done", results: batchResults.parse(body).results };
       return failedAnswer(response, body);
     } catch (error) {
-      // No connection, a connection that broke, or a timeout.
+      // There was no connection, or it broke, or the request timed out.
       return { kind: "retry", reason: reasonOf(error), afterMs: undefined };
     }
   };
@@ -96,7 +98,7 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** A system as the service shows it to a partner. */
+/** The stations, bikes and rides that the service has already, as it shows them to a partner. */
 export interface ObservedCity {
   readonly stations: ReadonlyMap<string, Station>;
   readonly bikes: ReadonlyMap<string, Bike>;
@@ -104,7 +106,7 @@ export interface ObservedCity {
   readonly rides: readonly Ride[];
 }
 
-/** A schema of the contract that reads a page. */
+/** A schema of the contract for one page of a list. */
 interface PageSchema<Item> {
   parse(body: unknown): { readonly data: Item[]; readonly next_cursor?: string | undefined };
 }

@@ -9,7 +9,7 @@ import {
 } from "./city.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** Something that happens in a made-up city, in simulated time. */
+/** Something that happens in a simulated city. */
 export type CityEvent = {
   /** Milliseconds after the minute's start. */
   readonly offsetMs: number;
@@ -19,7 +19,7 @@ export type CityEvent = {
   | { readonly kind: "station_fails"; readonly station: CityStation; readonly seconds: number }
   /** A bike of a station breaks and is repaired. */
   | { readonly kind: "bike_breaks"; readonly station: CityStation; readonly seconds: number }
-  /** A van brings bikes from where they are many to where they are few. */
+  /** A van brings bikes from the fullest station to the emptiest. */
   | { readonly kind: "van"; readonly bikes: number; readonly seconds: number }
   | Telemetry
 );
@@ -35,27 +35,27 @@ interface PlannedRide {
   readonly seconds: number;
   readonly distanceMeters: number;
   readonly riderCategory: "member" | "casual";
-  /** `outside` ends near `to`, at no station; `cancelled` does not come about. */
+  /** `outside`: the ride ends near the station `to`. `cancelled`: the ride is cancelled shortly after its start. */
   readonly end: "returned" | "outside" | "cancelled";
-  /** The bike had no reception: start and end are sent together when the ride is over. */
+  /** Whether the bike had no reception: start and end are sent together when the ride is over. */
   readonly isDelayed: boolean;
-  /** The backend sends its commands twice. */
+  /** Whether the backend sends the ride's commands twice. */
   readonly isRepeated: boolean;
 }
 
-/** The bikes of a station report. */
+/** The bikes of a station report their range. */
 interface Telemetry {
   readonly kind: "telemetry";
   readonly station: CityStation;
   readonly rangeMeters: number;
-  /** The report is older than what the service knows of the bikes, and must change nothing. */
+  /** Whether the report is older than the newest state of the bikes: then it must change nothing. */
   readonly isDelayed: boolean;
 }
 
-/** How often each bike is ridden a day: what large systems see. */
+/** How many rides each bike makes on a day, as in large systems. */
 const RIDES_PER_BIKE_A_DAY = 2.5;
 const MINUTES_PER_DAY = 1440;
-/** Shares of rides. Real systems cancel and lose fewer; here they must be seen within minutes. */
+/** Shares of rides with a peculiarity. They are larger than in real systems, so that each is seen within minutes. */
 const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
 /** How often each station fails and each bike breaks, a simulated day. */
 const STATION_FAILURES_A_DAY = 0.5;
@@ -65,7 +65,7 @@ const VAN_TOURS_AN_HOUR = 12;
 const TELEMETRY_AN_HOUR = 0.5;
 
 /**
- * What happens in one minute of a city's life: depends on nothing but its arguments.
+ * Returns what happens in one minute of a city. Equal arguments give equal events.
  * @param minute simulated minutes since the midnight of the first day
  */
 export function planMinute(city: City, seed: number, minute: number): CityEvent[] {
@@ -99,7 +99,7 @@ export function planMinute(city: City, seed: number, minute: number): CityEvent[
   ].sort((a, b) => a.offsetMs - b.offsetMs);
 }
 
-/** Makes as many as are expected on average, each at a random time of the minute. */
+/** Makes a random number of events, `expected` on average, each at a random time of the minute. */
 function repeat<Made>(random: Random, expected: number, make: () => Made): (Made & { readonly offsetMs: number })[] {
   const n = Math.floor(expected + random.next());
   return Array.from({ length: n }, () => ({ ...make(), offsetMs: random.between(0, 59_999) }));
@@ -108,7 +108,7 @@ function repeat<Made>(random: Random, expected: number, make: () => Made): (Made
 function plannedRide(city: City, random: Random, hour: number): PlannedRide {
   const [a, b] = [random.pick(city.stations), random.pick(city.stations)];
   const [outer, inner] = centrality(city, a) < centrality(city, b) ? [a, b] : [b, a];
-  // Mornings go to the centre, evenings back: the imbalance that vans even out.
+  // Commuters ride to the centre in the morning and back in the evening. Vans correct the imbalance.
   const isCommute = random.next() < 0.6;
   const [start, end] = commute(isCommute, hour, [outer, inner], [a, b]);
   const distanceMeters = riddenMetres(random, start, end);
@@ -138,7 +138,7 @@ function rideEnd(chance: number): PlannedRide["end"] {
   return chance < SHARES.cancelled + SHARES.outside ? "outside" : "returned";
 }
 
-/** Greater nearer to the middle, which is where the city's region `centre` lies. */
+/** Returns a number that is greater for stations nearer to the centre, which is a station of the region `centre`. */
 function centrality(city: City, station: CityStation): number {
   const middle = city.stations.find(({ regionId }) => regionId === "centre") ?? city.stations[0];
   return -metresBetween(middle, station);

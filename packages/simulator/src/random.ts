@@ -1,10 +1,10 @@
-/** A seeded source of chance: the same seed gives the same city. Not for secrets. */
+/** A seeded random generator: the same seed gives the same city. Do not use it for secrets. */
 export interface Random {
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number;
-  /** A whole number from `least` to `most`, both included. */
+  /** Returns an integer from `least` to `most`, both included. */
   between(least: number, most: number): number;
-  /** One of the items, each as likely as the others. */
+  /** Returns one of the items. All are equally likely. */
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
 }
 

@@ -8,7 +8,7 @@ import type { CityEventOf } from "./plan.ts";
 type PlannedRide = CityEventOf<"ride">;
 
 const MINUTE_MS = 60_000;
-/** Simulated, until a ride is cancelled, a bike outside a station is collected, a command is repeated. */
+/** Simulated times until a ride is cancelled, a bike outside a station is collected, and a command is repeated. */
 const CANCEL_DELAY_MS = MINUTE_MS;
 const COLLECT_DELAY_MS = 45 * MINUTE_MS;
 const REPEAT_DELAY_MS = 2 * MINUTE_MS;
@@ -23,12 +23,12 @@ interface ActiveRide {
 
 export type Rides = ReturnType<typeof createRides>;
 
-/** The rides of a living city. @param run distinguishes the rides of this run from those of others */
+/** Manages the rides of a simulated city. @param run makes the ride ids of this run differ from those of other runs */
 export function createRides(backend: Backend, run: string) {
   const { schedule, fleet, timestamp } = backend;
   const underWay = new Map<string, ActiveRide>();
   const last = new Map<string, { readonly startedAt: string; readonly from: CityStation }>();
-  /** Rides that the service did not start: their bikes are not where we believe. */
+  /** Rides that the service refused to start: their bikes are not where the simulator believes. Their end is not sent. */
   const refused = new Set<string>();
   let startedCount = 0;
 
@@ -50,7 +50,7 @@ export function createRides(backend: Backend, run: string) {
     if (path === "rides/start" && outcome === "failed") refused.add(item.id);
   };
   return {
-    /** Starts a ride with a bike of the station; does nothing where there is none. */
+    /** Starts a ride with a bike of the station `plan.from`; does nothing if the station has no bike. */
     start(plan: PlannedRide, time: number) {
       const bikeId = fleet.take(plan.from);
       if (bikeId === undefined) return;
@@ -59,7 +59,7 @@ export function createRides(backend: Backend, run: string) {
       if (!plan.isDelayed) sendStart(backend, ride, time);
       follow(ride, time + (plan.end === "cancelled" ? CANCEL_DELAY_MS : plan.seconds * 1000));
     },
-    /** Ends a ride at a time that the service has started already. */
+    /** Takes over a ride that the service has started already, and ends it at a simulated time. */
     goOn({ id, bike, startedAt, endedAt, ...trip }: RideUnderWay, end: number) {
       const seconds = Math.round((endedAt - startedAt) / 1000);
       const asUsual = { kind: "ride", offsetMs: 0, end: "returned", isDelayed: false, isRepeated: false } as const;
@@ -72,12 +72,12 @@ export function createRides(backend: Backend, run: string) {
       for (const ride of underWay.values()) finish(ride, time, "operator");
     },
     activeCount: () => underWay.size,
-    /** A bike's latest ride that ended at a station. */
+    /** Returns a bike's latest ride that ended at a station. */
     lastRideOf: (bikeId: string) => last.get(bikeId),
   };
 }
 
-/** Sends a ride's start unless that has been done. */
+/** Sends a ride's start, unless it was sent already. */
 function sendStart(backend: Backend, ride: ActiveRide, time: number): void {
   if (ride.isStartSent) return;
   ride.isStartSent = true;
@@ -99,13 +99,13 @@ function sendEnd(backend: Backend, ride: ActiveRide, time: number, reason: RideE
   sendAsPlanned(backend, { path: "rides/end", subjectId, item }, plan, time);
 }
 
-/** Sends a command, and again a while later where the plan says so. */
+/** Sends a command, and sends it again a while later if the plan says so. */
 function sendAsPlanned({ send, schedule }: Backend, command: Command, { isRepeated }: PlannedRide, time: number): void {
   send(command);
   if (isRepeated) schedule.at(time + REPEAT_DELAY_MS, () => send(command));
 }
 
-/** A bike that was left outside a station is brought to where its rider was going. */
+/** Schedules that a bike left outside a station is brought to the station where its rider was going. */
 function collectLater({ schedule, fleet, timestamp, send }: Backend, { bikeId, plan }: ActiveRide, time: number): void {
   const collected = time + COLLECT_DELAY_MS;
   schedule.at(collected, () => {
@@ -115,7 +115,7 @@ function collectLater({ schedule, fleet, timestamp, send }: Backend, { bikeId, p
   });
 }
 
-/** What a ride costs, in cents: members have paid for half an hour with their fee. */
+/** Returns the cost of a ride, in cents. Members do not pay for the first half hour. */
 function costsOf({ seconds, riderCategory }: PlannedRide): Pick<RideEnd, "standard_cost" | "actual_cost" | "currency"> {
   const standard = 100 + 15 * Math.ceil(seconds / 60);
   const paid = riderCategory === "member" ? Math.max(0, standard - 550) : standard;
@@ -123,7 +123,7 @@ function costsOf({ seconds, riderCategory }: PlannedRide): Pick<RideEnd, "standa
 }
 
 function locationOf({ end, to }: PlannedRide): Pick<RideEnd, "end_station_id" | "lat" | "lon"> {
-  // About 130 m from the station.
+  // This position is about 130 m from the station.
   if (end === "outside") return { end_station_id: null, lat: to.lat + 0.001, lon: to.lon + 0.001 };
   return { end_station_id: to.id };
 }

@@ -9,7 +9,7 @@ interface Sent {
   readonly key: string;
 }
 
-/** A sender with a service that gives these answers, then "done". */
+/** Returns a sender whose service first gives these answers, and then always "done". */
 function open(answers: Answer[] = []) {
   const sent: Sent[] = [];
   const answered: string[] = [];

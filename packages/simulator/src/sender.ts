@@ -1,14 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import type { Answer, Command, OnAnswer, PostBatch } from "./operator-client.ts";
 
-/** Sends the operator's commands to the service: each once, in order for each bike and station. */
+/** Sends commands to the operator interface, each once. Commands about the same bike or station keep their order. */
 export interface Sender {
   send(command: Command): void;
   /** Commands that the service has not acknowledged yet. */
   waiting(): number;
   /** Resolves when everything is acknowledged (true), or after a timeout (false). */
   flush(timeoutMs: number): Promise<boolean>;
-  /** Sends nothing more; resolves when no request is under way. */
+  /** Stops sending; resolves when no request is under way. */
   close(): Promise<void>;
 }
 
@@ -20,11 +20,11 @@ export interface SenderOptions {
   readonly onRequest: (outcome: Answer["kind"], reason: string) => void;
 }
 
-/** Concurrent requests. Too low: the rush hour queues here. Too high: occupies the service's connections. */
+/** Concurrent requests. Too low: commands of the rush hour queue up. Too high: uses many of the service's connections. */
 const LANES = 4;
-/** Items of a request. Too low: makes more requests. Too high: makes each answer slower. */
+/** Maximum items of a request. Too low: makes more requests. Too high: makes each response slower. */
 const MAX_BATCH_ITEMS = 100;
-/** Until a failed request is sent again; doubled each time. */
+/** Delay before a failed request is sent again. It doubles each time, up to `MAX_RETRY_DELAY_MS`. */
 const FIRST_RETRY_DELAY_MS = 100;
 const MAX_RETRY_DELAY_MS = 2000;
 const POLL_INTERVAL_MS = 20;
@@ -51,7 +51,7 @@ export function createSender(options: SenderOptions): Sender {
 /** A queue that is sent in order, one request at a time. */
 function createLane(options: SenderOptions, closing: AbortSignal) {
   let queue: Command[] = [];
-  /** Commands of the request under way; they count as waiting when the lane is closed before an answer comes. */
+  /** How many commands are in the request under way. They keep counting as waiting if the lane closes before a response. */
   let inFlight = 0;
   let working: Promise<void> | undefined;
   const work = async () => {
@@ -74,7 +74,7 @@ function createLane(options: SenderOptions, closing: AbortSignal) {
   };
 }
 
-/** The first commands with the path of the very first, except those about a subject of which one is left behind. */
+/** Takes the next batch: commands with the path of the first one. A command stays behind if one about its subject does. */
 function splitBatch(queue: readonly Command[]): { readonly batch: Command[]; readonly rest: Command[] } {
   const path = queue[0]?.path;
   const batch: Command[] = [];
@@ -91,7 +91,7 @@ function splitBatch(queue: readonly Command[]): { readonly batch: Command[]; rea
   return { batch, rest };
 }
 
-/** Sends the very same request until it is answered. @returns whether it was before the lane was closed */
+/** Sends the same request until it is answered. @returns false if the lane was closed before the response */
 async function postUntilAnswered(
   batch: readonly Command[],
   options: SenderOptions,

@@ -11,28 +11,28 @@ import { createSender, type Sender } from "./sender.ts";
 interface SimulationOptions {
   readonly city: City;
   readonly seed: number;
-  /** How many times faster than life: 60 is an hour a minute. */
+  /** How many times faster than the wall clock: 60 simulates an hour in a minute. */
   readonly speed: number;
-  /** The time of day at which the city begins to live, in milliseconds; just before the morning's rush by default. */
+  /** The time of day at which the simulation begins, in milliseconds. Default: just before the morning's rush hour. */
   readonly timeOfDayMs?: number | undefined;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly post: PostBatch;
   /** A new string each time, for `Idempotency-Key`. */
   readonly newKey: () => string;
-  /** The city as it exists already; undefined: everything is created. */
+  /** What the service has already; undefined: everything is created. */
   readonly observed: ObservedCity | undefined;
-  /** The rides that the city was made with, which go on; others that are observed are ended. */
+  /** Rides that were under way when the city's history was made. They go on. Other rides in `observed` are ended. */
   readonly underWay?: readonly RideUnderWay[] | undefined;
   readonly onAnswer?: OnAnswer;
 }
 
-/** A city that lives until it is stopped. */
+/** A running simulation. */
 export interface Simulation {
   figures(): Figures;
   /** Resolves, with the reason, when the simulation cannot go on. */
   readonly failed: Promise<Error>;
-  /** Ends rides and outages, waits until all is acknowledged (`STOP_TIMEOUT_MS` at most), and sends nothing more. */
+  /** Ends rides and outages, waits up to `STOP_TIMEOUT_MS` until all is acknowledged, and then sends nothing more. */
   stop(): Promise<void>;
   /** Where the operator believes its available bikes to be. */
   standing(): ReadonlyMap<string, CityStation>;
@@ -40,15 +40,15 @@ export interface Simulation {
 
 /** Interval between two steps. Too low: makes many small requests. Too high: rides start late. */
 const TICK_INTERVAL_MS = 250;
-/** Unacknowledged commands at which the city waits for the service, so that an outage fills no memory. */
+/** At so many unacknowledged commands the simulation pauses, so that an outage of the service does not fill the memory. */
 const MAX_WAITING_COMMANDS = 20_000;
-/** The time of day at which a city begins to live by default: just before the morning's rush. */
+/** The time of day at which a simulation begins by default: just before the morning's rush hour. */
 const MORNING_MS = 6.5 * 3_600_000;
 const MINUTE_MS = 60_000;
 const BOOTSTRAP_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 10_000;
 
-/** Creates the city where it is missing, then lets it live against a service. */
+/** Creates what the service does not have of the city, then simulates the city's life until `stop()`. */
 export async function startSimulation(options: SimulationOptions): Promise<Simulation> {
   const { city, seed, clock, observed, underWay } = options;
   const figures = createFigures(clock());
@@ -76,7 +76,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     await sender.close();
     throw error;
   }
-  // The city does not live through the time that creating it took.
+  // The time that creating the city took is not simulated.
   time.skip();
   const stopping = new AbortController();
   const living = runEvery(
@@ -105,7 +105,7 @@ async function flushOrThrow(sender: Sender, failed: Promise<Error>): Promise<voi
   if (!result) throw new Error(`The city could not be created within ${BOOTSTRAP_TIMEOUT_MS / 1000} s.`);
 }
 
-/** Simulated time, and how it relates to the wall clock. */
+/** Converts between simulated time and the wall clock. */
 function createCityTime({ clock, speed, timeOfDayMs = MORNING_MS }: SimulationOptions) {
   const schedule = createSchedule();
   let now = timeOfDayMs;
@@ -116,7 +116,7 @@ function createCityTime({ clock, speed, timeOfDayMs = MORNING_MS }: SimulationOp
     /** The simulated time. */
     now: () => now,
     instantOf: (time: number) => Math.round(instant - (now - time) / speed),
-    /** The city lives through what has passed on the wall clock. */
+    /** Simulates the time that has passed on the wall clock since the last call. */
     advance(life: CityLife) {
       const elapsed = clock() - instant;
       instant += elapsed;
@@ -124,7 +124,7 @@ function createCityTime({ clock, speed, timeOfDayMs = MORNING_MS }: SimulationOp
       while (nextMinute * MINUTE_MS <= now) life.plan(nextMinute++);
       schedule.runUntil(now);
     },
-    /** The wall clock goes on, the city does not. */
+    /** Skips the time that has passed on the wall clock since the last call: it is not simulated. */
     skip: () => void (instant = clock()),
   };
 }
