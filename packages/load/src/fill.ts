@@ -13,7 +13,7 @@ export interface CitySize {
 /** Days over which past rides are spread, so that bikes have time for them. */
 const HISTORY_DAYS = 30;
 
-/** Concurrent batches: the client prepares one while the service stores another. */
+/** Concurrent batches, so that the client prepares one batch while the service stores another. */
 const FILL_CONNECTIONS = 3;
 
 /** Creates stations, bikes and past rides through the operator interface. */
@@ -60,7 +60,7 @@ export function batchSender(
     const sendAll = async () => {
       for (const batch of batches) await sendOne(path, batch);
     };
-    // Each connection takes the next batch.
+    // All connections take their batches from the same iterator.
     await Promise.all(Array.from({ length: FILL_CONNECTIONS }, sendAll));
   };
 }

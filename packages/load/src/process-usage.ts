@@ -14,7 +14,8 @@ export interface ProcessorTime {
 
 export async function processorTimeOf(pid: number): Promise<ProcessorTime> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name before them may hold blanks. By the numbers of proc(5): 4 is the parent, 14 to 17 are ticks.
+  // The fields begin after the process's name, which may contain blanks. By proc(5), field 4 is the parent, and fields 14 to
+  // 17 are ticks of processor time.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
   return { parent: field(4), own: (field(14) + field(15)) * TICK_US, ended: (field(16) + field(17)) * TICK_US };
@@ -29,7 +30,7 @@ export async function cpuMicroseconds(pid: number): Promise<number> {
 export async function cpuWithChildren(pid: number): Promise<number> {
   const { own, ended } = await processorTimeOf(pid);
   const children = await Promise.all((await childrenOf(pid)).map(cpuMicroseconds));
-  // A child that ends meanwhile counts twice or not at all. The next reading corrects it.
+  // A child that ends between the readings counts twice or not at all. The next call corrects this.
   return children.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), own + ended);
 }
 

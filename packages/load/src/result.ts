@@ -6,13 +6,13 @@ export interface RunResult extends Findings {
   readonly version: 1;
   /** Whether the figures are valid, there are no violations and every threshold is met. */
   readonly passed: boolean;
-  /** Reasons why the figures do not describe the server; empty: they do. */
+  /** Reasons why the figures do not describe the server, such as a busy load generator. Empty: the figures are valid. */
   readonly invalidReasons: readonly string[];
   readonly thresholds: readonly ThresholdResult[];
   /** RFC 3339. */
   readonly startedAt: string;
   readonly settings: RunFacts;
-  /** The search for the knee, whose last good run this is. */
+  /** Set when this run is the last good one of a search for the knee: the highest rate that the server sustains. */
   readonly knee?: Knee;
 }
 
@@ -26,7 +26,7 @@ export interface Findings {
   readonly contract: ContractResult;
   /** Violations, one sentence each. */
   readonly violations: readonly string[];
-  /** Undefined: the run received none. */
+  /** Undefined: the run received no deliveries. */
   readonly webhooks: DeliveryResult | undefined;
   /** The server's own metrics; empty if they could not be read. */
   readonly serverMetrics: readonly MetricSeries[];
@@ -97,7 +97,7 @@ export interface ThresholdResult {
   readonly passed: boolean;
 }
 
-/** A tested rate. */
+/** One tested rate in a search for the knee. */
 export interface KneeStep {
   readonly ratePerSecond: number;
   readonly passed: boolean;

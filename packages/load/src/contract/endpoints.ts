@@ -88,9 +88,9 @@ export function apiRequest<Name extends EndpointName>(endpoint: Name, input: Req
   };
 }
 
-/** Returns how an answer violates the contract; undefined: it does not. */
+/** Returns how a response violates the contract; undefined: it agrees with the contract. */
 export function contractViolation(endpoint: EndpointName, status: number, body: string): string | undefined {
-  // A 304 has no body, and belongs to HTTP rather than to the endpoint.
+  // The contract declares no 304, because it belongs to HTTP rather than to an endpoint. A 304 has no body.
   if (status === 304) return body === "" ? undefined : "304 with a body";
   const declared = routeOf(endpoint).responses[status];
   if (declared === undefined) return `status ${status} is not in the contract`;

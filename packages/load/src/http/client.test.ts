@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { createHttpClient } from "./client.ts";
 
-/** A server that answers each request on a connection with the next of these, as bytes in the given parts. */
+/** Starts a server that sends the next of `answers` to each request on a connection. An answer is sent in its parts. */
 async function serverOf(
   ...answers: readonly (readonly string[])[]
 ): Promise<{ url: string; connections: () => number }> {

@@ -36,7 +36,7 @@ export interface HttpClient {
   send(request: HttpRequest, onAnswer: (answer: Answer) => void): void;
   /** Like `send`, and returns the outcome. Never rejects. */
   ask(request: HttpRequest): Promise<Answer>;
-  /** Returns the requests that were sent or queued and are not answered yet. */
+  /** Returns how many requests were sent or queued and are not answered yet. */
   pending(): number;
   /** Abandons pending requests: each is answered `abandoned`. */
   close(): void;
@@ -118,7 +118,8 @@ class Client implements HttpClient {
   }
 
   #takeIdle(): Connection | undefined {
-    // Takes the connection that was used last, so that those of a peak become idle; or all in turn.
+    // Takes the last used connection, so that connections opened for a peak become idle and close. With several local
+    // addresses it takes all connections in turn.
     const take = () => (this.#options.localAddresses === undefined ? this.#idle.pop() : this.#idle.shift());
     for (let connection = take(); connection !== undefined; connection = take()) {
       if (connection.idleMs() < IDLE_TIMEOUT_MS) return connection;
@@ -196,7 +197,7 @@ class Connection {
     });
   }
 
-  /** Returns the milliseconds since its last answer; infinite: it has ended. */
+  /** Returns the milliseconds since the connection's last answer; infinite: the connection has ended. */
   idleMs(): number {
     return this.#isEnded ? Infinity : performance.now() - this.#idleSince;
   }
@@ -234,7 +235,7 @@ class Connection {
     const answer: Answer = {
       ...{ status, bytes, startedAt: this.#startedAt, endedAt },
       outcome: outcomeOf(status, () => response.body),
-      // Decoded where they are looked at.
+      // Getters, so that the body and the headers are decoded only when somebody reads them.
       get body() {
         return response.body;
       },

@@ -1,4 +1,4 @@
-/** The part that is read next: the headers, a body of known length, chunks, or a body that ends with the connection. */
+/** What is read next: the head, a body of known length, a body in chunks, or a body that ends with the connection. */
 type State = "head" | "length" | "chunks" | "close" | "done";
 
 /** Parses one HTTP/1.1 response to its end. */
@@ -7,7 +7,7 @@ export class ResponseReader {
   bytes = 0;
   #state: State = "head";
   #head = "";
-  /** Missing bytes of the body, or of the current chunk with its line end. */
+  /** Bytes of the body, or of the current chunk and its line end, that have not arrived yet. */
   #missing = 0;
   /** The beginning of a chunk's size, or of a trailer. */
   #line = "";
@@ -44,7 +44,7 @@ export class ResponseReader {
     return this.#state === "done" && !/^HTTP\/1\.0|\r\nconnection: *close/i.test(this.#head);
   }
 
-  /** Reads a part and does not keep it. @returns whether the response is complete */
+  /** Reads the next part of the response; the caller may reuse its buffer. @returns whether the response is complete */
   add(part: Buffer): boolean {
     this.bytes += part.length;
     const body = this.#state === "head" ? this.#readHead(part) : part;
@@ -88,7 +88,7 @@ export class ResponseReader {
     for (let at = 0; at < part.length && this.#state !== "done";) {
       if (this.#missing > 0) {
         const end = Math.min(part.length, at + this.#missing);
-        // Its last two bytes end the line.
+        // The last two missing bytes are the line end after the chunk.
         this.#keep(part.subarray(at, Math.max(at, Math.min(end, at + this.#missing - 2))));
         this.#missing -= end - at;
         at = end;
@@ -101,7 +101,7 @@ export class ResponseReader {
     }
   }
 
-  /** A line was read: a chunk's size, or a trailer, the last of which is empty. */
+  /** Handles a line: the size of a chunk or, after the last chunk, a trailer. An empty trailer ends the response. */
   #endLine(): void {
     const line = this.#line.trim();
     this.#line = "";

@@ -11,7 +11,7 @@ export interface Requested {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The expected status. Another one ends the load with an error. Default: 200. */
   readonly status?: number | undefined;
-  /** Ignores other statuses without ending the load: the service may be too busy. */
+  /** Whether other statuses do not end the load, because the service may be too busy. They are not counted. */
   readonly isTolerant?: boolean;
 }
 

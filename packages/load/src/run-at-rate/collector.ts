@@ -7,7 +7,7 @@ import type { SecondCount } from "./second-counter.ts";
 import type { StreamReport } from "./stream.ts";
 import type { WorkerMessage } from "./worker.ts";
 
-/** What the workers of a run found out together. */
+/** The merged results of a run's workers. */
 export interface RunOutcome extends Omit<Findings, "webhooks" | "serverMetrics"> {
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -19,10 +19,10 @@ export interface Collector {
   outcome(startedAtMs: number): RunOutcome;
 }
 
-/** Distinct violations of the contract that are kept. */
+/** Maximum distinct violations of the contract that are kept. */
 const MAX_CONTRACT_VIOLATIONS = 20;
 
-/** Puts together what the workers of a run say. */
+/** Merges the messages of a run's workers. */
 export function createCollector(plan: Plan, onSecond: (second: SecondResult) => void = () => undefined): Collector {
   const histograms: (readonly Histograms[])[] = [];
   const reports: StreamReport[] = [];

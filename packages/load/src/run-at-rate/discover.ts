@@ -6,7 +6,7 @@ import type { World } from "./scenario.ts";
 /** Maximum items read of each list. Too high: uses up the key's rate limit without a benefit to the load. */
 const MAX_ITEMS = 30_000;
 
-/** Reads what scenarios need to know of a service. @param key may read stations, bikes and rides */
+/** Reads the ids that scenarios need from a service. @param key a key that may read stations, bikes and rides */
 export async function discoverWorld(url: string, key: string, needsBikes: boolean): Promise<World> {
   const client = createHttpClient(url, { connections: 1 });
   try {

@@ -6,12 +6,12 @@ export interface OutcomeCount {
   readonly count: number;
 }
 
-/** Counts what answers were, and what they had wrong beyond that. */
+/** Counts the outcomes of requests, and collects what else was wrong with the answers. */
 export interface OutcomeCounter {
   add(endpoint: string, outcome: string, isExpected: boolean, count?: number): void;
   addIssue(issue: string): void;
   counts(): OutcomeCount[];
-  /** The first `MAX_ISSUES`, and how many more there were. */
+  /** Returns the first `MAX_ISSUES` issues, and how many more there were. */
   issues(): string[];
 }
 

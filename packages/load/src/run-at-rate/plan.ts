@@ -5,19 +5,21 @@ export interface Plan {
   readonly url: string;
   readonly streams: readonly StreamPlan[];
   readonly durationMs: number;
-  /** Requests that start earlier are made and checked, but not measured: connections and compilers warm up. */
+  /**
+   * Requests that start within this time are sent and checked, but not measured, while connections and compilers warm up.
+   */
   readonly warmUpMs: number;
   readonly workers: number;
-  /** Of all workers together. Where all are busy, requests wait for one, and the wait counts. */
+  /** Connections of all workers together. When all are busy, a request waits for one, and its latency includes the wait. */
   readonly connections: number;
   /** `open`: requests start at their intended times. `closed`: each connection sends as soon as it is answered. */
   readonly mode: "open" | "closed";
   readonly seed: number;
-  /** No other run on the same service has it. */
+  /** An id that no other run on the same service has. */
   readonly runId: string;
   readonly operatorKey: string | undefined;
   readonly world: World;
-  /** The first answer of each endpoint and status is compared with the contract's schema, and then one in as many. */
+  /** Of each endpoint and status, one in so many answers is compared with the contract's schema, the first one included. */
   readonly checkEvery: number;
 }
 
@@ -29,8 +31,8 @@ export interface StreamPlan {
   readonly ratePerSecond: number;
   readonly arrivals: "constant" | "poisson";
   readonly keys: readonly string[];
-  /** Bikes that this stream alone moves. */
+  /** Bikes that only this stream moves. */
   readonly bikes: readonly string[];
-  /** Undefined: starts come at the rate. Otherwise the rate is that of these. */
+  /** Events that set the start times of requests, instead of `ratePerSecond` and `arrivals`. */
   readonly recorded?: readonly RecordedEvent[];
 }

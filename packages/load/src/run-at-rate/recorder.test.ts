@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createHistograms, mergedHistograms, recordMs, summaryOf } from "./recorder.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed: a test that fails on one machine fails on every machine.
 fc.configureGlobal({ seed: 1 });
 
 const durations = fc.array(fc.double({ min: 0.01, max: 20_000, noNaN: true }), { minLength: 1, maxLength: 200 });
@@ -32,10 +32,10 @@ it("percentiles are those of the values, to a thousandth", () => {
       const { percentiles, count } = summaryOf(response);
       expect(count).toBe(times.length);
       for (const percentile of [50, 90, 99, 100]) {
-        // The rank is the nearest one.
+        // The histogram uses the nearest rank.
         const rank = Math.max(1, Math.floor((percentile / 100) * sorted.length + 0.5));
         const exact = sorted[rank - 1] ?? 0;
-        // Microseconds are whole.
+        // The histogram rounds to whole microseconds, hence the 0.001 ms.
         expect(Math.abs((percentiles[String(percentile)] ?? 0) - exact)).toBeLessThanOrEqual(exact * 0.001 + 0.00101);
       }
     }),

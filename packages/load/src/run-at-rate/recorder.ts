@@ -2,8 +2,9 @@ import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { REQUEST_TIMEOUT_MS } from "../http/client.ts";
 
 /**
- * How long requests took, in microseconds: `response` from the intended start, which is what a caller sees; `service`
- * from when a connection took the request; `lag` from the intended start to there.
+ * How long requests took, in microseconds. `response`: from the intended start to the answer, as a caller sees it.
+ * `service`: from when a connection took the request to the answer. `lag`: from the intended start to when a connection
+ * took the request.
  */
 export interface Histograms {
   readonly response: RecordableHistogram;
@@ -11,9 +12,11 @@ export interface Histograms {
   readonly lag: RecordableHistogram;
 }
 
-/** A request that waits for a connection and then times out; what takes longer is counted as this. */
+/**
+ * The longest recorded time: many times the timeout, because a request may wait for a connection. Longer times count as it.
+ */
 const LONGEST_US = REQUEST_TIMEOUT_MS * 1000 * 60;
-/** Three figures keep a value to 0.1 %, in 200 kB each; two to 1 %, in 30 kB. */
+/** Significant figures of a histogram. Three keep a value to 0.1 % and take 200 kB; two keep it to 1 % and take 30 kB. */
 type Figures = 2 | 3;
 
 export function createLatencyHistogram(figures: Figures): RecordableHistogram {
@@ -33,7 +36,7 @@ export function recordMs(histogram: RecordableHistogram, milliseconds: number): 
   histogram.record(Math.min(LONGEST_US, Math.max(1, Math.round(milliseconds * 1000))));
 }
 
-/** Adds histograms into new ones; those of workers are shared with them and may still grow. */
+/** Returns new histograms with the sums. `parts` stay unchanged: workers share them and may still record values. */
 export function mergedHistograms(parts: readonly Histograms[], figures: Figures = 3): Histograms {
   const merged = createHistograms(figures);
   for (const part of parts) {
@@ -53,7 +56,7 @@ export interface LatencySummary {
   readonly percentiles: Readonly<Record<string, number>>;
 }
 
-/** What is reported of each histogram. */
+/** The percentiles that are reported. */
 const PERCENTILES = [1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 100] as const;
 
 export function summaryOf(histogram: RecordableHistogram): LatencySummary {

@@ -9,14 +9,14 @@ export interface RunOptions {
   readonly plan: Plan;
   /** Called when a second of the run is over on every worker. */
   readonly onSecond?: ((second: SecondResult) => void) | undefined;
-  /** Ends the run early: its threads are stopped, and it fails. */
+  /** Aborting it stops the threads and rejects the run. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Time for the threads to receive the start before it comes. */
+/** Delay of the run's start, so that all threads receive its time before it comes. */
 const START_DELAY_MS = 200;
 
-/** Runs a plan on its worker threads. @throws what a thread failed with */
+/** Runs a plan on its worker threads. @throws the error of a thread that failed */
 export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<RunOutcome> {
   const workers = Array.from({ length: plan.workers }, (_, workerIndex) => startWorker({ plan, workerIndex }));
   const collector = createCollector(plan, onSecond);
@@ -40,7 +40,7 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
 }
 
 function startWorker(workerData: WorkerData): Worker {
-  // The conditions of this process are not those of a thread that a test runner starts.
+  // The conditions are given, because a thread does not inherit them when a test runner starts it.
   const execArgv = ["--conditions=@bikeshare/source"];
   return new Worker(new URL("worker.ts", import.meta.url), { workerData, execArgv });
 }

@@ -9,53 +9,53 @@ export interface OutgoingRequest extends ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request to be made now, with what may come back. */
+/** A request that is to be sent now, and its expected answers. */
 export interface Exchange {
   readonly request: OutgoingRequest;
-  /** Outcomes that are right: a status (`200`), or a status with the catalogue's code (`409 no_bike_available`). */
+  /** The expected outcomes: a status (`200`), or a status with an error code (`409 no_bike_available`). */
   readonly expected: readonly string[];
-  /** Takes the answer, whatever it is. @returns what is wrong with it beyond its outcome and its schema */
+  /** Called with every answer. @returns what is wrong with the answer, apart from its outcome and its schema */
   readonly onAnswer?: (answer: Answer) => string | undefined;
 }
 
-/** What a stream of requests asks for. One instance belongs to one worker, so it needs no locks. */
+/** Makes the requests of a stream. Each worker has its own instance. */
 export interface Scenario {
   /**
-   * The request that starts now. A walk whose page is still under way leaves the turn to another one. Undefined: nothing
-   * can be asked before an answer comes, so the start is late, and is counted as such.
+   * Returns the request that starts now. Undefined: the scenario cannot send a request before an answer comes. Then the
+   * request starts late, and its latency includes the delay.
    */
   next(): Exchange | undefined;
-  /** What became apparent over the whole run. */
+  /** Returns what the scenario found over the whole run. */
   finish?(): ScenarioReport;
 }
 
 interface ScenarioReport {
-  /** What must not have happened, one sentence each. */
+  /** What went wrong, one sentence each. */
   readonly violations?: readonly string[];
-  /** Events that the service has acknowledged by its answers: `ride.started <ride id>`. Their webhooks must arrive. */
+  /** Events whose cause the service has acknowledged, such as `ride.started <ride id>`. Their webhooks must arrive. */
   readonly acknowledgedEvents?: readonly string[];
 }
 
-/** What a scenario works with. Keys and bikes belong to this instance alone: nobody else uses up or moves them. */
+/** What a scenario works with. No other instance uses its keys (unless there are too few) or moves its bikes. */
 export interface ScenarioContext {
   readonly random: Random;
   readonly keys: readonly [string, ...string[]];
   readonly operatorKey: string | undefined;
   readonly world: World;
   readonly bikes: readonly string[];
-  /** What a recorded day had happen, in its order; empty for scenarios that make up their own. */
+  /** The events of a recorded day, in their order. Only the scenario `replay` has some. */
   readonly recorded: readonly RecordedEvent[];
   /** A prefix for ids that no other instance of this or an earlier run uses. */
   readonly idPrefix: string;
 }
 
-/** A ride of a recorded day starts or ends. */
+/** The start or the end of a ride on a recorded day. */
 export interface RecordedEvent {
   readonly kind: "start" | "end";
   /** Milliseconds from the start of the run. */
   readonly atMs: number;
   readonly rideId: string;
-  /** Events of one bike are sent by one worker, in their order. */
+  /** The bike's number. It selects the worker, so that one worker sends all events of a bike in their order. */
   readonly bikeNumber: number;
   readonly bikeId: string;
   readonly stationId: string | null;
@@ -77,8 +77,8 @@ export interface ScenarioKind {
   readonly create: CreateScenario;
   /** Whether it needs an operator key. */
   readonly needsOperator?: boolean;
-  /** Whether it moves bikes, which no other stream may then move. */
+  /** Whether it moves bikes. Then it gets bikes that no other stream moves. */
   readonly needsBikes?: boolean;
-  /** Whether its keys must have the limit that partners have, and be used by nothing else. */
+  /** Whether its keys must have a partner's usual rate limit, and must not be used by anything else. */
   readonly needsLimitedKeys?: boolean;
 }

@@ -16,8 +16,8 @@ export interface Share {
 }
 
 /**
- * The intended start times, in milliseconds from the start of the run, of one worker's share. The schedule as a whole
- * depends on nothing but `arrivals`: the same seed gives the same times, whatever the number of workers.
+ * Yields the intended start times of one worker's share, in milliseconds from the start of the run. The times of all workers
+ * together depend on `arrivals` only: the same seed gives the same times for any number of workers.
  */
 export function* startTimes(arrivals: Arrivals, share: Share): Generator<number, void> {
   let index = 0;
@@ -35,7 +35,7 @@ function* allTimes({ kind, ratePerSecond, durationMs, seed }: Arrivals): Generat
   for (let time = gap(); time < durationMs; time += gap()) yield time;
 }
 
-/** A seed for one part of a run, which shares no sequence with the others'. */
+/** Returns a seed for one part of a run. Different parts get different seeds. */
 export function derivedSeed(seed: number, ...parts: readonly number[]): number {
   return parts.reduce((mixed, part) => Math.imul(mixed ^ (part + 1), 0x9e3779b1) ^ (mixed >>> 15), seed) >>> 0;
 }

@@ -2,13 +2,13 @@ import type { RecordableHistogram } from "node:perf_hooks";
 import { createLatencyHistogram, recordMs } from "./recorder.ts";
 import type { RequestTiming } from "./stream.ts";
 
-/** What one worker saw in one second of the run. */
+/** The counts of one worker in one second of the run. */
 export interface SecondCount {
   readonly second: number;
   readonly started: number;
   readonly answered: number;
   readonly unexpected: number;
-  /** Sent or queued and not answered, at the end of the second. */
+  /** Requests that were sent or queued and not answered at the end of the second. */
   readonly pending: number;
   readonly response: RecordableHistogram;
   readonly lag: RecordableHistogram;
@@ -18,7 +18,7 @@ export interface SecondCount {
 export interface SecondCounter {
   started(): void;
   answered(timing: RequestTiming, isExpected: boolean): void;
-  /** Ends the second, and begins the next one. */
+  /** Returns the counts of the second, and starts the next second at 0. */
   take(second: number, pending: number): SecondCount;
 }
 

@@ -7,11 +7,11 @@ import { createHistograms, type Histograms, recordMs } from "./recorder.ts";
 import type { Exchange, RecordedEvent, Scenario } from "./scenario.ts";
 import { derivedSeed, startTimes } from "./schedule.ts";
 
-/** What one worker found out about a stream. */
+/** The results of one stream in one worker. */
 export interface StreamReport {
   readonly name: string;
   readonly outcomes: readonly OutcomeCount[];
-  /** What must not have happened, one sentence each. */
+  /** What went wrong, one sentence each. */
   readonly violations: readonly string[];
   readonly acknowledgedEvents: readonly string[];
 }
@@ -21,18 +21,18 @@ export interface Stream {
   readonly histograms: Histograms;
   /** Resolves when the last request has started. @param startAt when the run begins, on the clock of this thread */
   run(startAt: number): Promise<void>;
-  /** Starts that are late because the scenario waits for an answer. */
+  /** Returns how many starts are late because the scenario waits for an answer. */
   waiting(): number;
   report(): StreamReport;
 }
 
-/** Whoever watches a worker's requests: see worker.ts. */
+/** Is called for each request of a worker. worker.ts counts them. */
 export interface RequestObserver {
   started(): void;
   answered(exchange: Exchange, answer: Answer, timing: RequestTiming, isExpected: boolean): void;
 }
 
-/** Milliseconds; see `Histograms`. */
+/** The times of one request, in milliseconds. `Histograms` explains them. */
 export interface RequestTiming {
   readonly response: number;
   readonly service: number;
@@ -42,7 +42,7 @@ export interface RequestTiming {
 export interface StreamOptions {
   readonly plan: Plan;
   readonly stream: StreamPlan;
-  /** Which of the plan's streams it is. */
+  /** The index of the stream in the plan. */
   readonly index: number;
   readonly workerIndex: number;
   readonly scenario: Scenario;
@@ -54,7 +54,7 @@ export interface StreamOptions {
 interface Start {
   /** On the monotonic clock of this thread. */
   readonly intendedAt: number;
-  /** Whether it belongs to the warm-up. */
+  /** False during the warm-up. */
   readonly isMeasured: boolean;
   readonly onAnswered?: () => void;
 }
@@ -104,7 +104,7 @@ export function createStream(options: StreamOptions): Stream {
   };
 }
 
-/** Starts requests in their order: at once, or when an answer comes that the scenario waits for. */
+/** Starts requests in their order: at once, or when the answer comes that the scenario waits for. */
 function createStartQueue(
   { scenario, client, observer }: StreamOptions,
   onAnswer: (exchange: Exchange, answer: Answer, start: Start) => void,
@@ -145,7 +145,7 @@ function timesOf({ plan, stream, index, workerIndex }: StreamOptions): Iterable<
   );
 }
 
-/** The events of a recorded day that a worker sends. */
+/** Returns the events of a recorded day that a worker sends. */
 export function recordedBy(
   recorded: readonly RecordedEvent[],
   { workers }: Plan,
@@ -154,7 +154,7 @@ export function recordedBy(
   return recorded.filter(({ bikeNumber }) => bikeNumber % workers === workerIndex);
 }
 
-/** Each connection of this worker's share sends its next request when it has an answer, until the time is over. */
+/** Until the time is over, sends the next request on each of this worker's connections when the last one is answered. */
 async function runClosedLoop(
   { connections, workers, streams, durationMs }: Plan,
   startAt: number,

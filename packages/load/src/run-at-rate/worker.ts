@@ -10,23 +10,23 @@ import { derivedSeed } from "./schedule.ts";
 import { createSecondCounter, type SecondCount } from "./second-counter.ts";
 import { createStream, recordedBy, type RequestObserver, type Stream, type StreamReport } from "./stream.ts";
 
-/* One thread that makes requests: run.ts starts it, and gets its messages. */
+/* A thread that sends the requests of a run. run.ts starts it and receives its messages. */
 
 export interface WorkerData {
   readonly plan: Plan;
   readonly workerIndex: number;
 }
 
-/** What a worker says, in this order; `second` and `sample` many times. */
+/** The messages of a worker. `ready` comes first and `finished` last. */
 export type WorkerMessage =
   /** The histograms are shared with the worker: they grow until it has finished. */
   | { readonly kind: "ready"; readonly histograms: readonly Histograms[] }
   | { readonly kind: "second"; readonly count: SecondCount }
-  /** An answer to be compared with the contract, by a thread that no request waits for. */
+  /** An answer that the main thread compares with the contract, so that no request waits for the comparison. */
   | { readonly kind: "sample"; readonly endpoint: string; readonly status: number; readonly body: string }
   | { readonly kind: "finished"; readonly reports: readonly StreamReport[] };
 
-/** Answers of a second that are compared with the contract at most: a page of 200 rides takes some milliseconds. */
+/** Maximum answers that are compared with the contract in a second. A page of 200 rides takes some milliseconds. */
 const MAX_SAMPLES_PER_SECOND = 20;
 const POLL_INTERVAL_MS = 10;
 const SECOND_MS = 1000;
@@ -57,7 +57,7 @@ const observer: RequestObserver = {
 const streams = plan.streams.map((_, index) => streamAt(index));
 post({ kind: "ready", histograms: streams.map(({ histograms }) => histograms) });
 const [startsAt] = (await once(port, "message")) as [number];
-// An instant that all threads agree on, although each has its own monotonic clock.
+// `startsAt` is the same instant for all threads. Each converts it to its own monotonic clock.
 const startAt = startsAt - performance.timeOrigin;
 const ticking = tick(startAt);
 await Promise.all(streams.map((stream) => stream.run(startAt)));
@@ -75,7 +75,7 @@ function streamAt(index: number): Stream {
   const kind = scenarios[stream?.scenario ?? ""];
   if (stream === undefined || kind === undefined) throw new Error(`There is no scenario ${stream?.scenario}.`);
   const ownKeys = shareOf(stream.keys);
-  // Fewer keys than workers: they share them.
+  // When there are fewer keys than workers, workers share keys.
   const [first = "", ...others] = ownKeys.length > 0 ? ownKeys : stream.keys;
   const scenario = kind.create({
     random: createRandom(derivedSeed(plan.seed, index, workerIndex)),

@@ -53,5 +53,5 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
   },
 };
 
-/** The scenarios that need nothing but a name. */
+/** The scenarios that a name alone selects. `replay` also needs the option `--replay`. */
 export const scenarioNames: readonly string[] = Object.keys(scenarios).filter((name) => name !== "replay");

@@ -11,27 +11,27 @@ import type { Answer } from "../http/client.ts";
 import type { CreateScenario, OutgoingRequest, World } from "../run-at-rate/scenario.ts";
 import { rotation } from "./reading.ts";
 
-/** After so long everything that happened at an instant is committed. */
+/** Milliseconds after which everything that happened at an instant is committed. */
 const SETTLED_MS = 10_000;
-/** Between the instants of which stations are asked: few, so that each is asked again. */
+/** Milliseconds between the instants whose stations are read. Too low: few instants are read twice and compared. */
 const INSTANT_STEP_MS = 15_000;
 
-/** A request, and what is wrong with its answer. */
+/** A request, and a check of its answer, which returns what is wrong. */
 interface Question {
   readonly request: Omit<OutgoingRequest, "key">;
   readonly check: (answer: Answer) => string | undefined;
 }
 
 /**
- * Reads how stations were, sums, flows and files. What is past must stay as it was, counts of rides must never go down, and each
- * answer must agree with itself.
+ * Reads past states of stations, sums, flows and the list of files. A past state must stay the same, counts of rides must
+ * never go down, and no answer may contradict itself.
  */
 export const historyReading: CreateScenario = ({ keys, random, world }) => {
   const nextKey = rotation(keys);
   const station = () => world.stations[random.between(0, world.stations.length - 1)] ?? "";
   const stationsThen = pastStations(world, random);
   const kinds: readonly [() => Question, ...(() => Question)[]] = [
-    // As often as two of the others: it costs most.
+    // Listed twice, so that the most costly request is sent twice as often as each of the others.
     stationsThen,
     stationsThen,
     () => ({
@@ -52,7 +52,7 @@ export const historyReading: CreateScenario = ({ keys, random, world }) => {
       const { request, check } = random.pick(kinds)();
       return {
         request: { ...request, key: nextKey() },
-        // Such reads have few places, and whoever finds none for half a second is told to come again.
+        // The service runs few such reads at once, and answers 503 when a read has waited for half a second.
         expected: ["200", "503 unavailable"],
         onAnswer(answer) {
           statuses.push(answer.status);

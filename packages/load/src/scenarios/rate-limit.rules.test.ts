@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type KeyUse, rateLimitViolations } from "./rate-limit.rules.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed: a test that fails on one machine fails on every machine.
 fc.configureGlobal({ seed: 1 });
 
 const policy = { requests: 60, windowMs: 60_000 };
 
-/** What an exact sliding window answers to requests at these times. */
+/** Returns the answers of an exact sliding window to requests at these times. */
 function answersOf(times: readonly number[], limit: number, tookMs: number): KeyUse[] {
   const accepted: number[] = [];
   return times.map((time) => {

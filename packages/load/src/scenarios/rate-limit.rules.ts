@@ -10,12 +10,12 @@ export interface RateLimitPolicy {
   readonly windowMs: number;
 }
 
-/** The specification's bound: capacity is back a second after the window at most. */
+/** The limit of the specification: at most a second after the window, a request no longer counts. */
 const RETURN_TIMEOUT_MS = 1000;
 
 /**
- * Where a key got more than its limit in some window, or less. The service decides at some time between sending and
- * answer, so only what holds for every such time is a violation. The key must not be in use elsewhere.
+ * Returns where a key got more than its limit in a window, or less. The service counts a request at some time between
+ * `sentAt` and `answeredAt`, so a violation is reported only if it holds for every such time. Nothing else may use the key.
  */
 export function rateLimitViolations(uses: readonly KeyUse[], { requests, windowMs }: RateLimitPolicy): string[] {
   if (uses.length === 0) return [];
@@ -37,7 +37,7 @@ export function rateLimitViolations(uses: readonly KeyUse[], { requests, windowM
   ];
 }
 
-/** The most requests that may have counted when `rejected` was decided. */
+/** Returns the maximum number of requests that may have counted when `rejected` was rejected. */
 function countedFor(rejected: KeyUse, accepted: readonly KeyUse[], windowMs: number): number {
   const since = rejected.sentAt - windowMs - RETURN_TIMEOUT_MS;
   return accepted.filter(({ sentAt, answeredAt }) => answeredAt > since && sentAt < rejected.answeredAt).length;

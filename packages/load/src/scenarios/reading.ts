@@ -3,13 +3,13 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { Answer } from "../http/client.ts";
 import type { CreateScenario, Exchange } from "../run-at-rate/scenario.ts";
 
-/** Gives the items in turn, over and over. */
+/** Returns a function that returns the items in turn, over and over. */
 export function rotation<Item>(items: readonly [Item, ...Item[]]): () => Item {
   let index = 0;
   return () => items[index++ % items.length] ?? items[0];
 }
 
-/** What is read of a page. The contract's schema checks a sample of them besides. */
+/** The fields of a page that scenarios read. */
 interface Page {
   readonly data: readonly { readonly id: string }[];
   readonly next_cursor?: string;
@@ -19,7 +19,7 @@ function pageOf(answer: Answer): Page | undefined {
   return answer.status === 200 ? (JSON.parse(answer.body) as Page) : undefined;
 }
 
-/** A walk that has gone on for as many pages begins anew, so that what it remembers stays small. */
+/** After so many pages a walk starts again at the newest ride, so that the ids it remembers stay few. */
 const MAX_WALK_PAGES = 200;
 
 interface Walk {
@@ -29,7 +29,7 @@ interface Walk {
   seen: Set<string>;
 }
 
-/** Walks the rides from the newest on, page by page: a walk of each key, and further ones while those wait for a page. */
+/** Walks the rides by cursor, from the newest on. Each key has a walk; more start while all walks wait for a page. */
 export const cursorWalk: CreateScenario = ({ keys }) => {
   const nextKey = rotation(keys);
   const newWalk = (key: string): Walk => ({ key, cursor: undefined, pages: 0, seen: new Set() });
@@ -73,7 +73,7 @@ export const pageJumps: CreateScenario = ({ keys, random, world }) => {
   };
 };
 
-/** Reads the first page of the rides in the smallest, the default, the largest and too large a size. */
+/** Reads the first page of the rides with the smallest, the default, the largest and a too large `limit`. */
 export const pageSizes: CreateScenario = ({ keys }) => {
   const nextKey = rotation(keys);
   const nextSize = rotation([1, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_PAGE_SIZE + 1]);
@@ -93,7 +93,7 @@ export const pageSizes: CreateScenario = ({ keys }) => {
   };
 };
 
-/** Asks for all pages of the stations again and again, and says what it has already: most answers are 304. */
+/** Requests all pages of the stations again and again with `If-None-Match`, so most answers are 304. */
 export const stationPolling: CreateScenario = ({ keys, world }) => {
   const nextKey = rotation(keys);
   const pages = Math.max(1, Math.ceil(world.stations.length / MAX_PAGE_SIZE));
@@ -121,7 +121,7 @@ export const stationPolling: CreateScenario = ({ keys, world }) => {
   };
 };
 
-/** Many partners at once: each request has the next key, and asks for something else. */
+/** Imitates many partners: each request uses the next key and a random endpoint. */
 export const mixedKeys: CreateScenario = ({ keys, random, world }) => {
   const nextKey = rotation(keys);
   const stations = world.stations;

@@ -33,16 +33,16 @@ export const limitStorm: CreateScenario = ({ keys }) => {
   };
 };
 
-/** What an answer says of its key's limit: `RateLimit-Policy: "default";q=60;w=60`. */
+/** Parses the rate limit in an answer's headers: `RateLimit-Policy: "default";q=60;w=60`. */
 function policyOf({ headers }: Answer): { requests: number; windowMs: number } | undefined {
   const [, requests, seconds] = /q=(\d+);w=(\d+)/.exec(String(headers["ratelimit-policy"])) ?? [];
   return requests === undefined ? undefined : { requests: Number(requests), windowMs: Number(seconds) * 1000 };
 }
 
-/** Of the form of a key, so that it is looked up, and nobody's. */
+/** An unknown key that passes for one by its form. */
 const UNKNOWN_KEY = `bss_live_${"0".repeat(40)}`;
 
-/** Requests that must be rejected: without a key, with an unknown one, without the right to it, for what is not there. */
+/** Sends requests that must be rejected: without a key, with an unknown key, without the scope, for unknown ids. */
 export const deniedAccess: CreateScenario = ({ keys, operatorKey, random, idPrefix }) => {
   const nextKey = rotation(keys);
   let count = 0;
@@ -51,7 +51,7 @@ export const deniedAccess: CreateScenario = ({ keys, operatorKey, random, idPref
     () => ({ request: { ...apiRequest("rides.list", {}), key: undefined }, expected: ["401 unauthorized"] }),
     () => ({
       request: { ...apiRequest("stations.list", {}), key: UNKNOWN_KEY },
-      // An address that sends many wrong keys has to wait.
+      // The service limits an address that sends many wrong keys.
       expected: ["401 unauthorized", "429 rate_limited"],
     }),
     () => ({

@@ -5,7 +5,7 @@ import { readResults } from "./ride-commands.ts";
 /** Starts and ends the rides of a recorded day, in its order. */
 export const replayRides: CreateScenario = ({ recorded, operatorKey, idPrefix }) => {
   const acknowledgedEvents: string[] = [];
-  /** Bikes with a request under way: their next one waits for its answer. */
+  /** Bikes with a request under way. The bike's next request waits for the answer. */
   const busyBikes = new Set<string>();
   let index = 0;
   return {

@@ -2,9 +2,9 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { CreateScenario, Exchange, ScenarioContext } from "../run-at-rate/scenario.ts";
 import { rotation } from "./reading.ts";
 
-/** Reservations that a key holds at most: a partner may have 50 at once unless the operator says otherwise. */
+/** Maximum reservations that a key holds. A partner may have 50 at once by default. */
 const MAX_HELD_PER_KEY = 10;
-/** What is left over at the end of the run expires soon. */
+/** A short hold, so that reservations that are left at the end of the run expire soon. */
 const HOLD_MINUTES = 2;
 
 interface Held {

@@ -3,7 +3,7 @@ import { apiRequest } from "../contract/endpoints.ts";
 import type { Answer } from "../http/client.ts";
 import type { CreateScenario, Exchange, OutgoingRequest, ScenarioContext } from "../run-at-rate/scenario.ts";
 
-/** Rides of a batch: what an operator's backend collects in some seconds of a busy hour. */
+/** Rides in one batch: as many as an operator's backend collects in some seconds of a busy hour. */
 const BATCH_SIZE = 100;
 
 interface OpenRide {
@@ -11,9 +11,9 @@ interface OpenRide {
   readonly bike: string;
 }
 
-/** Starts and ends rides, one a request. */
+/** Starts and ends rides, with one ride in each request. */
 export const rideCommands: CreateScenario = (context) => createRideScenario(context, 1);
-/** Starts and ends rides, many a request. */
+/** Starts and ends rides, with many rides in each request. */
 export const operatorBatches: CreateScenario = (context) => createRideScenario(context, BATCH_SIZE);
 
 function createRideScenario(context: ScenarioContext, batchSize: number) {
@@ -54,7 +54,7 @@ function createRideScenario(context: ScenarioContext, batchSize: number) {
   };
   return {
     next() {
-      // Rides end as often as they start. A bike whose answer is still under way is in neither list.
+      // Rides end as often as they start. While a request about a bike is under way, the bike is in neither list.
       const canEnd = riding.length >= batchSize && (requests % 2 === 1 || free.length < batchSize);
       if (!canEnd && free.length < batchSize) return undefined;
       return canEnd ? endRides() : startRides();

@@ -27,7 +27,7 @@ interface Receipt {
 /** Compares the received deliveries with the expected ones. */
 export interface DeliveryLedger {
   received(delivery: ReceivedDelivery): void;
-  /** Records a request that is no correctly signed delivery. @param reason why it is not */
+  /** Records a request that is not a correctly signed delivery. */
   unverified(reason: string): void;
   readonly unverifiedReasons: readonly string[];
   /** Returns the deliveries of an endpoint, by `<event> <id of the resource>`. */

@@ -6,8 +6,8 @@ import type { DeliveryResult } from "../result.ts";
 import type { Receiver, ReceiverOptions } from "./receiver.ts";
 
 /**
- * Receivers in a separate process, so that this process does not delay them and their processor time is measured
- * separately.
+ * The receivers of `receiver.ts` in a separate process, so that this process does not delay them, and their processor time
+ * is measured separately.
  */
 export interface ReceiverProcess extends Pick<Receiver, "urls" | "urlOf"> {
   readonly pid: number;

@@ -33,10 +33,10 @@ it("what is lost, repeated, out of order or not signed is counted, each as what 
   expect(await send(1, "ride.completed", "a")).toBe(204);
   expect(await send(1, "ride.started", "a")).toBe(204);
   expect(await send(1, "ride.started", "a")).toBe(204);
-  // The start of ride b reaches one of both, its end neither: it is signed with another endpoint's secret.
+  // The start of ride b reaches only one endpoint. Its end reaches none: it is signed with the other endpoint's secret.
   expect(await send(0, "ride.started", "b")).toBe(204);
   expect(await send(0, "ride.completed", "b", { secret: SECRETS[1]! })).toBe(400);
-  // Nobody has promised this one.
+  // This event is not among the expected ones.
   expect(await send(1, "ride.started", "c")).toBe(204);
   const events = ["ride.started a", "ride.completed a", "ride.started b", "ride.completed b"];
   expect(await receiver.result(events, 0)).toMatchObject({

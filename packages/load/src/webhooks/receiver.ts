@@ -17,7 +17,7 @@ export interface ReceiverOptions {
   readonly keepsArrivals?: boolean;
 }
 
-/** The partners' receivers. Endpoint n is `/<n>` of one origin after the other. */
+/** The partners' receivers. Endpoint `n` has the path `/<n>`, and endpoints are distributed over the origins in turn. */
 export interface Receiver {
   readonly urls: readonly string[];
   urlOf(endpoint: number): string;
@@ -76,7 +76,7 @@ interface State {
 }
 
 function openServer({ answerMs = 0, isHanging = false, keepsArrivals = false }: ReceiverOptions, state: State): Server {
-  // Waits longer than any attempt takes.
+  // Without timeouts it keeps the connection open for longer than any attempt lasts.
   if (isHanging)
     return Object.assign(
       createServer(() => undefined),

@@ -1,9 +1,9 @@
 import { percentilesOf } from "../percentiles.ts";
 
-/** Reads and writes can fail separately: while a replica serves reads, or while a disk is full. */
+/** Reads and writes are counted apart, because one can fail without the other: writes fail while a disk is full. */
 export type RequestKind = "read" | "write";
 
-/** The result of one request, including repeats. */
+/** One attempt of a request. A request that is repeated has several. */
 export interface Attempt {
   readonly kind: RequestKind;
   /** By `performance.now()`. */
@@ -52,7 +52,7 @@ export function figuresOf(all: readonly Attempt[], from = -Infinity, to = endOf(
   };
 }
 
-/** Returns the times without a success within a period. An outage at its beginning or end is cut off there. */
+/** Returns the times without a success within a period. A gap at its beginning or end counts only within the period. */
 function gapsOf(all: readonly Attempt[], kind: RequestKind, from: number, to: number): number[] {
   const successes = all
     .filter((attempt) => attempt.kind === kind && attempt.error === undefined)

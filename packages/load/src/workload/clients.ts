@@ -103,7 +103,7 @@ async function reserve(options: ClientOptions, n: number): Promise<string | unde
     station_id: random.pick(stationIds),
     // Riders return, some while they still have a reservation.
     rider_ref: `${name}-rider-${random.between(1, 40)}`,
-    // The other reservations outlast any outage of the service.
+    // Reservations that the client ends itself are held long enough to outlast any outage of the service.
     hold_minutes: isLeft ? 1 : 30,
   };
   const idempotencyKey = `${name}-${n}`;
@@ -145,11 +145,11 @@ async function endReservation(options: ClientOptions, id: string, n: number): Pr
   await expectShown(options, id, "cancelled");
 }
 
-/** Expects a partner to read its own last write. */
+/** Expects that a partner that reads a reservation sees its own last write. */
 async function expectShown({ ledger, partnerKey: key }: ClientOptions, id: string, status: string): Promise<void> {
   const answer = await ledger.requests.send({ kind: "read", method: "GET", path: `/v1/reservations/${id}`, key });
   const shown = (answer.body as { status?: string }).status;
-  // A reservation expires while the service is down.
+  // A reservation may expire while the service is down.
   if (shown === status || (status === "active" && (shown === "expired" || ledger.othersEndReservations))) return;
   ledger.failures.push(`reservation ${id} was acknowledged as ${status}, then read as ${textOf(answer)}`);
 }

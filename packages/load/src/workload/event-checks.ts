@@ -36,7 +36,7 @@ export function checkLifeEvents(
   }
 }
 
-/** Expects each event once, and as many events as the list's total. */
+/** Expects each event once in a walk of the list, and as many events as the list's total. */
 export function checkWalk(events: readonly EventRecord[], total: number, { expect }: Findings): void {
   expect(new Set(events.map(({ id }) => id)).size === events.length, () => "the walk of events repeats some");
   expect(events.length === total, () => `the walk found ${events.length} events, the list says ${total}`);

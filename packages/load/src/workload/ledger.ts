@@ -17,8 +17,8 @@ interface AcknowledgedReservation {
 }
 
 /**
- * The acknowledged results of a workload's clients. A client records a write when it is answered, and repeats the
- * request until then: once the workload has stopped, the ledger is complete.
+ * The acknowledged results of a workload's clients. A client repeats each request until it is answered, and then records the
+ * result. So the ledger is complete when the workload has stopped.
  */
 export interface Ledger {
   readonly rides: Map<string, AcknowledgedRide>;

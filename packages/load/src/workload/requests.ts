@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { type Answer as HttpAnswer, createHttpClient, type HttpClientOptions } from "../http/client.ts";
 import type { Attempt, RequestKind } from "./attempts.ts";
 
-/** An answer other than `unavailable`. */
+/** An answer with which the service has decided on the request, unlike `503 unavailable`. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -21,11 +21,11 @@ interface RequestInput {
 export interface Requests {
   /** Every attempt, in the order of its end. */
   readonly attempts: readonly Attempt[];
-  /** Answers that no failure excuses: internal errors, and `unavailable` without `Retry-After`. */
+  /** Answers that are wrong even during an outage: internal errors, and `503 unavailable` without `Retry-After`. */
   readonly wrongAnswers: readonly string[];
   /** Repeats a request until the service has decided on it. Never rejects. */
   send(input: RequestInput): Promise<Answer>;
-  /** Resolves when a later request of each kind has been answered. @returns milliseconds from now */
+  /** Waits until a read and a write that are sent from now on have been answered. @returns milliseconds from now */
   untilServed(): Promise<number>;
   /** Closes the connections. */
   close(): void;

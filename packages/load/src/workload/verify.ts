@@ -21,16 +21,16 @@ export interface WorkloadReport {
   readonly failures: readonly string[];
   readonly rides: number;
   readonly reservations: number;
-  /** The number of events in all partners' lists. Each is one delivery. */
+  /** The number of events in all partners' lists. Each event of a partner's list must be delivered to the partner. */
   readonly events: number;
-  /** Repeated deliveries, and the total of their arrivals. */
+  /** Deliveries that arrived more than once. */
   readonly repeated: number;
   readonly receipts: number;
-  /** Milliseconds from each event to its first delivery, sorted. */
+  /** Milliseconds from each event to the first arrival of its delivery, sorted. */
   readonly delaysMs: readonly number[];
 }
 
-/** Time for the longest reservation, the sweeper that ends it, and the lease of a killed worker. */
+/** Enough for the longest reservation to expire, for the expiry to be written, and for a killed worker's lease to end. */
 const ARRIVE_WITHIN_MS = 180_000;
 const POLL_INTERVAL_MS = 500;
 
@@ -61,7 +61,7 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
     if (receipts !== undefined) compareDeliveries(events, receipts, partner, findings);
   }
   const receipts = partnerKeys.flatMap((_, partner) => [...(receiver?.ledger.receipts(partner).values() ?? [])]);
-  // The clients have ended.
+  // The clients have ended, so nothing else uses the ledger's connections.
   ledger.requests.close();
   return {
     failures: findings.failures,
@@ -120,7 +120,7 @@ function compareRides(ledger: Ledger, shown: readonly Item[], { expect }: Findin
   }
 }
 
-/** Commands that share a transaction share its time, so a later one is stored with an earlier time. */
+/** How much earlier a stored time may be than the sent one: commands that share a transaction share its time. */
 const MAX_AHEAD_MS = 100;
 
 function isSameTime(shown: unknown, sent: string | undefined): boolean {

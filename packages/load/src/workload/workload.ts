@@ -4,9 +4,10 @@ import { createLedger, type Ledger } from "./ledger.ts";
 import { createRequests } from "./requests.ts";
 
 /*
- * Load with a memory, for what breaks things: what was acknowledged must be there at the end, and what happened must have
- * reached the receivers. Start it once the system is prepared and served, break things, `stop` it, and let
- * `verifyWorkload` compare; then let `bikeshare check` look at the data. `ledger.requests` says what callers noticed.
+ * A load whose clients remember every acknowledged write, for tests that break parts of the service. At the end all
+ * acknowledged writes must be stored, and all events must have reached the receivers. A test starts the service and this
+ * workload, breaks something, calls `stop`, lets `verifyWorkload` compare, and lets `bikeshare check` examine the data.
+ * `ledger.requests` has the failures that callers noticed.
  */
 
 /** A system that is prepared for a workload. */
@@ -19,7 +20,7 @@ export interface PreparedSystem {
    */
   readonly riderStations: readonly [string, ...string[]];
   readonly holderStations: readonly [string, ...string[]];
-  /** One for each rider. */
+  /** The bikes for riders: each rider has one. */
   readonly riderBikes: readonly string[];
 }
 
