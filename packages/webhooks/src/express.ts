@@ -22,11 +22,11 @@ const advice =
   'app.use(express.json()), or read the body of its path with express.raw({ type: "application/json" }).';
 
 /**
- * Returns a middleware for Express 4 and 5, and for whatever calls `(request, response, next)`. Register it before
- * `express.json()`. It also takes bytes that `express.raw()` left in `body`, or a platform in `rawBody`. If a parser has
- * consumed the body, `next` gets a `WebhookVerificationError` with the reason `body_not_raw`.
+ * Returns a middleware for Express 4 and 5, and for other frameworks that call `(request, response, next)`. Register it
+ * before `express.json()`. It also takes the bytes that `express.raw()` left in `body`, or that a platform left in
+ * `rawBody`. If a parser has consumed the body, `next` gets a `WebhookVerificationError` with the reason `body_not_raw`.
  *
- * @throws TypeError, RangeError for wrong options, when it is made
+ * @throws TypeError, RangeError at once for wrong options
  */
 export function createReceiver(
   options: ReceiverOptions,

@@ -45,10 +45,10 @@ const advice =
   "through fastify-plugin.";
 
 /**
- * Returns a plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has its own content type
- * parsers, so that the application's never read a delivery; the application's stay as they are.
+ * Returns a plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has its own content
+ * type parsers, so that the application's parsers never read a delivery. The application's parsers stay as they are.
  *
- * @throws TypeError, RangeError for wrong options, when it is made
+ * @throws TypeError, RangeError at once for wrong options
  */
 export function createReceiver({
   path = "/",
@@ -74,6 +74,6 @@ export function createReceiver({
 
 async function readBody(request: FastifyRequestLike, maxBytes: number) {
   const { body } = request;
-  if (body === undefined) return ""; // a request without one runs no parser
+  if (body === undefined) return ""; // a request without a body runs no parser
   return readNodeBody(request, body instanceof UnreadBody ? body.stream : undefined, maxBytes, advice);
 }

@@ -6,10 +6,10 @@ import { WebhookVerificationError } from "./verification-error.ts";
 export type { ReceiverOptions } from "./receiver.ts";
 
 /**
- * Returns a receiver for whatever answers a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js route
- * handlers. Pass it the request before anything has read the body.
+ * Returns a receiver for platforms that answer a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js
+ * route handlers. Pass it the request before anything has read the body.
  *
- * @throws TypeError, RangeError for wrong options, when it is made
+ * @throws TypeError, RangeError at once for wrong options
  */
 export function createReceiver(options: ReceiverOptions): (request: Request) => Promise<Response> {
   const receive = createDeliveryReceiver(options);

@@ -1,8 +1,8 @@
 import { bytesOf, type RawBody } from "./raw-body.ts";
 
 /**
- * What is signed: the time, a dot and the body. Always a copy, so that what is verified is what is parsed afterwards,
- * whatever happens to the caller's buffer in between.
+ * Returns the bytes that are signed: the time, a dot and the body. They are a copy of the body, so that the verified bytes
+ * are also those that are parsed, even if the caller's buffer changes in between.
  *
  * @param time unix seconds as written in the header
  */
@@ -17,7 +17,7 @@ export function signedContent(time: string, body: RawBody): Uint8Array<ArrayBuff
   return content;
 }
 
-/** HMAC-SHA256 of `content` with the text of `secret` as its key, in hexadecimal. */
+/** Returns the HMAC-SHA256 of `content` in hexadecimal. The key is the text of `secret`. */
 export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["sign"]);
@@ -26,8 +26,8 @@ export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>):
 }
 
 /**
- * Tells whether a signature of the header is one of the expected. Every pair is compared to its last digit, so that the time it
- * takes reveals nothing about how close a guess came.
+ * Tells whether a signature of the header is one of the expected ones. Every pair is compared to its last digit, so that the
+ * time of the comparison does not reveal how close a guess came.
  */
 export function hasMatch(signatures: readonly string[], expected: readonly string[]): boolean {
   let found = 0;
@@ -37,7 +37,7 @@ export function hasMatch(signatures: readonly string[], expected: readonly strin
   return found === 1;
 }
 
-/** 1 or 0. The lengths are not secret. */
+/** Returns 1 if the texts are equal, otherwise 0. Its time may depend on the lengths, which are not secret. */
 function equalInConstantTime(one: string, other: string): 0 | 1 {
   if (one.length !== other.length) return 0;
   let difference = 0;

@@ -2,9 +2,9 @@ import { findSecretFormatIssue } from "./secret.ts";
 
 /** The beginning of each of the service's bodies. */
 const BEGINNING = '{"event":"';
-/** The form of the service's secrets; the second is that of Standard Webhooks. */
+/** The forms of the service's secrets: base64url, or base64 for secrets that also sign by Standard Webhooks. */
 const SECRET = /^whsec_(?:[\w-]{43}|[A-Za-z0-9+/]{43}=)$/;
-/** A character beyond ASCII whose bytes were each decoded as a character. */
+/** Two characters that come from decoding the UTF-8 bytes of one character as Latin-1. */
 const LATIN_1 = /[\u00c2-\u00f4][\u0080-\u00bf]/;
 
 /**

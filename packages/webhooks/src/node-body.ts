@@ -13,10 +13,10 @@ export interface NodeStream {
 }
 
 /**
- * Returns the raw body of a request: the one that a parser has kept in `rawBody` or `body`, else the content of its stream.
+ * Returns the raw body of a request: the one that a parser has kept in `rawBody` or `body`, or the content of its stream.
  *
- * @param advice what to do where a parser has read the stream and kept no bytes
- * @throws WebhookVerificationError `body_not_raw`, and what the stream fails with
+ * @param advice the end of the error's message: what to do if a parser has read the stream and kept no bytes
+ * @throws WebhookVerificationError `body_not_raw`; the stream's error
  */
 export async function readNodeBody(
   request: object,
@@ -41,7 +41,7 @@ function keptBody(request: object): RawBody | undefined {
   return undefined;
 }
 
-/** Reads a stream into memory. One that is too large is paused, so that it can still be answered. */
+/** Reads a stream into memory. A stream that is too large is paused, not destroyed, so that the request can be answered. */
 function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | TooLarge> {
   const body = createBodyBuffer(maxBytes);
   return new Promise((resolve, reject) => {

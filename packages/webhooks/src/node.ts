@@ -27,7 +27,7 @@ export interface StandardSigningInput {
   readonly timestamp: number;
   /** The body exactly as it is sent. */
   readonly body: RawBody;
-  /** Those in the form of that specification sign; others are ignored. */
+  /** The secrets in the form of that specification sign; others are ignored. */
   readonly secrets: readonly string[];
 }
 
@@ -36,8 +36,8 @@ const MIN_KEY_BYTES = 24;
 const MAX_KEY_BYTES = 64;
 
 /**
- * Returns the key of a secret by the Standard Webhooks specification: the base64 after `whsec_`. Undefined where it is in
- * another form, as secrets for `Service-Signature` alone are.
+ * Returns the key of a secret by the Standard Webhooks specification: the base64 after `whsec_`. Undefined if the secret has
+ * another form, because it signs `Service-Signature` only.
  */
 function standardKey(secret: string): Buffer | undefined {
   const [, base64] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? [];
@@ -47,8 +47,9 @@ function standardKey(secret: string): Buffer | undefined {
 }
 
 /**
- * Returns the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of a delivery: `v1,<base64>` for each
- * secret, of HMAC-SHA256 over id, time and body with dots between. None where no secret is in the specification's form.
+ * Returns the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of a delivery. The signature has a
+ * `v1,<base64>` for each secret: an HMAC-SHA256 over the id, the time and the body, with dots in between. Returns no headers
+ * if no secret has the form of the specification.
  *
  * @throws RangeError for a time that is not in whole seconds; WebhookVerificationError `body_not_raw`
  */

@@ -10,8 +10,8 @@ export function requireRawBody(body: unknown): asserts body is RawBody {
 }
 
 /**
- * Returns the bytes of a body, not copied. Views are recognized by what they are, not by their class: test runners and workers
- * have classes of their own.
+ * Returns the bytes of a body, without copying them. It does not use `instanceof`, because test runners and workers have
+ * their own classes of views and buffers.
  */
 export function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
   return ArrayBuffer.isView(body)
@@ -23,7 +23,7 @@ function isArrayBuffer(value: unknown): boolean {
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 }
 
-/** Tells whether something has a body to be read: a request, a response, a blob, or a stream of either kind. */
+/** Tells whether a value still has to be read: a request, a response, a blob, a web stream or a Node stream. */
 function isUnread(value: object): boolean {
   return ["arrayBuffer", "getReader", "pipe"].some((method) => typeof Reflect.get(value, method) === "function");
 }
@@ -52,7 +52,7 @@ export type TooLarge = typeof TOO_LARGE;
 
 /** Joins the chunks of a body. */
 export interface BodyBuffer {
-  /** Whether the body is still within bounds. Once it is not, nothing more is kept. */
+  /** Adds a chunk. @returns false if the body is too large; then nothing is kept any more */
   add(chunk: Uint8Array): boolean;
   bytes(): Uint8Array;
 }

@@ -5,9 +5,9 @@ import type { HeaderValue } from "./signature.ts";
 import { isWebhookVerificationError } from "./verification-error.ts";
 import { type Clock, requireTolerance, verify } from "./verify.ts";
 
-/** The options of every receiver. */
+/** The options of the receivers for all frameworks. */
 export interface ReceiverOptions {
-  /** Your endpoint's secret; during a rotation both. */
+  /** Your endpoint's secret; during a rotation both secrets. */
   readonly secrets: Secrets;
   /**
    * Handles a verified delivery. The service waits 15 s for the response: store the delivery and do the work later. Once
@@ -15,9 +15,9 @@ export interface ReceiverOptions {
    */
   readonly onDelivery: (delivery: Delivery) => unknown;
   /**
-   * Whether you have handled a delivery before: a repeat is answered with 200 and not handled again. It only looks:
-   * `onDelivery` records the id together with its work, best in one transaction. If the id was recorded here and the
-   * process ended before the work was done, the delivery would be lost.
+   * Tells whether you have handled a delivery before: a repeat is answered with 200 and not handled again. This function
+   * must only look the id up. Let `onDelivery` record the id together with its work, best in one transaction. If `seen`
+   * recorded the id and the process ended before the work was done, the delivery would be lost.
    */
   readonly seen?: ((deliveryId: string) => boolean | Promise<boolean>) | undefined;
   /** How far the time of signing may be from now. Default 300. Above 0 and finite. */
@@ -27,9 +27,9 @@ export interface ReceiverOptions {
   /** The largest body that is read. Default 1 MiB. Larger ones are answered with 413. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * Called with the reason why a request was not accepted: a `WebhookVerificationError`, or what `onDelivery` or `seen`
-   * threw. Without it, requests that are not deliveries are answered with 400; everything else is thrown for the
-   * framework to report and to answer with 500, so that nothing fails silently.
+   * Called when a request was not accepted, with a `WebhookVerificationError` or the error that `onDelivery` or `seen`
+   * threw. Without `onError`, a request that is not a delivery is still answered with 400, and every other error is thrown,
+   * so that the framework reports it and answers with 500.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -52,14 +52,14 @@ export interface ReceiverResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Too low: refuses large deliveries (today they have a few kB). Too high: strangers can fill more memory. */
+/** Too low: rejects large deliveries (today they have a few kB). Too high: strangers can fill more memory. */
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 
 /**
- * The one receiver behind those for frameworks.
+ * Returns a receiver without a framework. The receivers for Express, Fastify and fetch are adapters of it.
  *
- * @throws TypeError for no secret, an empty one, or one with white space or quotes around it; RangeError for a wrong
- *   number: when it is created, not at the first delivery
+ * @throws TypeError at once for no secret, an empty one, or one with white space or quotes around it; RangeError at once for
+ *   a wrong number
  */
 export function createDeliveryReceiver(
   options: ReceiverOptions,

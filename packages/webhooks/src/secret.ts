@@ -1,9 +1,9 @@
-/** One secret, or during a rotation several. */
+/** One secret, or several during a rotation. */
 export type Secrets = string | readonly string[];
 
 /**
- * Returns the secrets as a list, or what is wrong with them. A secret is any string except the empty one, with which
- * anybody can sign. The issue does not contain the secrets.
+ * Returns the secrets as a list, or what is wrong with them. A secret can be any string but an empty one, because anybody
+ * could sign with that. The issue does not contain the secrets.
  */
 export function readSecrets(secrets: Secrets): readonly string[] | { readonly issue: string } {
   const list: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];
@@ -20,8 +20,8 @@ export function readSecrets(secrets: Secrets): readonly string[] | { readonly is
 }
 
 /**
- * White space or quotes around a secret, described; undefined where there are none. The service's own secrets never have
- * them, but files and shells that hold them do.
+ * Describes white space or quotes around a secret; undefined if there are none. The service's secrets never have them, but a
+ * file or a shell may add them.
  */
 export function findSecretFormatIssue(secret: string): string | undefined {
   if (secret.trim() !== secret) {
@@ -30,7 +30,7 @@ export function findSecretFormatIssue(secret: string): string | undefined {
   return /^["'`]/.test(secret) ? "A secret is enclosed in quotes: remove them." : undefined;
 }
 
-/** @throws TypeError for what `requireSecrets` refuses, and for white space or quotes around a secret */
+/** Like `requireSecrets`. @throws TypeError also for white space or quotes around a secret */
 export function requireCleanSecrets(secrets: Secrets): readonly string[] {
   const list = requireSecrets(secrets);
   const issue = list.map(findSecretFormatIssue).find((found) => found !== undefined);
@@ -38,7 +38,7 @@ export function requireCleanSecrets(secrets: Secrets): readonly string[] {
   return list;
 }
 
-/** @throws TypeError for no secret, an empty one, or one that is not a string */
+/** Returns the secrets as a list. @throws TypeError for no secret, an empty one, or one that is not a string */
 export function requireSecrets(secrets: Secrets): readonly string[] {
   const read = readSecrets(secrets);
   if ("issue" in read) throw new TypeError(read.issue);

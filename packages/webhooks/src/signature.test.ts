@@ -7,7 +7,7 @@ import { sign } from "./signature.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-/** Those whose header is in the form that we write, with the secrets that made it. */
+/** The vectors whose header has the form that `sign` writes, and whose secret made it. */
 const ours = vectors.valid.filter(({ header, secrets, now }) => {
   const form = new RegExp(`^t=${now},v1=[0-9a-f]{64}$`);
   return secrets.length === 1 && form.test(header);

@@ -18,14 +18,14 @@ export interface SignatureHeader {
 }
 
 /**
- * Maximum characters of the header. Too low: refuses our header with over 100 signatures. Too high: a hostile header
- * costs more time.
+ * Maximum characters of the header, enough for over 100 signatures. Too low: rejects valid headers. Too high: a hostile
+ * header costs more time.
  */
 const MAX_HEADER_LENGTH = 8192;
 
 /**
- * The latest time that can be signed, in the year 5138; a greater number is in milliseconds. Too high: takes
- * milliseconds of this century for seconds.
+ * The latest time that can be signed, in the year 5138. A greater number is probably in milliseconds. Too high: accepts
+ * milliseconds of this century as seconds.
  */
 const MAX_TIMESTAMP_SECONDS = 99_999_999_999;
 
@@ -33,7 +33,7 @@ const MAX_TIMESTAMP_SECONDS = 99_999_999_999;
 export interface SigningInput {
   /** The body exactly as it is sent. */
   readonly body: RawBody;
-  /** Each signs: several while one of them is being replaced. */
+  /** Each secret makes a signature. There are several during a rotation. */
   readonly secrets: Secrets;
   /** Unix seconds. */
   readonly timestamp: number;
@@ -63,7 +63,7 @@ export function formatHeader(timestamp: number, signatures: readonly string[]): 
   return `t=${timestamp},${signatures.map((signature) => `v1=${signature}`).join(",")}`;
 }
 
-/** @throws RangeError for what is not an integer number of seconds since 1970 */
+/** @throws RangeError if the timestamp is not a whole number of seconds since 1970 */
 export function requireTimestamp(timestamp: number): void {
   if (Number.isInteger(timestamp) && timestamp >= 0 && timestamp <= MAX_TIMESTAMP_SECONDS) return;
   throw new RangeError(
@@ -83,7 +83,7 @@ export function parseHeader(value: HeaderValue): SignatureHeader {
   const times: string[] = [];
   const signatures: string[] = [];
   const entries = text.split(",");
-  // Node and proxies join headers with ", ", which we never write.
+  // Node and proxies join two headers with ", ". `sign` never writes a space.
   if (entries.filter((entry) => /^\s*t=/.test(entry)).length > 1) {
     throw malformed("has more than one t: two headers were probably joined");
   }

@@ -28,7 +28,7 @@ export type TestDelivery<Name extends string> = Name extends KnownName
   ? DeliveryOf<Name>
   : { event: Name; delivery_id: string; occurred_at: string; sent_at: string; data: object };
 
-/** A delivery as the service creates it, to pass to your own code in a test. */
+/** Returns a delivery as the service creates it, to pass to your own code in a test. */
 export function createTestDelivery<Name extends KnownName | (string & {})>(
   input: TestDeliveryInput<Name>,
 ): TestDelivery<Name> {
@@ -54,7 +54,7 @@ export interface SendOptions {
   readonly now?: Clock | undefined;
 }
 
-/** The parts of a signed request. */
+/** The fields of a test delivery, and how it is sent. */
 export interface SignedRequestInput<Name extends string = string> extends TestDeliveryInput<Name>, SendOptions {}
 
 /** A request with a delivery, in the forms that tests use. */
@@ -72,8 +72,8 @@ export interface SignedRequest<Delivery = unknown> {
 }
 
 /**
- * A signed request as the service sends it. To test that your receiver rejects a request, sign with another `secret`, or with a `now` of ten minutes
- * ago.
+ * Returns a signed request as the service sends it. To test that your receiver rejects a request, sign it with another
+ * `secret`, or with a `now` of ten minutes ago.
  */
 export async function signedRequest<Name extends KnownName | (string & {})>(
   input: SignedRequestInput<Name>,
@@ -83,7 +83,7 @@ export async function signedRequest<Name extends KnownName | (string & {})>(
   return signDelivery(createTestDelivery({ ...input, now }), { ...input, now });
 }
 
-/** A signed request with a delivery of your own. */
+/** Returns a signed request with a delivery of your own. */
 export async function signDelivery<Delivery extends object>(
   delivery: Delivery,
   { secret: secrets = TEST_SECRET, url = "https://receiver.example/webhooks", now = systemClock }: SendOptions = {},
@@ -103,7 +103,7 @@ function dataOf(example: unknown): object {
   return typeof data === "object" && data !== null ? data : {};
 }
 
-/** Random, so that a `seen` which outlives one test does not take the next test's delivery for a repeat. */
+/** Returns a random id, so that a `seen` that outlives one test does not take the next test's delivery for a repeat. */
 function newDeliveryId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return `delivery_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}_test`;

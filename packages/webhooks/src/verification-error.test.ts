@@ -5,7 +5,7 @@ import { isWebhookVerificationError, WebhookVerificationError } from "./verifica
 import { verify } from "./verify.ts";
 
 it("is recognized, whichever copy of the package threw it", async () => {
-  // Another URL is another module, as another copy of the package is.
+  // A module with another URL is loaded anew, like another copy of the package.
   const url = `${new URL("verification-error.ts", import.meta.url).href}?another`;
   const copy = (await import(url)) as { WebhookVerificationError: typeof WebhookVerificationError };
   const foreign = new copy.WebhookVerificationError("missing_header", "no header");

@@ -19,12 +19,12 @@ export type VerificationFailure =
   /** No secret was given, or an empty one. */
   | "bad_secret";
 
-/** Set on every error of this kind. The registry of symbols is shared by all copies of this package in a process. */
+/** A property of every `WebhookVerificationError`. All copies of this package in a process share the symbol. */
 const brand = Symbol.for("@bikeshare/webhooks/verification-error");
 
 /**
- * Thrown for whatever is not a delivery of the service, with a reason for programs and a message that names the likely
- * mistake. It contains no secret and nothing of the body or the header.
+ * Thrown for a request that is not a delivery of the service. `reason` is for programs; the message names the likely
+ * mistake. The error contains no secret, and nothing of the body or the header.
  */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";

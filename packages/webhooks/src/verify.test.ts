@@ -15,7 +15,7 @@ const now = () => time * 1000;
 const body = vectors.valid[0]!.body;
 const header = await sign({ body, secrets: secret, timestamp: time });
 
-/** The failure of a verification, which must be one of ours. */
+/** Returns the error of a verification. It must be a `WebhookVerificationError`. */
 async function failureOf(verification: Promise<unknown>): Promise<{ reason: VerificationFailure; message: string }> {
   const thrown = await verification.then(
     () => new Error("it was accepted"),
@@ -31,14 +31,14 @@ const withHeader = (given: string) => verify(body, given, secret, { now });
 const otherSecret = "whsec_u7V0nqJtq9YyEo3gWm2XzqzTj1cQb5rK8dH4sPfLx0A";
 const upper = (letter: string) => letter.toUpperCase();
 
-/** Verifies a body with letters beyond ASCII, which a receiver has read in its own way. */
+/** Verifies a body with letters beyond ASCII, which a receiver has read by the function `read`. */
 async function verifyStreet(read: (bytes: Buffer) => string): Promise<unknown> {
   const street = body.replace('"data":{', '"data":{"street":"Große Straße",');
   const signed = await sign({ body: street, secrets: secret, timestamp: time });
   return verify(read(Buffer.from(street)), signed, secret, { now });
 }
 
-/** As in `text += chunk`, where a chunk ends within a letter. */
+/** Decodes the bytes as `text += chunk` does when a chunk ends within a letter. */
 function joinedAsText(bytes: Buffer): string {
   const end = bytes.indexOf("ß") + 1;
   return bytes.subarray(0, end).toString() + bytes.subarray(end).toString();

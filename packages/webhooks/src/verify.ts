@@ -17,8 +17,8 @@ export type Clock = () => number;
 export const systemClock: Clock = () => Date.now();
 
 /**
- * Maximum seconds between the signing and now, in either direction. Too low: refuses deliveries to machines whose clock
- * is slightly wrong. Too high: an attacker has more time to replay a captured delivery.
+ * Maximum seconds between the signing and now, in either direction. Too low: rejects deliveries on a machine whose clock is
+ * slightly wrong. Too high: an attacker has more time to replay a captured delivery.
  */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
@@ -34,9 +34,9 @@ export interface VerificationOptions {
  *
  * @param body the request's body as received, before any parser
  * @param header the value of its `Service-Signature` header
- * @param secrets your endpoint's secret; during a rotation both
+ * @param secrets your endpoint's secret; during a rotation both secrets
  * @returns the delivery. Compare its `event` with a name to know what `data` holds; accept unknown names.
- * @throws WebhookVerificationError if it is not; RangeError for a wrong tolerance or a clock that returns no time
+ * @throws WebhookVerificationError if it is not such a delivery; RangeError for a wrong tolerance or a wrong clock
  */
 export async function verify(
   body: RawBody,
@@ -63,7 +63,7 @@ export async function verify(
   return parseDelivery(received);
 }
 
-/** @throws RangeError for what would disable the check or refuse everything */
+/** Returns the tolerance. @throws RangeError for a value that would disable the check or reject every delivery */
 export function requireTolerance(toleranceSeconds = DEFAULT_TOLERANCE_SECONDS): number {
   if (Number.isFinite(toleranceSeconds) && toleranceSeconds > 0) return toleranceSeconds;
   throw new RangeError(
@@ -103,7 +103,7 @@ function requireRecent(ageSeconds: number, toleranceSeconds: number): void {
 function parseDelivery(body: Uint8Array): Delivery {
   const value = parseJson(body);
   const issue = findIssue(value);
-  if (issue === undefined) return value as Delivery; // `findIssue` checked all that the type promises of the envelope.
+  if (issue === undefined) return value as Delivery; // `findIssue` has checked the envelope.
   throw new WebhookVerificationError(
     "not_a_delivery",
     `The body is signed, but it is not a delivery: ${issue}. Was something else signed with this secret?`,
@@ -114,7 +114,7 @@ function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
-    // The parser's own message quotes the body.
+    // The message of JSON.parse is not passed on, because it quotes the body.
     throw new WebhookVerificationError(
       "body_not_json",
       "The body is signed, but it is not JSON in UTF-8. Was something else signed with this secret?",

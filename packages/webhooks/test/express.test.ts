@@ -26,7 +26,7 @@ async function listen(app: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** An application whose last resort keeps what it is told instead of printing it. */
+/** Starts an application whose error handler collects the errors instead of printing them. */
 async function start(build: (app: Express) => void) {
   const app = express();
   build(app);

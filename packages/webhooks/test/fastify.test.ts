@@ -15,7 +15,7 @@ afterEach(async () => {
   }
 });
 
-/** An application whose error handler keeps what it is told. */
+/** Starts an application whose error handler collects the errors. */
 async function start(build: (app: FastifyInstance) => unknown) {
   const app = fastify();
   apps.push(app);

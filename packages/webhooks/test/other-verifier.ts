@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /**
- * A verifier of the scheme of payment webhooks, written from its public description and not from our code: split the
- * header at commas and each part at the first `=`; `t` is the timestamp, `v1` the signatures; the signed payload is the
- * timestamp, a dot and the body; compare HMAC-SHA256 in hexadecimal; refuse timestamps older than the tolerance.
+ * A second verifier, for tests. It follows the public description of the signature scheme of payment webhooks, not our code:
+ * split the header at commas and each part at the first `=`; `t` is the timestamp, `v1` the signatures; the signed payload
+ * is the timestamp, a dot and the body; compare HMAC-SHA256 in hexadecimal; reject timestamps older than the tolerance.
  */
 export function acceptsAsPaymentWebhook(body: Buffer, header: string, secret: string, now: number): boolean {
   let timestamp = -1;

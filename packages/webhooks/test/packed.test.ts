@@ -30,7 +30,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     const [packed] = JSON.parse((await run("npm", pack, { cwd: root })).stdout) as [{ filename: string }];
     const file = join(directory, packed.filename);
     tarball = await readFile(file);
-    // A project that has the package from its tarball and nothing else.
+    // A project that has the package from its tarball, and no other package.
     installed = join(directory, "node_modules", "@bikeshare", "webhooks");
     await mkdir(installed, { recursive: true });
     await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
@@ -47,7 +47,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   it("has types that every module resolution finds, the oldest too, for all of its entries", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
-    // It is an ES module: `require` reaches it from Node 20.19 on.
+    // This problem is expected: the package is an ES module, which `require` can load since Node 20.19.
     expect(analysis.problems.filter(({ kind }) => kind !== "CJSResolvesToESM")).toEqual([]);
   });
 
@@ -159,7 +159,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     });
     const code = bundled.outputFiles[0]!.text;
     expect(code).not.toMatch(/node:|require\(|\bprocess\b|\bBuffer\b/);
-    // Without a bound it grows unseen. It is 4.4 kB today, a third of it the messages that name likely mistakes.
+    // The bound shows when the code grows. It has 4.4 kB today. A third of it are the messages that name likely mistakes.
     expect(gzipSync(code).length).toBeLessThan(4608);
     const [valid, invalid] = [vectors.valid[0]!, vectors.invalid[0]!];
     const browser = createContext({ crypto, TextEncoder, TextDecoder, Response, vectors: { valid, invalid } });

@@ -3,7 +3,7 @@ import type { ReceiverOptions } from "../src/fetch.ts";
 import { type Delivery, sign, WebhookVerificationError } from "../src/index.ts";
 import { signedRequest, TEST_SECRET } from "../src/testing.ts";
 
-/** What a receiver answered. */
+/** The answer of a receiver. */
 export interface Answered {
   readonly status: number;
   readonly text: string;
@@ -13,15 +13,15 @@ export interface Answered {
 /** A body to send. */
 export type RequestBody = string | Uint8Array<ArrayBuffer> | ReadableStream;
 
-/** A receiver that stands somewhere. */
+/** A receiver that runs in a framework. */
 export interface Stand {
-  /** Sends a request to it. */
+  /** Sends a request to the receiver. */
   send(request: { method?: string; headers?: Record<string, string>; body?: RequestBody }): Promise<Answered>;
-  /** What the framework was left to report. */
+  /** The errors that reached the framework. */
   readonly reported: readonly unknown[];
 }
 
-/** What every receiver guarantees, whatever it stands on. */
+/** Tests what every receiver guarantees, in any framework. */
 export function describeReceiver(start: (options: ReceiverOptions) => Promise<Stand>): void {
   const setUp = async (options: Partial<ReceiverOptions> = {}) => {
     const delivered: Delivery[] = [];

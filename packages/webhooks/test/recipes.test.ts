@@ -27,14 +27,14 @@ const blocks = [...docs.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language =
   code,
 }));
 
-/** The only block in a language that holds a text. */
+/** Returns the only code block of the documentation in a language that contains a text. */
 function recipe(language: string, text: string): string {
   const found = blocks.filter((block) => block.language === language && block.code.includes(text));
   expect(found).toHaveLength(1);
   return found[0]!.code;
 }
 
-/** The recipes end with the signature: what is signed comes from the service. Python's reads the JSON as well. */
+/** The vectors that a recipe must reject. Recipes only verify the signature; the one in Python parses the JSON too. */
 const refusable = (...unread: string[]) => vectors.invalid.filter(({ reason }) => !unread.includes(reason));
 const named = (list: readonly Vector[]) => list.map(({ name }) => name);
 

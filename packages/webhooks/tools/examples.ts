@@ -3,7 +3,7 @@ import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 /** The file of example deliveries. */
 export const examplesFile = new URL("../src/examples.generated.ts", import.meta.url);
 
-/** The file with an example of each delivery, as the contract documents it. */
+/** Returns the text of the file: an example of each delivery, as the contract documents it. */
 export function examplesText(): string {
   const { webhooks } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
   const examples = Object.entries(webhooks).map(([event, { post }]) => {

@@ -1,4 +1,4 @@
-"""Makes vectors.json with Python's own hmac, so that the vectors owe nothing to the code that they test.
+"""Makes vectors.json with Python's own hmac, so that the vectors do not depend on the code that they test.
 
     python3 tools/make_vectors.py > vectors.json && oxfmt vectors.json
 """

@@ -1,4 +1,4 @@
-// Runs every vector through the installed package, on whatever runs this, and prints what came of it.
+// Verifies every vector with the installed package, on the runtime that runs this program, and prints the results.
 import { createRequire } from "node:module";
 import { isWebhookVerificationError, sign, verify } from "@bikeshare/webhooks";
 import { signSync } from "@bikeshare/webhooks/node";
@@ -6,7 +6,7 @@ import { signSync } from "@bikeshare/webhooks/node";
 const { valid, invalid } = createRequire(import.meta.url)("@bikeshare/webhooks/vectors.json");
 const result = { accepted: 0, refused: 0, signed: 0, failures: [] };
 
-/** "accepted", or why not. */
+/** Returns "accepted", or the reason of the rejection. */
 async function outcomeOf({ body, header, secrets, now }) {
   try {
     await verify(new TextEncoder().encode(body), header, secrets, { now: () => now * 1000 });

@@ -1,4 +1,4 @@
-// Compiled with nothing but the language: neither the browser's types nor Node's.
+// Compiled with the types of the language only: neither the browser's types nor Node's.
 import { isWebhookVerificationError, sign, verify } from "@bikeshare/webhooks";
 import type { Delivery, DeliveryOf, Ride, UnknownDelivery, VerificationFailure } from "@bikeshare/webhooks";
 import type { NodeRequest } from "@bikeshare/webhooks/express";
@@ -49,5 +49,5 @@ export const completed = (delivery: DeliveryOf<"ride.completed">): Ride => deliv
 export const method = (request: NodeRequest): string | undefined => request.method;
 export const path = (options: FastifyReceiverOptions): string | undefined => options.path;
 export const atOnce: string = signSync({ body: new ArrayBuffer(2), secrets: ["whsec_x"], timestamp: 1 });
-/** A station has no bike, and its type says so. */
+/** Checks at compile time that a station has no field `bike_id`. */
 export const stationHasBike: "bike_id" extends keyof DeliveryOf<"station.online">["data"] ? true : false = false;
