@@ -48,8 +48,8 @@ import { routes } from "./routes.generated.ts";
  * for await (const station of client.stations.list()) console.log(station.name, station.num_bikes_available);
  */
 export class BikeShare {
-  // Only declared, as the constructor sets them: a class field would repeat each name in the bundle.
-  /** Where bikes are rented and returned, by id, how they were and what is usual there. Scopes `stations:read` and `history:read`. */
+  // The properties are only declared. Class fields would repeat each name in the bundle; the constructor sets them.
+  /** Stations by id, their history and their usual day. Scopes `stations:read` and `history:read`. */
   declare readonly stations: Stations;
   /** The vehicle types that stations, bikes and rides refer to by id. Scope `stations:read`. */
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
@@ -63,9 +63,9 @@ export class BikeShare {
   declare readonly bikes: FollowedResource<Bike, BikeListQuery>;
   /** Bikes held for your riders, newest first. Scopes `reservations:read` and `reservations:write`. */
   declare readonly reservations: Reservations;
-  /** Events of the last 30 days, oldest first: to catch up after you were down. Scope `events:read`. */
+  /** Events of the last 30 days, oldest first, to catch up after your program was down. Scope `events:read`. */
   declare readonly events: Events;
-  /** What was sent to your webhooks, newest first: why it failed, and once more. Scope `deliveries:read`, `deliveries:write`. */
+  /** Deliveries to your webhooks, newest first, and resends. Scopes `deliveries:read` and `deliveries:write`. */
   declare readonly deliveries: Deliveries;
   /** Rides between pairs of stations. Scope `history:read`. */
   declare readonly flows: Flows;

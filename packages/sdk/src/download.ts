@@ -1,21 +1,21 @@
 import { ApiError, UnexpectedResponseError } from "./errors/errors.ts";
 import type { Export } from "./json-types.generated.ts";
 
-/** How a file is fetched. */
+/** The options of `downloadExport`. */
 export interface DownloadOptions {
   readonly signal?: AbortSignal | null | undefined;
-  /** The platform's own, if not said. */
+  /** Default: the platform's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
 /**
- * Downloads the file of an export and compares its checksum. Holds the file in memory: for one of gigabytes give `download_url`
- * to a program that writes to disk, and compare `sha256` afterwards.
+ * Downloads the file of an export and compares its checksum. The whole file is in memory. For a file of gigabytes, give
+ * `download_url` to a program that writes to disk, and compare `sha256` afterwards.
  *
- * @param file as `client.exports` returns it, no longer ago than its link lasts
- * @throws ApiError when the link has ended: read the export again
- * @throws UnexpectedResponseError when the bytes are not the file's
- * @throws what `fetch` throws when there is no connection
+ * @param file an export as `client.exports` returns it, whose link is still valid
+ * @throws ApiError when the link is no longer valid: read the export again
+ * @throws UnexpectedResponseError when the checksum differs
+ * @throws the error of `fetch` when there is no connection
  * @example const file = await downloadExport(await client.exports.get(id));
  */
 export async function downloadExport(

@@ -1,23 +1,23 @@
 import type { RateLimit } from "./core/rate-limiter.ts";
 import type { BikeShareError } from "./errors/errors.ts";
 
-/** A request, as hooks see it: without the key. */
+/** A request, as hooks get it: without the key. */
 export interface RequestDetails {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
   /** `GET`, `POST`, `PATCH` or `DELETE`. */
   readonly method: string;
-  /** With its query. */
+  /** The full address, with the query. */
   readonly url: string;
   /** Names in lower case; `authorization` is `Bearer [redacted]`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** 1 for the first. */
+  /** The number of the attempt, counted from 1. */
   readonly attempt: number;
 }
 
-/** A response, as hooks see it. */
+/** A response, as hooks get it. */
 export interface ResponseDetails {
-  /** The request that it answers. */
+  /** The request of this response. */
   readonly request: RequestDetails;
   /** HTTP status, of a success or of an error. */
   readonly status: number;
@@ -33,7 +33,7 @@ export interface ResponseDetails {
 
 /** A request that is about to be sent again. */
 export interface RetryDetails {
-  /** The one that failed. */
+  /** The request that failed. */
   readonly request: RequestDetails;
   /** Why it failed. */
   readonly error: BikeShareError;
@@ -47,18 +47,18 @@ export interface RateLimitDetails {
   readonly operation: string;
   /** `throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429. */
   readonly reason: "throttled" | "rejected";
-  /** Milliseconds of the wait; a response that comes meanwhile may end it. */
+  /** Maximum milliseconds of the wait. A response that comes meanwhile may end it earlier. */
   readonly waitMs: number;
 }
 
-/** Functions that are called when something happens. An error that one throws ends the call. Promises are not awaited. */
+/** Functions that the client calls. An error that a hook throws ends the call. A promise that it returns is not awaited. */
 export interface Hooks {
-  /** A request is about to be sent, or sent again. */
+  /** Called before a request is sent, or sent again. */
   readonly onRequest?: ((details: RequestDetails) => void) | undefined;
-  /** A response has come, with any status. Without a response, `onRetry` or the call has the error. */
+  /** Called for each response, with any status. When no response comes, `onRetry` or the call itself gets the error. */
   readonly onResponse?: ((details: ResponseDetails) => void) | undefined;
-  /** A request has failed and will be sent again. */
+  /** Called when a request has failed and will be sent again. */
   readonly onRetry?: ((details: RetryDetails) => void) | undefined;
-  /** A request waits for the key's rate limit, or was rejected by it. */
+  /** Called when a request waits for the key's rate limit, or was rejected by it. */
   readonly onRateLimit?: ((details: RateLimitDetails) => void) | undefined;
 }

@@ -13,36 +13,37 @@ export interface RetryOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * Milliseconds that a call may take in total: waits for the rate limit, requests and the delays between them. Of a
-   * list, each page is a call. Default 300,000, so that calls which queue for a limit of 60 a minute get their turn.
-   * `Infinity` waits for any `Retry-After`.
+   * Milliseconds that a call may take in total: waits for the rate limit, requests and the delays between them. In a list,
+   * each page is a call. Default 300,000, so that a call can wait for its turn when many calls share a limit of 60 a minute.
+   * `Infinity` accepts any `Retry-After`.
    */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * How often a failed request is sent again, one that the rate limit rejected included. Default 4; 0 is never. What
-   * creates something is only sent again under the same idempotency key.
+   * How often a failed request is sent again, also after a rejection by the rate limit. Default 4; 0: never. A request that
+   * creates something is sent again with the same idempotency key.
    */
   readonly maxRetries?: number | undefined;
 }
 
 /** The options of a single call. */
 export interface RequestOptions extends RetryOptions {
-  /** Ends the call, its waits too; the call then throws the signal's reason. */
+  /** Ends the call, even while it waits. The call then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of a call that takes an idempotency key. */
 export interface IdempotentRequestOptions extends RequestOptions {
   /**
-   * 1 to 255 visible ASCII characters that stand for this one change, however often it is requested. Default: a new one
-   * for each call, kept over its retries. Pass your own to finish a change after a restart.
+   * 1 to 255 visible ASCII characters that identify one change, so that the service carries it out once even if it is
+   * requested several times. Default: a new key for each call, and the same for its retries. Pass your own key to be able to
+   * repeat a change after a restart of your program.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
 /** The options of a client. */
 export interface ClientOptions extends RetryOptions, Hooks {
-  /** The API key, or a function that returns the present one: it is called before each request. */
+  /** The API key, or a function that returns it. The function is called before each request. */
   readonly apiKey: string | (() => string | Promise<string>);
   /** The service's URL: https, or http on this machine. */
   readonly baseUrl: string;
@@ -51,13 +52,13 @@ export interface ClientOptions extends RetryOptions, Hooks {
   /** Names your program to the operator, as in `acme-planner/2.1`. Browsers do not send it. */
   readonly userAgent?: string | undefined;
   /**
-   * Checks every successful response: `validateResponse` of `@bikeshare/sdk/validate`. It returns what is wrong, which
-   * becomes an `UnexpectedResponseError`.
+   * Checks every successful response, such as `validateResponse` of `@bikeshare/sdk/validate`. If it returns what is wrong,
+   * the call throws an `UnexpectedResponseError`.
    */
   readonly validate?: ((operation: string, body: unknown) => string | undefined) | undefined;
 }
 
-/** The options in force, and what all calls of a client share. */
+/** A client's options with defaults, and the state that all its calls share. */
 export interface Settings extends Omit<ClientOptions, keyof RetryOptions | "fetch"> {
   readonly timeoutMs: number;
   readonly totalTimeoutMs: number;
@@ -86,7 +87,7 @@ const CLIENT_OPTIONS = [
 /**
  * Checks a client's options.
  *
- * @throws UsageError that names the option; never with a key in it
+ * @throws UsageError that names the option. It never contains a key
  */
 export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Platform }): Settings {
   const { apiKey, baseUrl, [PLATFORM]: platform = globalThis } = options;
@@ -96,7 +97,7 @@ export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Pla
     timeoutMs: 30_000,
     totalTimeoutMs: 300_000,
     maxRetries: 4,
-    // Looked up at each request, so that tools which replace it later are used.
+    // `fetch` is looked up at each request, so that a tool can replace it after the client was made.
     fetch: (url, init) => platform.fetch(url, init),
     ...withoutUndefined(options),
     apiKey,
@@ -109,7 +110,7 @@ export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Pla
 }
 
 /**
- * Returns a client's settings with a call's own options.
+ * Returns a client's settings, overridden by the options of one call.
  *
  * @throws UsageError that names the option
  */
@@ -119,12 +120,12 @@ export function withOptions(
 ): Settings & IdempotentRequestOptions {
   rejectUnknown(options, REQUEST_OPTIONS);
   const all = { ...settings, ...withoutUndefined(options) };
-  // Written so that what is not a number fails too.
+  // Written without negation, so that NaN fails too.
   if (all.timeoutMs > 0 && all.totalTimeoutMs > 0 && all.maxRetries >= 0) return all;
   throw new UsageError("timeoutMs, totalTimeoutMs must be above 0, maxRetries 0 or more");
 }
 
-/** Without types, a misspelt option would be ignored silently. */
+/** Rejects unknown options. Otherwise a misspelt option would be ignored in a program without types. */
 function rejectUnknown(options: object, known: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown) throw new UsageError(`unknown option ${unknown}`);

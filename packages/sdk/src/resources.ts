@@ -35,29 +35,30 @@ import { MAX_PAGE_SIZE, routes } from "./routes.generated.ts";
 
 /** Resources that are listed. */
 export interface ListResource<Item, Query> {
-  /** All of them, or those that match the query. */
+  /** Lists all resources, or those that match the query. */
   list(query?: Query, options?: RequestOptions): List<Item>;
 }
 
 /** Resources that are listed, and read by their id. */
 export interface Resource<Item, Query> extends ListResource<Item, Query> {
-  /** One by its id. Throws `NotFoundError` when there is none. */
+  /** Reads one resource by its id. Throws `NotFoundError` when there is none. */
   get(id: string, options?: RequestOptions): ApiPromise<Item>;
 }
 
-/** Which of the items are followed, and how many a page. */
+/** The query of a followed list: filters, and the page size. */
 export type ChangesQuery<Query> = Omit<Query, "page" | "cursor" | "updated_since" | "changes_since">;
 
-/** Resources that are listed, read by their id, and followed. */
+/** Resources that are listed, read by their id, and whose changes can be followed. */
 export interface FollowedResource<Item, Query> extends Resource<Item, Query> {
   /**
-   * Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is. Nothing is left
-   * out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may come again. When the iteration
-   * has ended, keep the `checkpoint()` of the list for the next one; kept earlier, it finishes one that was interrupted.
+   * Lists every item that has changed since a checkpoint, as it is now. Without a checkpoint it lists all items. No change
+   * is left out, even if items change meanwhile or clocks are wrong. An item that changed a moment ago may come again. When
+   * the iteration has ended, save the `checkpoint()` of the list for the next call. A checkpoint that was saved earlier
+   * continues an interrupted iteration.
    *
-   * Follow without filters on what changes: an item that no longer passes them is not shown when it leaves.
+   * Do not filter by a field that changes: an item that no longer passes the filter is not listed when it changes.
    *
-   * @param checkpoint what you have kept; undefined, or null as a database has it, begins with everything
+   * @param checkpoint the checkpoint that you have saved; undefined, or null as a database returns it: begin with all items
    * @throws CheckpointLostError in the iteration, when changes may be missing: begin again without a checkpoint
    * @example
    * const changes = client.bikes.changesSince(await load());
@@ -74,36 +75,37 @@ export interface FollowedResource<Item, Query> extends Resource<Item, Query> {
 /** Bikes held for your riders. Scopes `reservations:read` and `reservations:write`. */
 export interface Reservations extends FollowedResource<Reservation, ReservationListQuery> {
   /**
-   * Reserves a bike: any at a station (`station_id`) or a certain one (`bike_id`). Sent again after a failure, it still
-   * reserves only one. Throws `ConflictError` when none can be reserved; its `code` says why.
+   * Reserves a bike: any bike of a station (`station_id`) or one bike (`bike_id`). A retry after a failure never reserves a
+   * second bike. Throws `ConflictError` when no bike can be reserved; its `code` says why.
    */
   create(request: ReservationRequest, options?: IdempotentRequestOptions): ApiPromise<Reservation>;
   /**
-   * Holds the bike for more minutes. Sent again after a failure, it still adds them once. Throws `ConflictError` when the
+   * Holds the bike for more minutes. A retry after a failure does not add them twice. Throws `ConflictError` when the
    * reservation has ended, or would last too long in total; its `code` says which.
    */
   extend(id: string, request: ReservationExtension, options?: IdempotentRequestOptions): ApiPromise<Reservation>;
   /**
-   * Cancels a reservation. Cancelling it twice changes nothing and returns the same. Throws `ConflictError` when it was
-   * fulfilled or has expired.
+   * Cancels a reservation. Cancelling a cancelled one changes nothing and returns it. Throws `ConflictError` when the
+   * reservation was fulfilled or has expired.
    */
   cancel(id: string, options?: RequestOptions): ApiPromise<Reservation>;
 }
 
-/** Which events, and how many a page. */
+/** The query of `since`: the event's name, and the page size. */
 export type SinceQuery = Pick<EventListQuery, "event" | "limit">;
 
 /**
- * Events of the last 30 days, oldest first. Scope `events:read`, and the read scope of the event's resource. A checkpoint
- * of this list is the id of the last event returned: it is valid as long as the event is kept.
+ * Events of the last 30 days, oldest first. The key needs the scope `events:read`, and the read scope of the event's
+ * resource. A checkpoint of this list is the id of the last event that was returned. It is valid as long as the event is
+ * kept.
  */
 export interface Events extends Resource<EventRecord, EventListQuery> {
   /**
-   * The events since a checkpoint: to catch up after you were down. Each is returned once, oldest first; keep the
-   * `checkpoint()` of the iterator or the list.
+   * Lists the events since a checkpoint, to catch up after your program was down. Each event is returned once, oldest first.
+   * Save the `checkpoint()` of the iterator or the list.
    *
-   * @param checkpoint the id of the last event you have seen; `now` begins with what happens from now on; undefined, or null
-   *   as a database has it, with the oldest that is kept
+   * @param checkpoint the id of the last event that you have handled; `now`: begin with events from now on; undefined, or
+   *   null as a database returns it: begin with the oldest event that is kept
    * @throws CheckpointLostError in the iteration, when that event is no longer kept: read the resources again, then
    *   continue without a checkpoint
    * @example for await (const event of client.events.since(await load())) await save(handle(event), event.id);
@@ -111,9 +113,9 @@ export interface Events extends Resource<EventRecord, EventListQuery> {
   since(checkpoint: string | null | undefined, query?: SinceQuery, options?: RequestOptions): List<EventRecord>;
 }
 
-/** What was sent to your webhooks. Scopes `deliveries:read` and `deliveries:write`. */
+/** Deliveries to your webhooks. Scopes `deliveries:read` and `deliveries:write`. */
 export interface Deliveries {
-  /** One page, newest first. `searched_to` says how far back a page without all of its items has looked. */
+  /** Returns one page, newest first. `searched_to` is set if the search stopped before the page was full. */
   list(query?: DeliveryListQuery, options?: RequestOptions): ApiPromise<DeliveryRecordList>;
   /**
    * All deliveries, page by page.
@@ -123,33 +125,35 @@ export interface Deliveries {
     query?: Omit<DeliveryListQuery, "cursor">,
     options?: RequestOptions,
   ): AsyncGenerator<DeliveryRecord, void, undefined>;
-  /** One with its attempts, why they failed, and what to do about it. Throws `NotFoundError` when there is none. */
+  /** Returns a delivery with its attempts, why they failed, and what to do. Throws `NotFoundError` when there is none. */
   get(id: string, options?: RequestOptions): ApiPromise<DeliveryDetail>;
   /**
-   * Sends one again, now. Sent again after a failure, the request still sends it once. Throws `ConflictError` when its webhook
-   * is paused or removed, when it is a test, or when what it said is no longer kept.
+   * Sends a delivery again, now. A retry of this call after a failure does not send it twice. Throws `ConflictError` when
+   * the delivery's webhook is paused or removed, when it is a test delivery, or when its content is no longer stored.
    */
   resend(id: string, options?: IdempotentRequestOptions): ApiPromise<Resend>;
 }
 
-/** Where bikes are rented and returned. Scope `stations:read`; what is usual and expected there: `history:read`. */
+/** Stations. Scope `stations:read`; past states, usual days and forecasts need `history:read`. */
 export interface Stations extends FollowedResource<StationAt, StationListQuery> {
   /** A station as it was at an instant (RFC 3339). Throws `NotFoundError` when it was not known then. */
   getAt(id: string, at: string, options?: RequestOptions): ApiPromise<StationAt>;
   /**
-   * How a station was over time: bikes and docks by steps, and for how long it was empty, full or offline. Scope `history:read`.
-   * Without a query it is the last day by quarters of an hour.
+   * Returns a station's history: bikes and docks by steps of time, and for how long it was empty, full or offline. Scope
+   * `history:read`. Without a query it covers the last day by quarters of an hour.
    */
   history(id: string, query?: StationHistoryQuery, options?: RequestOptions): ApiPromise<StationHistory>;
-  /** The station's usual day, by kind of day and quarter of an hour. `is_ready` is false while too few days are known. */
+  /**
+   * Returns the station's usual day, by kind of day and quarter of an hour. `is_ready`: false until enough days are known.
+   */
   typical(id: string, options?: RequestOptions): ApiPromise<StationTypical>;
-  /** The chance of a bike and of a dock in a while, with how such forecasts did here. */
+  /** Returns the chance that a bike and a dock will be free later, and how accurate such forecasts were at the station. */
   forecast(id: string, query?: ForecastQuery, options?: RequestOptions): ApiPromise<StationForecast>;
 }
 
 /** Rides between pairs of stations. Scope `history:read`. */
 export interface Flows {
-  /** One page, with the numbers of those left out. */
+  /** Returns one page, and how many flows were left out because they are rare. */
   list(query?: FlowQuery, options?: RequestOptions): ApiPromise<FlowList>;
   /**
    * All flows, page by page.
@@ -158,9 +162,9 @@ export interface Flows {
   all(query?: Omit<FlowQuery, "cursor">, options?: RequestOptions): AsyncGenerator<Flow, void, undefined>;
 }
 
-/** The system as a whole. Scope `history:read`. */
+/** Sums over the whole system. Scope `history:read`. */
 export interface WholeSystem {
-  /** Rides, the fleet by state, and stations that were empty, full or offline, step by step. */
+  /** Returns, by steps of time, rides, bikes by state, and how many stations were empty, full or offline. */
   summary(query?: SummaryQuery, options?: RequestOptions): ApiPromise<SystemSummary>;
 }
 
@@ -239,7 +243,7 @@ export function createStations(api: Api): Stations {
   };
 }
 
-/** Lists without page numbers: one page, and all of them. */
+/** Returns the methods of a list without page numbers: `list` for one page, `all` for all items. */
 function createPages<
   Item,
   Envelope extends { readonly data: Item[]; readonly next_cursor?: string },

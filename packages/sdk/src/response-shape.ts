@@ -1,4 +1,4 @@
-/** The expected shape of a response, or of a part of it. */
+/** The expected shape of a response, or of a part of a response. */
 export type ResponseShape =
   | "string"
   /** RFC 3339 in UTC. */

@@ -22,45 +22,46 @@ import type {
 
 export type * from "./sandbox-types.generated.ts";
 
-/** Delays between two looks at the clock: doubled each time, up to the longest. Too low: uses up the 600 requests a minute. */
+/** Delays between two requests for the clock; each is twice the previous one. Too low: uses up 600 requests a minute. */
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
 
 /**
- * Controls a sandbox from a test. Its calls have a rate limit of their own. `trigger`, `scenario`, `advance` and `addFault` are
- * retried after a 429 only: after any other failure the service may have done them already.
+ * Controls a sandbox from a test. These calls have their own rate limit. `trigger`, `scenario`, `advance` and `addFault` are
+ * retried after a 429 only, because after any other failure the service may have carried them out already.
  */
 export interface Sandbox {
-  /** How the sandbox is: its seed, and how many stations, bikes and rides it has. */
+  /** Returns the sandbox's seed, and how many stations, bikes and rides it has. */
   show(options?: RequestOptions): ApiPromise<SandboxStatus>;
-  /** Makes the city anew: the same from the same seed, byte for byte. Keys, webhooks, events and deliveries stay. */
+  /** Makes the city anew. The same seed makes exactly the same city. Keys, webhooks, events and deliveries stay. */
   reset(request?: SandboxReset, options?: RequestOptions): ApiPromise<SandboxStatus>;
   /**
-   * Causes an event, by doing what causes it. Throws `ConflictError` when the city lacks what that needs.
+   * Causes an event: it does in the city what leads to the event. Throws `ConflictError` when the city lacks something for
+   * it.
    * @example const { resource_id } = await client.sandbox.trigger("ride.completed");
    */
   trigger(name: SandboxEventName, request?: SandboxEventRequest, options?: RequestOptions): ApiPromise<SandboxEvent>;
-  /** Plays a scenario. Throws `ConflictError` when the city lacks what it needs. */
+  /** Plays a scenario. Throws `ConflictError` when the city lacks something for it, such as a free bike. */
   scenario(name: SandboxScenarioName, options?: RequestOptions): ApiPromise<SandboxScenario>;
-  /** How far the sandbox's time is, and whether everything that fell due is done. */
+  /** Returns the sandbox's time, and whether all work that was due by then is done. */
   clock(options?: RequestOptions): ApiPromise<SandboxClock>;
-  /** Lets time pass. What falls due is done soon afterwards: see `advanceAndWait`. */
+  /** Lets time pass. Work that becomes due is done soon afterwards; `advanceAndWait` waits for it. */
   advance(request: SandboxClockRequest, options?: RequestOptions): ApiPromise<SandboxClock>;
   /**
-   * Lets time pass, and waits until what fell due is done: reservations have expired, and deliveries have been tried.
+   * Lets time pass, and waits until the work that became due is done: reservations have expired, deliveries have been tried.
    * @throws TimeoutError when that takes longer than `totalTimeoutMs`; the reason of `signal` when it aborts
    */
   advanceAndWait(request: SandboxClockRequest, options?: RequestOptions): Promise<SandboxClock>;
   /**
-   * Waits until everything that fell due is done.
+   * Waits until all work that is due is done.
    * @throws TimeoutError when that takes longer than `totalTimeoutMs`; the reason of `signal` when it aborts
    */
   waitUntilReady(options?: RequestOptions): Promise<SandboxClock>;
-  /** Makes requests to the API fail, as many and as long as you say. */
+  /** Makes requests to the API fail, for a number of requests or a time. */
   addFault(request: SandboxFaultRequest, options?: RequestOptions): ApiPromise<SandboxFaults>;
   /** Ends all faults of the API. */
   endFaults(options?: RequestOptions): ApiPromise<SandboxFaults>;
-  /** Makes deliveries fail, in place of the faults set before; `{}` ends them. */
+  /** Makes deliveries fail. It replaces the faults that were set before; `{}` ends all. */
   setWebhookFaults(request: Partial<SandboxWebhookFaults>, options?: RequestOptions): ApiPromise<SandboxWebhookFaults>;
 }
 
@@ -88,7 +89,7 @@ export class SandboxClient extends BikeShare {
 }
 
 function createSandbox(clientOptions: ClientOptions): Sandbox {
-  // An API of its own, because these requests count by themselves.
+  // A separate API object, because these requests have their own rate limit.
   const api = createApi(clientOptions);
   const settings = readOptions(clientOptions);
   const { show, reset, trigger, scenario, clock, advance, addFault, endFaults, setWebhookFaults } = sandboxRoutes;

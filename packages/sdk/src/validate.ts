@@ -7,7 +7,7 @@ import { responseShapes } from "./response-shapes.generated.ts";
  *
  * @param operation the operation: `GET /v1/rides/:id`
  * @param body the response's body, parsed
- * @returns what is wrong with it: the path of the field, but no value; undefined when nothing is
+ * @returns what is wrong with the body: the path of the field, but no value; undefined when nothing is wrong
  * @example const client = new BikeShare({ baseUrl, apiKey, validate: validateResponse });
  */
 export function validateResponse(operation: string, body: unknown): string | undefined {
@@ -29,7 +29,7 @@ function findIssue(value: unknown, shape: ResponseShape, path: string): string |
     return firstIssue(Object.entries(shape.properties), (name, field) => findIssue(value[name], field, pathOf(name)));
   }
   const name = String(value[shape.discriminator]);
-  // Own properties only: a name may be any string, `constructor` too.
+  // `Object.hasOwn`, because the name may be any string, such as `constructor`.
   const variant = Object.hasOwn(shape.variants, name) ? shape.variants[name] : undefined;
   return variant && findIssue(value, variant, path);
 }

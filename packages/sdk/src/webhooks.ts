@@ -1,5 +1,5 @@
 /**
- * Signing and verifying, as `@bikeshare/webhooks` does it, so that one installation is enough. The build puts a copy of
- * that package's files in place of this import (tools/copy-libraries.ts): the published package depends on nothing.
+ * The functions of `@bikeshare/webhooks`, so that a partner needs to install only one package. The build replaces this
+ * import by a copy of that package's files (tools/copy-libraries.ts), because the published package has no dependencies.
  */
 export * from "@bikeshare/webhooks";

@@ -4,11 +4,11 @@ import { type OptionValues, textOf } from "./command.ts";
 import type { Environment } from "./environment.ts";
 import type { Output } from "./output.ts";
 
-/** Minimum wait for the rate limit that is announced. Shorter waits end before a person has read the message. */
+/** Shorter waits for the rate limit are not announced, because they end before a person has read the message. */
 const MIN_ANNOUNCED_WAIT_MS = 2_000;
 
 /**
- * Returns the client's options, from the command line, else from the environment variables.
+ * Returns the client's options from the command line or, for those not given, from environment variables.
  *
  * @throws UsageError that names what is missing
  */
@@ -36,8 +36,8 @@ export async function readClientOptions(
 }
 
 /**
- * Returns the content of a file that an option names. A key or secret on the command line itself would be in the shell's
- * history and in every list of processes.
+ * Returns the content of a file that an option names. Keys and secrets are read from files, because a value on the command
+ * line would be visible in the shell's history and in every list of processes.
  *
  * @throws UsageError that names the option
  */

@@ -7,7 +7,7 @@ import type { Output } from "./output.ts";
 
 /** An option of a command, as `--name` or `--name <value>`. */
 export interface Option {
-  /** The placeholder of its value in the help; without one it takes none. */
+  /** The placeholder of the option's value in the help; undefined for an option without a value. */
   readonly value?: string;
   readonly description: string;
 }
@@ -17,15 +17,15 @@ export type OptionValues = Readonly<Record<string, string | true | undefined>>;
 
 /** The name and help of a command. */
 interface CommandUsage {
-  /** Its words: `rides list`. */
+  /** The words that select the command: `rides list`. */
   readonly name: string;
   readonly summary: string;
-  /** Whether an id follows its words. */
+  /** Whether an id follows the words. */
   readonly takesId: boolean;
-  /** What the id is called in the help, where it is the name of something. */
+  /** The placeholder of the id in the help. Default: `id`. */
   readonly idName?: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** More about it, for its help. */
+  /** A further text for the command's help. */
   readonly details?: string;
 }
 
@@ -44,20 +44,20 @@ export type Command = ServiceCommand | LocalCommand;
 /** The dependencies of a command that calls the service. */
 export interface CommandContext extends LocalContext {
   readonly client: BikeShare;
-  /** The options of that client. */
+  /** The options that `client` was made with. */
   readonly clientOptions: ClientOptions;
 }
 
 /** The dependencies of every command. */
 export interface LocalContext {
-  /** Empty where the command takes none. */
+  /** Empty if the command takes no id. */
   readonly id: string;
   readonly values: OptionValues;
   readonly output: Output;
   readonly environment: Environment;
 }
 
-/** Returns the value of an option; undefined where it was not given. */
+/** Returns the value of an option; undefined if it was not given. */
 export function textOf(values: OptionValues, name: string): string | undefined {
   const value = values[name];
   return value === true ? undefined : value;
@@ -72,9 +72,9 @@ const globalOptions: Readonly<Record<string, Option>> = {
   version: { description: "show the version of this package" },
 };
 
-/** A command line, parsed. */
+/** A parsed command line. */
 export interface Invocation {
-  /** Undefined where no command is named. */
+  /** Undefined if the command line names no command. */
   readonly command: Command | undefined;
   readonly id: string;
   readonly values: OptionValues;
@@ -83,7 +83,7 @@ export interface Invocation {
 /**
  * Parses a command line.
  *
- * @throws UsageError that says what is wrong; never with a value in it, for that may be a key
+ * @throws UsageError that says what is wrong. It contains no value of the command line, because a value may be a key
  */
 export function parseCommandLine(args: readonly string[], commands: readonly Command[]): Invocation {
   if (args.some((arg) => /^--?(api-?)?key(=|$)/.test(arg))) {
@@ -92,7 +92,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
     );
   }
   const { values, positionals } = parse(args, commands);
-  // Names have one word or two: `me`, `rides list`.
+  // A command's name has two words or one: `rides list`, `me`.
   const command = [2, 1]
     .map((words) => positionals.slice(0, words).join(" "))
     .map((name) => commands.find((known) => known.name === name))
@@ -119,7 +119,7 @@ function parse(args: readonly string[], commands: readonly Command[]) {
   });
   try {
     const parsed = parseArgs({ args: [...args], options: Object.fromEntries(options), allowPositionals: true });
-    // Without `multiple`, parseArgs returns strings and true only.
+    // Without the option `multiple`, parseArgs returns only strings and `true`.
     return { values: { ...parsed.values } as OptionValues, positionals: parsed.positionals };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });

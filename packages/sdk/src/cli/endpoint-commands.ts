@@ -28,12 +28,12 @@ interface Parameter {
   readonly isNumber?: boolean;
 }
 
-/** Parameters as they were typed. The service checks them, and names what is wrong: `never` fits every parameter. */
+/** Parameters as they were typed. The service validates them. The type `never` can be passed to every method. */
 type Parameters = Readonly<Record<string, never>>;
 
 type Call = (client: BikeShare, id: string, parameters: Parameters, options: RequestOptions) => unknown;
 
-/** The client's method for each endpoint: the one thing that the contract cannot say. */
+/** The client's method for each endpoint. It is listed here because the contract does not know the client. */
 const calls: Readonly<Record<Name, Call>> = {
   "stations list": ({ stations }, _, query, options) => stations.list(query, options),
   "stations typical": ({ stations }, id, _, options) => stations.typical(id, options),
@@ -66,7 +66,7 @@ const calls: Readonly<Record<Name, Call>> = {
   "me get": ({ me }, _, __, options) => me.get(options),
 };
 
-/** The columns of a list; all fields are in `--json`. */
+/** The columns of the table that a list prints. With `--json` it prints all fields. */
 const columns: Readonly<Record<string, readonly string[]>> = {
   "stations list": ["id", "name", "status", "num_bikes_available", "num_docks_available"] satisfies (keyof Station)[],
   "vehicleTypes list": [
@@ -100,7 +100,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   "events list": ["id", "event", "occurred_at", "data.id"] satisfies (keyof EventRecord | "data.id")[],
 };
 
-/** Items that a list prints by default: what fits on a terminal. */
+/** Maximum items that a list prints by default: as many as fit on a terminal. */
 const DEFAULT_LIMIT = 50;
 /** Items between two progress messages. */
 const PROGRESS_INTERVAL_ITEMS = MAX_PAGE_SIZE;
@@ -118,7 +118,7 @@ export function endpointCommands(): ServiceCommand[] {
     const { summary, takesId } = endpoints[name];
     const fields = columns[name];
     return {
-      // A key has one endpoint of its own, so its command needs no verb.
+      // There is only one endpoint about the key itself, so its command needs no verb.
       name: name === "me get" ? "me" : toKebabCase(name),
       summary,
       takesId,
@@ -130,17 +130,17 @@ export function endpointCommands(): ServiceCommand[] {
 
 async function runCall(name: Name, { client, id, values, output, environment }: CommandContext): Promise<void> {
   const options = { signal: environment.stopped };
-  // Endpoints without columns answer with one object.
+  // An endpoint without columns returns one object.
   const object = await (calls[name](client, id, readParameters(name, values), options) as ApiPromise<object>);
   output.result(object, formatObject(object));
 }
 
-/** Prints a list: a table, or `{ data, checkpoint }`. There is a checkpoint where there may be more. */
+/** Prints a list as a table or as `{ data, checkpoint }`. It has a checkpoint if there may be more items. */
 async function runList(name: Name, fields: readonly string[], context: CommandContext): Promise<void> {
   const { client, id, values, output, environment } = context;
   const limit = readLimit(values);
   const parameters = { ...readParameters(name, values), limit: Math.min(limit, MAX_PAGE_SIZE) as never };
-  const whole = calls[name](client, id, parameters, { signal: environment.stopped }) as List<object>; // It has columns.
+  const whole = calls[name](client, id, parameters, { signal: environment.stopped }) as List<object>; // it has columns
   const from = textOf(values, "from");
   const list = from === undefined ? whole : whole.resumeFrom(from);
   const items: object[] = [];
@@ -165,12 +165,12 @@ function readLimit(values: OptionValues): number {
   throw new UsageError("--limit must be an integer, 1 or more");
 }
 
-/** `vehicle-types list` for `vehicleTypes list`. */
+/** Returns `vehicle-types list` for `vehicleTypes list`. */
 function toKebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** `station` for `station_id`: an option names the resource. */
+/** Returns the option's name for a parameter: `station` for `station_id`. */
 function optionNameOf(parameter: string): string {
   return parameter.replace(/_id$/, "").replaceAll("_", "-");
 }

@@ -1,4 +1,4 @@
-/** The program's access to its process: made once, in main.ts. */
+/** Everything that the program uses of its process. main.ts makes it; tests pass another one. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: WritableText;

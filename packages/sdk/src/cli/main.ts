@@ -6,7 +6,7 @@ import { runProgram } from "./program.ts";
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
-// A reader that stops early, such as `head`, closes the pipe: that is not an error.
+// When the reader of the output stops early, as `head` does, the pipe closes. This is not an error.
 process.stdout.on("error", () => process.exit());
 
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -1,6 +1,6 @@
 import type { Environment } from "./environment.ts";
 
-/** Where a command writes. With `--json`: one JSON object a line on stdout, everything else on stderr. */
+/** The output of a command. With `--json`, results are JSON objects on stdout, one a line, and all else is on stderr. */
 export type Output = ReturnType<typeof createOutput>;
 
 export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment, "stdout" | "stderr">) {
@@ -8,12 +8,12 @@ export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment
   /** Replaces the progress line on stderr; an empty text clears it. Does nothing unless stderr is a terminal. */
   const progress = (text: string) => void (isTerminal && stderr.write(`\r\u001b[2K${text}`));
   return {
-    /** A result: `object` as JSON, or `text` for people. */
+    /** Prints a result on stdout: with `--json` the `object`, otherwise the `text`. */
     result(object: object, text: string) {
       progress("");
       stdout.write(json ? `${JSON.stringify(object)}\n` : `${text}\n`);
     },
-    /** A message for the user, on stderr. */
+    /** Prints a message for the user on stderr. */
     note(text: string) {
       progress("");
       stderr.write(`${text}\n`);
@@ -23,8 +23,8 @@ export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment
 }
 
 /**
- * Returns a value as one line for a terminal. Control characters are replaced: names of stations and the responses of receivers
- * are written by others.
+ * Returns a value as one line for a terminal. It replaces control characters, because strangers write texts such as the
+ * responses of receivers, and control characters could take over the terminal.
  */
 export function printable(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? "");

@@ -5,7 +5,7 @@ import { type CommandContext, type ServiceCommand, textOf } from "./command.ts";
 import { printable } from "./output.ts";
 import { sandboxEvents, sandboxScenarios } from "./sandbox-names.generated.ts";
 
-/** The command that lets something happen in a sandbox. */
+/** The command `trigger`: causes an event in a sandbox, or plays a scenario there. */
 export const triggerCommand: ServiceCommand = {
   name: "trigger",
   summary: "Cause an event in your sandbox, or play a scenario there",
@@ -51,7 +51,7 @@ function isScenario(name: string): name is SandboxScenarioName {
   return Object.hasOwn(sandboxScenarios, name);
 }
 
-/** What happened, a line for each step. */
+/** Returns what happened in the sandbox, with a line for each step. */
 function stepsOf({ steps }: SandboxEvent | SandboxScenario): string {
   return steps.map((step) => `- ${printable(step)}`).join("\n");
 }

@@ -1,6 +1,6 @@
 import type { ApiResponse } from "./attempt.ts";
 
-/** A call that was started: a promise of its data, or of that with the response it came in. */
+/** A started call: a promise of its data. `withResponse()` returns the data together with the response. */
 export class ApiPromise<Data> implements Promise<Data> {
   readonly #response: Promise<ApiResponse<Data>>;
   declare readonly [Symbol.toStringTag]: string;

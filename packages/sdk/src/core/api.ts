@@ -13,18 +13,18 @@ export type Api = ReturnType<typeof createApi>;
 /** @throws UsageError that names a wrong option */
 export function createApi(clientOptions: ClientOptions) {
   const settings = readOptions(clientOptions);
-  // Types cannot check what the service answers; `validate` can.
+  // The type of the data is only asserted. The option `validate` can check it.
   const request = <Data>(apiRequest: ApiRequest, options: IdempotentRequestOptions | undefined) =>
     send(settings, apiRequest, options) as Promise<ApiResponse<unknown>> as Promise<ApiResponse<Data>>;
   return {
-    /** Starts a call. `Data` is what the contract says that the route answers with. */
+    /** Starts a call. `Data` is the route's response by the contract. */
     call: <Data extends object>(apiRequest: ApiRequest, options: IdempotentRequestOptions | undefined) =>
       new ApiPromise(request<Data>(apiRequest, options)),
     /**
-     * A list; nothing is sent yet.
+     * Returns a list, without sending a request yet.
      *
      * @param isResumedById whether the list is resumed after an item's id, by its parameter `after`
-     * @param start where it begins, if not where the query says
+     * @param start where the list begins. Default: where the query says
      */
     list<Item extends { readonly id: string }>(
       route: Route,
@@ -34,7 +34,7 @@ export function createApi(clientOptions: ClientOptions) {
       start?: Position,
     ): List<Item> {
       // The remaining parameters are filters: they stay the same over all pages.
-      const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings and numbers.
+      const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings or numbers.
       const { limit, after } = filters;
       const source = {
         operation: route[0],

@@ -16,21 +16,21 @@ import { requireHeaderValue, type Route } from "./request.ts";
 export interface ApiResponse<Data> {
   /** The result of the call. */
   readonly data: Data;
-  /** Status and headers. Its body has been read. */
+  /** The response with its status and headers. Its body has been read already. */
   readonly response: Response;
   /** The response's `Request-Id`. */
   readonly requestId: string | undefined;
-  /** Requests that were sent for it. */
+  /** How many requests were sent for this result. */
   readonly attempts: number;
 }
 
-/** A call in progress: the client's settings with the call's own options, and how far it is. */
+/** A call in progress: the client's settings, overridden by the call's options, and the call's state. */
 export interface Call extends Settings {
   readonly idempotencyKey: string | undefined;
   readonly route: Route;
   readonly request: Omit<RequestDetails, "attempt">;
   readonly body: string | null;
-  /** By the platform's `performance.now()`. */
+  /** The time at which the call times out, by the platform's `performance.now()`. */
   readonly deadline: number;
   /** Requests sent so far. */
   attempts: number;
@@ -39,12 +39,11 @@ export interface Call extends Settings {
 }
 
 /**
- * Sends a request once and reads its response to the end. Failures of the network and of the service are returned, not
- * thrown.
+ * Sends a request once and reads the whole response. Failures of the network and of the service are returned, not thrown.
  *
- * @param request without the key
+ * @param request the request without the key
  * @param onRateLimit called with the rate limit that the response reports
- * @throws the signal's reason; what a hook throws
+ * @throws the signal's reason; the error of a hook
  */
 export async function sendOnce(
   call: Call,
@@ -63,7 +62,7 @@ export async function sendOnce(
   const started = platform.performance.now();
   const timeoutError = () => new TimeoutError(`${operation}: no response within ${timeoutMs} ms`, details);
   const received = await withTimeout(platform, timeoutMs, signal, timeoutError, async (limited) => {
-    // The target of a redirect must get neither the key nor the data.
+    // Redirects are not followed, because their target must not get the key or the data.
     const response = await call.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
     return [response, await response.text()] as const;
   }).catch((thrown: unknown) => {
@@ -86,10 +85,10 @@ export async function sendOnce(
 }
 
 /**
- * The body of a success, or an error. Whatever is not the service's own success is an error; nothing is guessed.
+ * Returns the body of a success, or an error. Every response that is not a success of the service itself is an error.
  *
- * @param redact removes the key from an error's message. Data is never changed: a key as short as those of tests may
- *   occur in it
+ * @param redact removes the key from an error's message. It is not applied to data, in which the short key of a test may
+ *   occur by chance
  */
 function readBody(
   [operation, successStatus]: Route,
@@ -102,7 +101,7 @@ function readBody(
   const body = parseObject(text);
   if (status >= 400) return apiError(status, body, details, redact);
   let issue: string | undefined;
-  // A browser hides the redirect that it did not follow behind status 0.
+  // A browser shows a redirect that it did not follow as status 0.
   if (redirected || !status || status >= 300) issue = "a redirect";
   else if (status !== successStatus) issue = `status ${status}`;
   else if (!body) issue = "not JSON (a proxy?)";
@@ -111,7 +110,7 @@ function readBody(
   return new UnexpectedResponseError(`${operation}: unexpected response: ${redact(String(issue))}`, details);
 }
 
-/** Returns the object or array in a JSON text. */
+/** Returns the object or array in a JSON text; undefined for any other text. */
 function parseObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -121,7 +120,7 @@ function parseObject(text: string): object | undefined {
   }
 }
 
-/** Returns the headers `RateLimit` and `RateLimit-Policy`; undefined where they are absent or of another form. */
+/** Parses the headers `RateLimit` and `RateLimit-Policy`; undefined if they are absent or have another form. */
 function readRateLimit(headers: Headers): RateLimit | undefined {
   const both = `${headers.get("ratelimit")} ${headers.get("ratelimit-policy")}`;
   const match = /r=(\d+); *t=(\d+).*q=(\d+); *w=(\d+)/.exec(both);
@@ -129,11 +128,11 @@ function readRateLimit(headers: Headers): RateLimit | undefined {
   return limit > 0 ? { limit, windowMs: window * 1000, remaining, resetMs: reset * 1000 } : undefined;
 }
 
-/** Milliseconds that `Retry-After` asks for, in seconds or as a date; undefined where it is absent or invalid. */
+/** Parses `Retry-After`, which has seconds or a date. @returns milliseconds; undefined if it is absent or invalid */
 function readRetryAfterMs(headers: Headers): number | undefined {
   const text = headers.get("retry-after") ?? "";
   if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
-  // A date is compared with the response's own: the clock of this machine may be wrong.
+  // The date is compared with the response's `Date` header, because the clock of this machine may be wrong.
   const ms = Date.parse(text) - Date.parse(headers.get("date") ?? "");
   return ms >= 0 ? ms : undefined;
 }

@@ -4,28 +4,28 @@ import { MAX_PAGE_SIZE } from "../routes.generated.ts";
 import { createMutex } from "./mutex.ts";
 import type { Query } from "./request.ts";
 
-/** Where a page begins, and how far into it the caller has read. The beginning where neither `cursor` nor `page` is set. */
+/** A position in a list: a page, and how far the caller has read it. Without `cursor` and `page` it is the first page. */
 export interface Position {
   readonly cursor?: string | undefined;
   readonly page?: number | undefined;
-  /** With `page`: the page size, without which page numbers mean nothing. */
+  /** With `page`: the page size, because a page number depends on it. */
   readonly limit?: number | undefined;
-  /** How many items of the page the caller has. */
+  /** How many items of the page the caller has got. */
   readonly offset?: number;
-  /** The id of the last of them. */
+  /** The id of the last item that the caller has got. */
   readonly lastId?: string | undefined;
-  /** Of a list that is followed: the checkpoint from which the walk began; empty where it began with everything. */
+  /** For a followed list: the checkpoint from which the walk began; empty if it began with all items. */
   readonly since?: string | undefined;
 }
 
-/** The `updated_since` that includes everything. */
+/** A value of `updated_since` that includes every item. */
 const BEGINNING = "1970-01-01T00:00:00Z";
 
 /**
- * The query for the page at a position.
+ * Returns the query for the page at a position.
  *
- * @param isIteration whether all pages are wanted: then they are as large as allowed, unless their size was given, since
- *   each costs one request of the rate limit
+ * @param isIteration whether all pages are read. Then the default page size is the largest one, because each page costs
+ *   one request of the rate limit
  */
 export function queryAt(
   { cursor, page, limit, offset = 0, since }: Position,
@@ -39,12 +39,12 @@ export function queryAt(
 }
 
 /**
- * Returns where the page after a response begins; undefined when the list ends with it. The end is what the specification says
- * it is, and never a response that lacks something: an empty page may stand in the middle.
+ * Returns where the page after a response begins; undefined when the list ends with this response. An incomplete response is
+ * an error and never the end, and an empty page may be in the middle of a list.
  *
- * @param isByChanges whether the page is one of changes: these are not numbered
- * @param seenCursor a cursor that the iteration has used: where it comes again, the list would never end
- * @throws what `wrongField` makes, when the response is not the page that was asked for
+ * @param isByChanges whether the list is read by `changes_since`, whose pages have no numbers
+ * @param seenCursor a cursor that the iteration has used. If it comes again, the list would never end, which is an error
+ * @throws the error of `wrongField`, when the response is not the requested page
  */
 export function nextPosition(
   asked: Position,
@@ -58,7 +58,7 @@ export function nextPosition(
   const isRepeated = cursor && [asked.cursor, seenCursor].includes(cursor);
   if (typeof cursor !== "string" || isRepeated) throw wrongField("next_cursor");
   const { since } = asked;
-  // Without it nobody could go on from here.
+  // The last page of a followed list must have a checkpoint, or the caller could not continue later.
   if (since !== undefined && !cursor && !response.checkpoint) throw wrongField("checkpoint");
   if (!asked.cursor && !isByChanges) {
     const { page: askedPage = 1, limit } = asked;
@@ -71,11 +71,11 @@ export function nextPosition(
 }
 
 /**
- * Reads a checkpoint, which is a position as JSON, or a `next_cursor` as the service gave it. Of a list that is followed: a
- * `checkpoint` as the service gave it.
+ * Parses a checkpoint: a position as JSON, or a `next_cursor` of the service. For a followed list: a position, or a
+ * `checkpoint` of the service.
  *
- * @throws UsageError for what is not a string, and for half a checkpoint. The service answers one that was changed
- *   otherwise
+ * @throws UsageError for a value that is not a string, and for a position that was cut off. The service rejects other
+ *   invalid checkpoints
  */
 export function parseCheckpoint(text: string, isFollowed: boolean): Position {
   try {
@@ -87,22 +87,22 @@ export function parseCheckpoint(text: string, isFollowed: boolean): Position {
 }
 
 /**
- * Iterates once over a list, by item or by page. After a failure it stays where it was, and the next step tries the same
- * again. Leaving a loop does not end it: another loop over the same iterator goes on.
+ * Iterates once over a list, by item or by page. A failed step does not move the iterator: the next step tries the same
+ * again. Leaving a loop does not end the iterator: another loop over it continues.
  */
 export interface ListIterator<Step> extends AsyncIterableIterator<Step> {
-  /** The next one. Concurrent calls are answered one after the other. */
+  /** Returns the next item or page. Concurrent calls are answered one after the other. */
   next(): Promise<IteratorResult<Step, undefined>>;
   /**
-   * The position after what was returned last: a string to keep, for `resumeFrom` on another day; undefined when the
-   * iteration is finished. Of events it is the id of the last one, also when the iteration is finished; of
-   * `changesSince()` what the next one goes on from.
+   * Returns the position after the last returned item, as a string that you can save and pass to `resumeFrom` later;
+   * undefined when the iteration is finished. For events it is the id of the last event, also when the iteration is
+   * finished. For `changesSince()` it is the checkpoint for the next call when the iteration is finished.
    */
   checkpoint(): string | undefined;
   [Symbol.asyncIterator](): ListIterator<Step>;
 }
 
-/** Fetches the page at a position; tells where the next begins. */
+/** Fetches the page at a position, and returns where the next page begins. */
 type FetchPage<Item, Page> = (position: Position) => Promise<{
   readonly data: Page & Partial<ListEnvelope<Item>> & { readonly data: readonly Item[] };
   readonly next: Position | undefined;
@@ -111,8 +111,8 @@ type FetchPage<Item, Page> = (position: Position) => Promise<{
 /**
  * Returns an iterator from a position on.
  *
- * @param byPage whether it returns pages rather than items: `Step` is which
- * @param after of a list that is resumed by item id: the id after which it begins, or an empty string
+ * @param byPage whether `Step` is a page rather than an item
+ * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string
  */
 export function createListIterator<Item extends { readonly id: string }, Page, Step>(
   fetchPage: FetchPage<Item, Page>,
@@ -121,9 +121,9 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
   signal: AbortSignal | undefined,
   after: string | undefined,
 ): ListIterator<Step> {
-  /** Where the next page begins; undefined when there is none. */
+  /** Where the next page begins; undefined when there is no next page. */
   let next: Position | undefined = start;
-  /** Where the last page began, its items, and how many of them were returned. */
+  /** The position of the last fetched page, its items, and how many of them were returned. */
   let position: Position = {};
   let items: readonly Item[] = [];
   let offset = 0;
@@ -141,28 +141,29 @@ export function createListIterator<Item extends { readonly id: string }, Page, S
       next = fetched.next;
       end = fetched.data.checkpoint;
       items = fetched.data.data;
-      // Where the last item has left its page, the whole page is returned again: rather twice than never.
+      // If the last item is no longer on the page, the whole page is returned again: repeating items is better than losing
+      // some.
       offset = position.offset ? items.findIndex(({ id }) => id === position.lastId) + 1 : 0;
       if (!byPage) continue;
       offset = items.length;
       lastId = items.at(-1)?.id ?? lastId;
       return { done: false, value: fetched.data };
     }
-    const item = items[offset++] as Item; // There is one: `offset` was below the length.
+    const item = items[offset++] as Item; // It exists, because `offset` was below the length.
     lastId = item.id;
     return { done: false, value: item };
   };
 
   return {
-    // By `byPage` the caller said what a step is.
+    // `Step` agrees with `byPage`.
     next: () => runExclusive(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
-      // "now" is a checkpoint only until it was asked about: kept, it would mean a later instant, and skip what happened
-      // between. If there was no event at all, `undefined` is right: whoever begins with the oldest event misses none.
+      // "now" is a checkpoint only until the first request. A saved "now" would mean a later instant, and skip the events in
+      // between. If there was no event at all, it is undefined: a program that begins with the oldest event misses none.
       if (after !== undefined) return (lastId ?? end ?? (next || after !== "now" ? after : undefined)) || undefined;
       const isFollowed = start.since !== undefined;
-      // An item that changes again moves to the end of the list: an offset into the rest would skip items, so the page is
-      // returned again.
+      // In a followed list an item that changes again moves to the end. An offset into the page could then skip items, so
+      // the whole page is returned again.
       const begun = isFollowed ? position : { ...position, offset, lastId };
       const here = offset < items.length ? begun : next;
       if (!here) return end;

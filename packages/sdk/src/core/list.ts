@@ -12,9 +12,9 @@ import {
 } from "./list-iterator.ts";
 import type { Query } from "./request.ts";
 
-/** One page of a list as the service answered it, and the way to the next. */
+/** One page of a list as the service returned it, with methods to get the next page. */
 export class Page<Item> implements ListEnvelope<Item> {
-  /** The page's items. It may be empty though more follow. */
+  /** The page's items. The array may be empty although more pages follow. */
   declare readonly data: Item[];
   /** Numbered paging: this page, counting from 1. */
   declare readonly page?: number;
@@ -22,7 +22,7 @@ export class Page<Item> implements ListEnvelope<Item> {
   declare readonly total_pages?: number;
   /** Cursor paging: the next page, for `resumeFrom` or `{ cursor }`; absent or empty on the last. */
   declare readonly next_cursor?: string;
-  /** On the last page of `changesSince()`: what the next one goes on from. */
+  /** On the last page of `changesSince()`: the checkpoint for the next call. */
   declare readonly checkpoint?: string;
   readonly #next: List<Item> | undefined;
 
@@ -32,13 +32,13 @@ export class Page<Item> implements ListEnvelope<Item> {
     this.#next = next;
   }
 
-  /** Whether a page follows. */
+  /** Tells whether there is a next page. */
   hasNextPage(): boolean {
     return this.#next !== undefined;
   }
 
   /**
-   * The list from the next page on: await it for that page, or loop over it for all items that follow.
+   * Returns the list from the next page on. Await it for the next page, or loop over it for all further items.
    *
    * @throws UsageError on the last page
    */
@@ -49,34 +49,34 @@ export class Page<Item> implements ListEnvelope<Item> {
 }
 
 /**
- * A list, not fetched yet. Await it for its first page; `for await` over it for all items of all pages, requested as
- * they are needed. Each loop over the list starts from the beginning.
+ * A list, not fetched yet. Await it for its first page. Loop over it with `for await` for all items of all pages, which are
+ * requested when they are needed. Each loop over the list starts from the beginning.
  */
 export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item> {
-  /** The first page with its response: status, headers, `Request-Id`, attempts. */
+  /** Returns the first page with its response: status, headers, `Request-Id`, attempts. */
   withResponse(): Promise<ApiResponse<Page<Item>>>;
   /**
-   * An iterator over all items. Keep it where a loop may fail: another loop over the same iterator continues where it
-   * stopped. Unless `limit` or `page` was given, its pages are as large as allowed.
+   * Returns an iterator over all items. Keep it if a loop may fail: another loop over the same iterator continues where it
+   * stopped. Its pages are as large as allowed, unless `limit` or `page` was given.
    */
   [Symbol.asyncIterator](): ListIterator<Item>;
-  /** An iterator over all pages. */
+  /** Returns an iterator over all pages. */
   pages(): ListIterator<Page<Item>>;
   /**
-   * The first items as an array.
+   * Returns the first items as an array.
    *
-   * @param options.limit the most items, `Infinity` for all; `checkpoint()` tells where the rest begins
+   * @param options.limit maximum items, `Infinity` for all; `checkpoint()` returns where the rest begins
    */
   toArray(options: { readonly limit: number }): Promise<Item[]>;
   /**
-   * The position of the iteration that was started last, after the item it returned last: a string to keep, for
-   * `resumeFrom` on another day; undefined when it is finished. Of events it is the id of the last one, also when it is
-   * finished; of `changesSince()` what the next one goes on from.
+   * Returns the position of the iteration that was started last, after its last returned item, as a string that you can
+   * save and pass to `resumeFrom` later; undefined when the iteration is finished. For events it is the id of the last
+   * event, also when it is finished. For `changesSince()` it is the checkpoint for the next call when it is finished.
    */
   checkpoint(): string | undefined;
   /**
    * Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
-   * filters. Omits nothing; repeats items of a page that changed meanwhile.
+   * filters. It leaves out no item, and may repeat items of a page that has changed meanwhile.
    * @throws UsageError when the checkpoint is empty: a finished iteration has nothing to resume
    */
   resumeFrom(checkpoint: string): List<Item>;
@@ -86,9 +86,9 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
 export interface ListSource<Item> {
   /** Method and path: `GET /v1/rides`. */
   readonly operation: string;
-  /** Requests a page. The response is unchecked, unless the client validates. */
+  /** Requests a page. The response is only checked if the client has the option `validate`. */
   readonly request: (query: Query) => Promise<ApiResponse<ListEnvelope<Item>>>;
-  /** The filters, equal on all pages. */
+  /** The filters, which are the same for all pages. */
   readonly filters: Query;
   readonly signal: AbortSignal | undefined;
 }
@@ -96,7 +96,7 @@ export interface ListSource<Item> {
 /**
  * Returns the list from a position on.
  *
- * @param after of a list that is resumed by item id: the id after which it begins, or an empty string
+ * @param after for a list that is resumed by an item's id: the id after which it begins, or an empty string
  */
 export function createList<Item extends { readonly id: string }>(
   source: ListSource<Item>,
@@ -125,12 +125,12 @@ export function createList<Item extends { readonly id: string }>(
   };
 
   return {
-    // Awaited, it is its first page.
+    // Awaiting a list returns its first page.
     // oxlint-disable-next-line unicorn/no-thenable
     then(onFulfilled, onRejected) {
       return new ApiPromise(this.withResponse()).then(onFulfilled, onRejected);
     },
-    // Only iterators need to know where the next page begins.
+    // `next` is left out, because only iterators need it.
     withResponse: () => (firstPage ??= fetchPage(start, false).then(({ next: _, ...response }) => response)),
     [Symbol.asyncIterator]: () => iterate(false),
     pages: () => iterate(true),
@@ -142,7 +142,7 @@ export function createList<Item extends { readonly id: string }>(
     },
     checkpoint: () => (iterator ?? iterate(false)).checkpoint(),
     resumeFrom(checkpoint) {
-      // Taken for the beginning, an empty one would make a program start over for ever.
+      // An empty checkpoint is not taken for the beginning, because a program would then read the list again and again.
       if (!checkpoint) throw new UsageError("the checkpoint is empty: is the list finished?");
       const isById = after !== undefined;
       return createList(
@@ -155,8 +155,8 @@ export function createList<Item extends { readonly id: string }>(
 }
 
 /**
- * Fetches pages and detects cursors that repeat (Brent's algorithm): one cursor is remembered, and replaced by the
- * present one after 1, 2, 4, 8 … pages, so that a loop of any length is noticed within three times its length.
+ * Fetches pages and detects repeated cursors by Brent's algorithm: it remembers one cursor, and replaces it by the present
+ * one after 1, 2, 4, 8 … pages. So it notices a loop of cursors within three times the loop's length.
  */
 function rejectingLoops<Fetched extends { readonly next: Position | undefined }>(
   fetchPage: (position: Position, isIteration: true, seenCursor: string | undefined) => Promise<Fetched>,

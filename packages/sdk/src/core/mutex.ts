@@ -1,7 +1,7 @@
 /**
- * Runs one piece of work at a time, in the order of the calls; work that fails lets the next begin.
+ * Runs one piece of work at a time, in the order of the calls. The next piece begins even if one fails.
  *
- * Each is awaited here rather than chained, so that the stack of a failure names the caller.
+ * Each piece is awaited here, not chained with `then`, so that the stack trace of a failure contains the caller.
  */
 export function createMutex(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<void> | undefined;

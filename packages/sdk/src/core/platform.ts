@@ -10,16 +10,16 @@ export interface Platform {
   readonly document?: unknown;
 }
 
-/** Under this key the client's options may carry another platform. For tests: the package does not export it. */
+/** The key of another platform in a client's options. It is for tests, so the package does not export it. */
 export const PLATFORM: unique symbol = Symbol("platform");
 
-/** The longest delay that a timer can take: 24.8 days. A longer one would fire at once. */
+/** The longest delay of a timer, 24.8 days. A timer with a longer delay would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Waits any number of milliseconds.
+ * Waits any number of milliseconds. At its end it leaves no timer and no listener.
  *
- * @throws the signal's reason as soon as it aborts. No timer and no listener is left in either case
+ * @throws the signal's reason as soon as the signal aborts
  */
 export async function sleep(platform: Platform, ms: number, signal: AbortSignal): Promise<void> {
   const end = platform.performance.now() + ms;
@@ -27,14 +27,14 @@ export async function sleep(platform: Platform, ms: number, signal: AbortSignal)
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const onAbort = () => {
-        platform.clearTimeout(timer as never); // It takes what setTimeout gave, whatever that is here.
+        platform.clearTimeout(timer as never); // The type of a timer depends on the platform.
         reject(signal.reason as Error);
       };
       const onTimer = () => {
         signal.removeEventListener("abort", onAbort);
         resolve();
       };
-      // Whole milliseconds: a faked timer drops the fraction, and would be asked for 0 ms for ever.
+      // Rounded up to whole milliseconds. A fake timer drops fractions, and this loop would ask for 0 ms again and again.
       const timer = platform.setTimeout(onTimer, Math.min(Math.ceil(left), MAX_TIMER_MS));
       signal.addEventListener("abort", onAbort);
     });
@@ -42,10 +42,10 @@ export async function sleep(platform: Platform, ms: number, signal: AbortSignal)
 }
 
 /**
- * Runs work with a signal of its own. It aborts when `parent` does, and when the work is over, which clears the timers
- * and listeners that the work left behind.
+ * Runs work with its own signal. The signal aborts when `parent` aborts. It also aborts when the work is over, which clears
+ * the timers and listeners that the work left.
  *
- * @throws what the work throws, or the reason of a `parent` that is aborted already
+ * @throws the error of the work, or the reason of a `parent` that is aborted already
  */
 export async function withSignal<Result>(
   parent: AbortSignal | undefined,
@@ -59,10 +59,9 @@ export async function withSignal<Result>(
 }
 
 /**
- * Runs work that has some milliseconds. When they are over, or when `parent` aborts, this ends, even where the work
- * ignores its signal.
+ * Runs work with a timeout. The promise settles at the timeout or when `parent` aborts, even if the work ignores its signal.
  *
- * @throws what the work throws, what `timeoutError` makes, or the reason of `parent`
+ * @throws the error of the work, the error of `timeoutError`, or the reason of `parent`
  */
 export function withTimeout<Result>(
   platform: Platform,

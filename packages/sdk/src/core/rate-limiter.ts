@@ -4,41 +4,41 @@ import { type Platform, sleep, withSignal } from "./platform.ts";
 
 /** The state of a key's rate limit, as a response reports it. */
 export interface RateLimit {
-  /** Requests in any window. */
+  /** Maximum requests in any window. */
   readonly limit: number;
-  /** Milliseconds of a window. */
+  /** Length of the window in milliseconds. */
   readonly windowMs: number;
-  /** Requests left. */
+  /** Requests left in the present window. */
   readonly remaining: number;
-  /** Milliseconds until the next request is given back. */
+  /** Milliseconds until the oldest counted request leaves the window. */
   readonly resetMs: number;
 }
 
 /** Called with the rate limit that a response reports. */
 export type OnRateLimit = (rateLimit: RateLimit) => void;
 
-/** Sends requests in the order of the calls, as many as the rate limit allows. One for all requests of a client. */
+/** Sends requests in the order of the calls, as fast as the rate limit allows. All requests of a client share it. */
 export interface RateLimiter {
   /**
    * Sends a request as soon as the limit allows it.
    *
-   * @param onWait called before each wait with the most milliseconds that it takes; may throw to give up
-   * @throws the signal's reason; what `send` throws
+   * @param onWait called before each wait with its maximum milliseconds; may throw to give up
+   * @throws the signal's reason; the error of `onWait` or `send`
    */
   schedule<Result>(
     signal: AbortSignal,
     onWait: (ms: number) => void,
     send: (onRateLimit: OnRateLimit) => Promise<Result>,
   ): Promise<Result>;
-  /** Sends nothing for some milliseconds: the service rejected a request. */
+  /** Sends nothing for some milliseconds, because the service rejected a request. */
   pauseFor(ms: number): void;
 }
 
 /**
- * The service counts a request on arrival and gives it back one window later. It arrived between being sent and being
- * answered, so counting each from its start until a window after its response never lets too many through. Where the
- * responses report fewer left than this client used, others use the same key; their share is assumed until the next
- * response.
+ * Creates a limiter. The service counts a request from its arrival, for one window. The client does not know the time of
+ * arrival, so it counts a request from its start until one window after its response, which is never too short. When a
+ * response reports fewer requests left than this client's own requests explain, other clients use the same key. The limiter
+ * then counts their requests too, until the next response.
  */
 export function createRateLimiter(platform: Platform): RateLimiter {
   const now = () => platform.performance.now();
@@ -46,21 +46,21 @@ export function createRateLimiter(platform: Platform): RateLimiter {
   let windowMs: number = RATE_WINDOW_MS;
   /** Requests without a response yet. */
   let inFlight = 0;
-  /** When each answered request leaves the window, soonest first. */
+  /** The times at which answered requests leave the window, soonest first. */
   const releaseTimes: number[] = [];
-  /** Requests that others used, and when the first of all that are used is given back. */
+  /** Requests of other clients, and the time at which the oldest counted request leaves the window. */
   let usedByOthers = 0;
   let resetAt = 0;
   let pausedUntil = 0;
   const runExclusive = createMutex();
   let onResponse = () => {};
 
-  /** When a request may be sent: Infinity where only a response can tell. */
+  /** Returns when the next request may be sent; Infinity: only the next response will tell. */
   const nextSendTime = (): number => {
     while ((releaseTimes[0] ?? Infinity) <= now()) releaseTimes.shift();
     const own = inFlight + releaseTimes.length;
     if (own + usedByOthers < limit) return pausedUntil;
-    // Others use the limit too. Once a request must have been given back, a single one is sent to find out.
+    // Other clients use up the limit. When a request must have left the window, a single request is sent to find out more.
     const probeAt = own < limit && inFlight === 0 ? resetAt : Infinity;
     return Math.max(pausedUntil, Math.min(releaseTimes[0] ?? Infinity, probeAt));
   };

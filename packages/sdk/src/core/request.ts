@@ -2,20 +2,20 @@ import { UsageError } from "../errors/errors.ts";
 import { VERSION } from "../version.ts";
 import type { Platform } from "./platform.ts";
 
-/** An endpoint as the client must know it; generated from the contract. */
+/** What the client needs to know of an endpoint. It is generated from the contract. */
 export type Route = readonly [
   /** Method and path: `GET /v1/rides/:id`. */
   operation: string,
-  /** The status of its success. */
+  /** The HTTP status of a success. */
   successStatus: number,
   /**
-   * `idempotent`: it takes an `Idempotency-Key`. `open`: it needs no key and does not count towards the rate limit. `once`: what
-   * it does would happen again where it is sent again.
+   * `idempotent`: it takes an `Idempotency-Key`. `open`: it needs no API key and does not count towards the rate limit.
+   * `once`: a repeated request has its effect again, so it is not retried.
    */
   kind?: "idempotent" | "open" | "once",
 ];
 
-/** Query parameters; those that are undefined are not sent. */
+/** Query parameters. Undefined ones are not sent. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** A request to an endpoint. */
@@ -26,25 +26,25 @@ export interface ApiRequest {
   readonly body?: object;
 }
 
-/** https, or http to this machine; without credentials, query or fragment. Matches the spelling of a parsed URL. */
+/** Allowed base URLs: https, or http on this machine; without credentials, query or fragment. Matches `URL.href`. */
 const SAFE_URL = /^(https:\/\/|http:\/\/(([\w.-]+\.)?localhost|127(\.\d+){3}|\[::1\])[:/])[^@?#]*$/;
 
 /**
- * The service's base URL, checked and without a trailing slash.
+ * Checks the service's base URL and returns it without a trailing slash.
  *
- * @throws UsageError when it is not a URL, is not https (except on this machine), has credentials, a query or a
- *   fragment, or ends in /v1, with which every path begins
+ * @throws UsageError when it is not a URL, is not https (except on this machine), has credentials, a query or a fragment,
+ *   or ends in /v1, because every path begins with /v1
  */
 export function parseBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text).href : "";
   if (/\/v1\/*$/.test(url)) throw new UsageError("baseUrl must not end with /v1");
   if (SAFE_URL.test(url)) return url.replace(/\/+$/, "");
-  // The text is not repeated: someone who confuses the options puts the key here.
+  // The message does not contain the text, because somebody may pass the key as the base URL by mistake.
   throw new UsageError(`baseUrl ${text ? "must be https:// or http://localhost" : "is not set"}`);
 }
 
 /**
- * Returns the idempotency key of a call, if the endpoint takes one: made once, so that every attempt is the same creation.
+ * Returns the idempotency key of a call, if the endpoint takes one. A call has one key, which all its attempts send.
  *
  * @throws UsageError for a key that a header cannot hold
  */
@@ -58,7 +58,7 @@ export function readIdempotencyKey(
 }
 
 /**
- * Checks a header's value: visible ASCII with spaces only inside, or it would be changed or refused.
+ * Checks a header's value: visible ASCII, with spaces only inside. Other values would be changed or rejected on the way.
  *
  * @returns the value
  * @throws UsageError with the name, but not the value
@@ -68,7 +68,7 @@ export function requireHeaderValue(name: string, value: unknown): string {
   throw new UsageError(`${name} ${value ? "must be ASCII without spaces around it" : "is not set"}`);
 }
 
-/** The properties that all requests of a client share. */
+/** The settings that `buildRequest` uses. */
 interface RequestBase {
   readonly baseUrl: string;
   readonly userAgent?: string | undefined;
@@ -76,20 +76,20 @@ interface RequestBase {
 }
 
 /**
- * Returns a request as hooks see it, and as it is sent except for the key.
+ * Returns a request as it is sent, except for the API key. Hooks get it in this form.
  *
- * @throws UsageError for an id that a path cannot hold
+ * @throws UsageError for an id that cannot be part of a path
  */
 export function buildRequest(
   { baseUrl, userAgent = "", platform }: RequestBase,
   { route: [operation, , kind], id, query = {}, body }: ApiRequest,
   idempotencyKey: string | undefined,
 ) {
-  const [method, path] = operation.split(" ") as [string, string]; // The routes are written so.
+  const [method, path] = operation.split(" ") as [string, string]; // Every operation has this form.
   const headers = withoutUndefined({
     accept: "application/json",
     authorization: kind === "open" ? undefined : "Bearer [redacted]",
-    // fetch trims a leading space. A browser sets its own name, and would send a preflight request for another one.
+    // fetch trims a leading space. In a browser the header is not set, because it would cause a preflight request.
     "user-agent": platform.document ? undefined : `${userAgent} bikeshare-sdk/${VERSION}`,
     "content-type": body && "application/json",
     "idempotency-key": idempotencyKey,
@@ -99,7 +99,7 @@ export function buildRequest(
 
 function buildPath(template: string, id: string | undefined, query: Query): string {
   const path = template.replace(/:\w+/, () => {
-    // An empty segment would be the list; dots would be resolved as the parent directory.
+    // With an empty id the path would be that of the list; `.` and `..` would be resolved as relative steps.
     if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw new UsageError(`"${id}" is not a valid id`);
     return encodeURIComponent(id);
   });
@@ -107,10 +107,10 @@ function buildPath(template: string, id: string | undefined, query: Query): stri
   return search ? `${path}?${search}` : path;
 }
 
-/** Returns an object without its undefined properties: passing an option on as undefined means its default. */
+/** Returns an object without its undefined properties, so that an undefined option means its default. */
 export function withoutUndefined<Values extends object>(values: Values): Partial<Defined<Values>> {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Partial<Defined<Values>>; // A subset of the properties.
+  return Object.fromEntries(entries) as Partial<Defined<Values>>; // It has a subset of the properties.
 }
 
 type Defined<Values> = { [Name in keyof Values]: Exclude<Values[Name], undefined> };

@@ -54,7 +54,7 @@ async function sendWithRetries(call: Call, signal: AbortSignal): Promise<ApiResp
   }
 }
 
-/** Tells that the call waits for the rate limit. @throws TimeoutError where the wait would end after the deadline */
+/** Calls the hook for a wait for the rate limit. @throws TimeoutError if the wait would end after the deadline */
 function announceWait(call: Call, waitMs: number): void {
   if (endsAfterDeadline(call, waitMs)) {
     throw timeoutError(call, `the rate limit requires a wait of ${waitMs} ms`, waitMs);
@@ -62,7 +62,7 @@ function announceWait(call: Call, waitMs: number): void {
   call.onRateLimit?.({ operation: call.route[0], reason: "throttled", waitMs });
 }
 
-/** Milliseconds to wait after a failed attempt. @throws its error where no further attempt is made */
+/** Returns the milliseconds to wait after a failed attempt. @throws the attempt's error if it was the last one */
 function delayAfter(call: Call, error: BikeShareError): number {
   const { attempts, maxRetries, platform, rateLimiter, retryBudget } = call;
   const delayMs = retryDelayMs(attempts, error.retryAfterMs, platform.Math.random());
@@ -71,9 +71,9 @@ function delayAfter(call: Call, error: BikeShareError): number {
     rateLimiter.pauseFor(delayMs);
     call.onRateLimit?.({ operation: call.route[0], reason: "rejected", waitMs: delayMs });
   }
-  // A delay that would end after the deadline is not begun: the error is thrown now.
+  // If the delay would end after the deadline, the error is thrown now.
   if (attempts > maxRetries || !isRetryable(error) || endsAfterDeadline(call, delayMs)) throw error;
-  // A 429 says that nothing was done, and costs the service next to nothing: it is not charged to the budget.
+  // A 429 means that nothing was done, and it costs the service almost nothing. So its retry is safe and takes no token.
   if (!isRateLimited && (call.route[2] === "once" || !retryBudget.spend())) throw error;
   return delayMs;
 }

@@ -12,25 +12,25 @@ export interface ErrorDetails {
 }
 
 /**
- * Under this symbol, which all copies of this package share, an error is marked as one of this package: true where the service
- * answered with it.
+ * The property by which `isBikeShareError` recognises errors, also those of another copy of this package. True: the service
+ * answered with the error.
  */
 const BRAND: unique symbol = Symbol.for("@bikeshare/sdk/error");
 
-/** Every error of this package. Each kind is a class of its own. None holds the key. */
+/** The base class of all errors of this package. No error contains the key. */
 export class BikeShareError extends Error {
   override readonly name: string = "BikeShareError";
-  /** Requests that were sent; 0 when the error was found before. */
+  /** How many requests were sent; 0 when the error was found before. */
   readonly attempts: number = 0;
-  /** The response's HTTP status; undefined where there was no response. */
+  /** The response's HTTP status; undefined if there was no response. */
   declare readonly status: number | undefined;
-  /** The service's error code. Codes are only ever added: one may be newer than this package. */
+  /** The service's error code. It may be newer than this package, because codes are added over time. */
   declare readonly code: Open<ErrorCode> | undefined;
   /** The response's `Request-Id`: give it to the operator when you report a problem. */
   declare readonly requestId: string | undefined;
-  /** Milliseconds after which the service, or the key's rate limit, allows another try. */
+  /** Milliseconds after which the service or the key's rate limit allows another attempt. */
   declare readonly retryAfterMs: number | undefined;
-  /** Of a call that creates something: pass it again to finish what may have been done already. */
+  /** The key of a call that creates something. Pass it to a new call to repeat the creation without doing it twice. */
   declare readonly idempotencyKey: string | undefined;
 
   constructor(message: string, details?: ErrorDetails) {
@@ -49,7 +49,7 @@ export class UsageError extends BikeShareError {
   override readonly name = "UsageError";
 }
 
-/** No response came: no connection, or one that broke. The service may have carried the request out. */
+/** No response came, because there was no connection or it broke. The service may have carried the request out. */
 export class ConnectionError extends BikeShareError {
   override readonly name = "ConnectionError";
 }
@@ -67,7 +67,7 @@ export class UnexpectedResponseError extends BikeShareError {
   override readonly name = "UnexpectedResponseError";
 }
 
-/** The service, or something before it, answered with an error status. */
+/** The service, or a proxy in front of it, answered with an error status. */
 export class ApiError extends BikeShareError {
   override readonly name: string = "ApiError";
   declare readonly status: number;
@@ -83,7 +83,7 @@ export class InvalidRequestError extends ApiError {
   override readonly name: string = "InvalidRequestError";
 }
 
-/** 410: the event to resume after is no longer kept, or the key may not see it: read the resources again. */
+/** 410: the event after which to resume is no longer kept, or the key may not see it. Read the resources again. */
 export class CheckpointLostError extends InvalidRequestError {
   override readonly name = "CheckpointLostError";
 }
@@ -119,16 +119,16 @@ export class ServerError extends ApiError {
 }
 
 /**
- * Tells whether a value is an error of this package, also of another copy of it, where `instanceof` fails. Its `name` is the
- * name of its class.
+ * Tells whether a value is an error of this package. It also recognises errors of another copy of the package, for which
+ * `instanceof` fails. The error's `name` is the name of its class.
  */
 export function isBikeShareError(value: unknown): value is BikeShareError {
   return brandOf(value) !== undefined;
 }
 
 /**
- * Tells whether a value is an error that the service answered with, also of another copy of this package, and, where a code
- * is given, with that code.
+ * Tells whether a value is an error that the service answered with, and if a code is given, whether it has this code. It
+ * also recognises errors of another copy of this package.
  *
  * @example if (isApiError(error, "no_bike_available")) return tryAnotherStation();
  */

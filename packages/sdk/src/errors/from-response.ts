@@ -12,9 +12,9 @@ import {
   UnauthorizedError,
 } from "./errors.ts";
 
-/** By code or by status. */
+/** The class of an error, by its code or its HTTP status. */
 const classes: Readonly<Record<string, typeof ApiError>> = {
-  // Without a prototype: a code may be any name, `constructor` too.
+  // The object has no prototype, because a code may be any word, such as `constructor`.
   __proto__: null as never,
   401: UnauthorizedError,
   403: ForbiddenError,
@@ -26,8 +26,8 @@ const classes: Readonly<Record<string, typeof ApiError>> = {
 };
 
 /**
- * Returns the error for an error response: its class by the code where that has one of its own, else by the status, so that
- * codes which are newer than this package find one too.
+ * Returns the error for an error response. Its class depends on the code or, for most codes and all unknown ones, on the
+ * status.
  *
  * @param body the response's body, if it was JSON
  * @param redact removes the key from the message
@@ -40,7 +40,7 @@ export function apiError(
 ): ApiError {
   // A proxy's response may be anything, so each field is checked.
   const { error, message } = (body ?? {}) as Partial<Readonly<Record<keyof ErrorBody, unknown>>>;
-  // A code has no digit, so that no key passes for one.
+  // A code has no digits, so a key cannot pass for a code.
   const code = typeof error === "string" && /^[a-z_]+$/.test(error) ? error : undefined;
   const Class = classes[code ?? ""] ?? classes[status] ?? (status < 500 ? InvalidRequestError : ServerError);
   return code
@@ -48,12 +48,12 @@ export function apiError(
     : new Class(`${status} without an error code (a proxy?)`, details);
 }
 
-/** How many causes of causes are followed. fetch hides the reason two deep. */
+/** How many causes of causes are followed. The reason of an error of `fetch` is two levels deep. */
 const MAX_CAUSE_DEPTH = 5;
 
 /**
- * Returns the innermost reason of what was thrown, as an error that cannot hold the key: its message and code alone,
- * without the properties in which a custom `fetch` may keep the request.
+ * Returns the innermost cause of a thrown value as a new error that cannot contain the key. It copies only the message and
+ * the code, because a custom `fetch` may keep the request in other properties.
  *
  * @param redact removes the key from a text
  */

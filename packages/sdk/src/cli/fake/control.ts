@@ -4,9 +4,9 @@ import { unknownNames } from "../../testing/rules.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the fake can be told by one request. */
+/** One control request: something that a program can tell the fake to do. */
 interface Control {
-  /** The fields that its body may have: those of a resource come from the contract. */
+  /** The fields that the request's body may have. The fields of a resource come from the contract. */
   readonly fields: readonly string[];
   readonly run: (body: Fields) => unknown;
 }
@@ -15,15 +15,15 @@ type Routes = Readonly<Record<string, Control>>;
 const PREFIX = "/fake";
 
 export interface ControlOptions {
-  /** Where `POST /fake/webhooks` sends to. */
+  /** The receiver's address for `POST /fake/webhooks`. */
   readonly target: URL | undefined;
-  /** The machine's clock, by which receivers judge a signature: that of the fake may have been moved. */
+  /** The machine's clock, by which a receiver checks a signature. The fake's own clock may have been moved. */
   readonly clock: () => number;
 }
 
 /**
- * What a fake can be told to do, over HTTP below `/fake`. Bodies are JSON, whatever their content type says: `curl -d`
- * sends another.
+ * Returns the handler of the paths below `/fake`, with which programs in any language control a fake over HTTP. It reads
+ * every body as JSON and ignores the content type, because `curl -d` sends another one.
  */
 export function createControl(fake: FakeBikeShare, options: ControlOptions): NonNullable<ListenOptions["instead"]> {
   const routes = routesOf(fake, options);
@@ -107,7 +107,7 @@ async function sendExample(fake: FakeBikeShare, { target, clock }: ControlOption
   return { status: response.status, body: await response.text() };
 }
 
-/** @throws Error where the body is no object, or has fields that it may not have: the service refuses these too */
+/** Parses a body. @throws Error if it is not an object or has unknown fields, which the service rejects too */
 function readFields(text: string, allowed: readonly string[]): Fields {
   if (text === "") return {};
   const body = JSON.parse(text) as unknown;
@@ -140,7 +140,7 @@ function textIn(body: Fields, name: string): string {
   return value;
 }
 
-/** Returns a body that has texts under these names. */
+/** Checks that a body has non-empty strings in these fields, and returns it. */
 function withText<Name extends string>(body: Fields, ...names: readonly Name[]): Fields & Record<Name, string> {
   for (const name of names) textIn(body, name);
   return body as Fields & Record<Name, string>;

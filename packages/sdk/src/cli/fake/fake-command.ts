@@ -12,7 +12,7 @@ const EVENT_INTERVAL_MS = 100;
 /** The service's own limit of deliveries in flight to one endpoint. */
 const CONCURRENCY = 10;
 
-/** `fake`: the service in memory, for programs in any language. */
+/** The command `fake`: serves the service in memory over HTTP, for programs in any language. */
 export const fakeCommand: LocalCommand = {
   name: "fake",
   summary: "Serve a fake of the service on this machine, to develop and test against",
@@ -44,7 +44,7 @@ async function serveFake({ values, output, environment }: LocalContext): Promise
   const server = await fake.listen({ port, instead: createControl(fake, { target, clock: environment.clock }) });
   const secretShown = source ?? secret;
   output.result(
-    // A secret that the user gave is not repeated: others may read the terminal or a log.
+    // A secret that the user gave is not printed, because others may read the terminal or a log.
     { ready: true, url: server.url, key: fake.apiKey, secret: source === undefined ? secret : null },
     [
       `A fake of the Bike-Sharing Data Service: ${server.url}`,
@@ -61,7 +61,7 @@ async function serveFake({ values, output, environment }: LocalContext): Promise
   await server.close();
 }
 
-/** Hands each event to the dispatcher as it comes; those that the city begins with are history. */
+/** Passes each new event to the dispatcher. The events that the city begins with are not sent. */
 async function deliverUntilStopped(
   fake: FakeBikeShare,
   dispatcher: EventSink | undefined,

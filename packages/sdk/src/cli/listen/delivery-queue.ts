@@ -1,6 +1,6 @@
 import type { EventRecord } from "../../json-types.generated.ts";
 
-/** An event that is being sent. */
+/** One attempt to send an event. */
 export interface Delivery {
   readonly event: EventRecord;
   /** Attempts before this one. */
@@ -8,35 +8,36 @@ export interface Delivery {
 }
 
 interface Entry {
-  /** The id of the event before. */
+  /** The id of the previous event in the list. */
   readonly previousId: string | undefined;
   readonly attempts: number;
   readonly dueAt: number;
   readonly isInFlight: boolean;
 }
 
-/** Events to be delivered, oldest first. Those in flight stay in it until they are finished. */
+/** Events to be delivered, oldest first. An event stays in the queue until it is delivered or given up. */
 export type DeliveryQueue = ReturnType<typeof createDeliveryQueue>;
 
 /**
- * @param start the id of the event after which it begins
- * @param concurrency the most deliveries in flight
+ * Creates an empty queue.
+ * @param start the id of the event after which the listening begins
+ * @param concurrency maximum deliveries in flight
  */
 export function createDeliveryQueue(start: string | undefined, concurrency: number) {
   const queue = new Map<EventRecord, Entry>();
   let lastId = start;
   const eventsInFlight = () => [...queue].filter(([, { isInFlight }]) => isInFlight).map(([event]) => event);
-  /** Keeps its position in the queue. */
+  /** Changes an event's entry. The event keeps its position in the queue. */
   const update = (event: EventRecord, changes: Partial<Entry>) => {
     const entry = queue.get(event);
     if (entry !== undefined) queue.set(event, { ...entry, ...changes });
   };
   return {
-    /** How many are not finished. */
+    /** The number of unfinished events. */
     get size() {
       return queue.size;
     },
-    /** How many of them are in flight. */
+    /** The number of events in flight. */
     get inFlight() {
       return eventsInFlight().length;
     },
@@ -45,9 +46,9 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
       lastId = event.id;
     },
     /**
-     * Starts the next delivery, if there is one: it is due, fewer than allowed are in flight, and none of them is about the
-     * same ride, station or reservation. So events about one resource keep their order, except that one which waits for a
-     * retry holds nothing up.
+     * Starts the next delivery: the oldest event that is due, if fewer than `concurrency` are in flight. An event waits
+     * while another one about the same ride, station or reservation is in flight, so that events about one resource keep
+     * their order. An event that waits for its retry does not hold up later ones.
      *
      * @param now milliseconds since 1970
      */
@@ -62,12 +63,12 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
       update(event, { isInFlight: true });
       return { event, attempts: entry.attempts };
     },
-    /** It failed and is sent again at a time, in milliseconds since 1970. */
+    /** Records that an attempt failed. @param dueAt the time of the next attempt, in milliseconds since 1970 */
     retryAt: (event: EventRecord, attempts: number, dueAt: number) =>
       update(event, { attempts, dueAt, isInFlight: false }),
-    /** It is finished: delivered, or given up. */
+    /** Removes an event that was delivered or given up. */
     remove: (event: EventRecord) => void queue.delete(event),
-    /** The event after which to continue another day without losing any: the one before the oldest that is not finished. */
+    /** Returns the id of the event before the oldest unfinished one. A later run that continues after it loses no event. */
     checkpoint() {
       const [oldest] = queue.values();
       return oldest === undefined ? lastId : oldest.previousId;
@@ -75,16 +76,16 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
   };
 }
 
-/** Returns the id of the resource that an event is about; the event's own id where the resource has none. */
+/** Returns the id of the resource that an event is about, or the event's own id if the resource has none. */
 function subjectOf({ id, data }: EventRecord): unknown {
   return (typeof data === "object" && data !== null && Reflect.get(data, "id")) || id;
 }
 
-/** The first and the longest delay between two connection attempts; each is twice the one before. */
+/** The first and the longest delay between two connection attempts. Each delay is twice the previous one. */
 const FIRST_PROBE_DELAY_MS = 1_000;
 const MAX_PROBE_DELAY_MS = 10_000;
 
-/** A circuit breaker: while connections to the receiver are refused, one delivery at a time probes it. */
+/** A circuit breaker: while the receiver refuses connections, only one delivery at a time is sent, to probe it. */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 /** @param onOpen called when connections begin to be refused */
@@ -92,9 +93,9 @@ export function createCircuitBreaker(onOpen: () => void) {
   let failures = 0;
   let probeAt = 0;
   return {
-    /** Whether a delivery may be sent, when so many are in flight. @param now milliseconds since 1970 */
+    /** Tells whether another delivery may be sent. @param now milliseconds since 1970 */
     allows: (now: number, inFlight: number) => failures === 0 || (inFlight === 0 && now >= probeAt),
-    /** A connection was refused. @returns milliseconds until the next probe; undefined if that is scheduled already */
+    /** Records a refused connection. @returns milliseconds until the next probe; undefined if one is scheduled already */
     refused(now: number): number | undefined {
       if (failures === 0) onOpen();
       else if (now < probeAt) return undefined;
@@ -102,7 +103,7 @@ export function createCircuitBreaker(onOpen: () => void) {
       probeAt = now + delayMs;
       return delayMs;
     },
-    /** A connection was accepted. */
+    /** Records that the receiver accepted a connection. */
     connected() {
       failures = 0;
     },

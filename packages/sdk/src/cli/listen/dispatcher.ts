@@ -15,26 +15,26 @@ import { ENDPOINT, type Outcome, sendWebhook } from "./send-webhook.ts";
 /** Maximum unfinished deliveries. Too high: delays the report that the receiver is broken. */
 const MAX_QUEUE_SIZE = 100;
 /**
- * Time that requests in flight have after the program is told to stop. Too low: aborts more of them. Too high: Ctrl-C
- * seems to do nothing.
+ * Time that requests in flight have after the program is told to stop. Too low: aborts more of them. Too high: the user
+ * thinks that Ctrl-C does not work.
  */
 const SHUTDOWN_TIMEOUT_MS = 2_000;
-/** The delay before each retry: a developer fixes and restarts in between. The service retries for days. */
+/** The delays before the retries. They give a developer time to fix the receiver. The service itself retries for days. */
 const RETRY_DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 
 export interface DispatcherOptions {
   readonly target: URL;
   readonly secret: string;
-  /** The id of the event after which it begins. */
+  /** The id of the event after which the listening begins. */
   readonly start: string | undefined;
-  /** The most deliveries in flight. */
+  /** Maximum deliveries in flight. */
   readonly concurrency: number;
   readonly environment: Environment;
   readonly output: Output;
 }
 
 /**
- * POSTs events to an address, several at once. A failed delivery is retried later; while nothing listens there, all
+ * POSTs events to an address, several at once. A failed delivery is retried later. While nothing listens at the address, all
  * deliveries wait.
  */
 export function createDispatcher(options: DispatcherOptions): EventSink {
@@ -44,7 +44,7 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
   const breaker = createCircuitBreaker(() => output.note(`Nothing listens at ${target.origin}; waiting …`));
   const state: State = { queue, breaker, counts: { delivered: 0, failed: 0 }, output, clock };
   const requests = new Set<Promise<void>>();
-  /** Aborts when the dispatcher is closed: requests in flight are cut off, and no timer is left. */
+  /** Aborts when the dispatcher is closed. This ends the requests in flight and all timers. */
   const closed = new AbortController();
   let isClosing = false;
   let onFinished = () => {};
@@ -67,7 +67,7 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
     const sentAt = clock();
     const webhook = { event: delivery.event, target, secret, sentAt };
     const outcome = await sendWebhook(webhook, closed.signal).catch(() => undefined);
-    // The receiver may have taken a request that was cut off or not: it stays in the queue, unfinished.
+    // Without an outcome the request was cut off, and the receiver may have it or not. The event stays unfinished.
     const delayMs = outcome && handleOutcome(state, delivery, outcome, sentAt);
     if (delayMs !== undefined) wait(delayMs, closed.signal).then(startDeliveries, () => {});
   };
@@ -93,7 +93,7 @@ export function createDispatcher(options: DispatcherOptions): EventSink {
   };
 }
 
-/** The state that the end of an attempt changes. */
+/** What `handleOutcome` reads and changes. */
 interface State {
   readonly queue: DeliveryQueue;
   readonly breaker: CircuitBreaker;
@@ -102,7 +102,7 @@ interface State {
   readonly clock: Environment["clock"];
 }
 
-/** @returns milliseconds after which more may be sent; undefined where there is nothing to wait for */
+/** Handles the end of an attempt. @returns milliseconds until the next delivery may be due; undefined: no need to wait */
 function handleOutcome(
   { queue, breaker, counts, output, clock }: State,
   { event, attempts }: Delivery,
@@ -110,7 +110,7 @@ function handleOutcome(
   sentAt: number,
 ): number | undefined {
   if (outcome.kind === "connection_refused") {
-    // This does not count as an attempt: there was no receiver to fail.
+    // This does not count as an attempt, because no receiver got the delivery.
     queue.retryAt(event, attempts, 0);
     return breaker.refused(clock());
   }
@@ -130,12 +130,12 @@ function handleOutcome(
 interface Attempt {
   readonly event: EventRecord;
   readonly outcome: Exclude<Outcome, { readonly kind: "connection_refused" }>;
-  /** 1 for the first. */
+  /** The number of the attempt, counted from 1. */
   readonly attempt: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
   readonly durationMs: number;
-  /** Until the next attempt; undefined where there is none. */
+  /** Milliseconds until the next attempt; undefined if there is none. */
   readonly delayMs: number | undefined;
 }
 

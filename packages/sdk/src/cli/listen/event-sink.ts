@@ -1,26 +1,26 @@
 import type { EventRecord } from "../../json-types.generated.ts";
 import type { Environment } from "../environment.ts";
 
-/** Where `listen` sends events. */
+/** A destination for the events of `listen`: a receiver, or standard output. */
 export interface EventSink {
   /** Takes an event. Resolves when it can take another, or when the program is told to stop. */
   write(event: EventRecord): Promise<void>;
-  /** Ends what is in progress. */
+  /** Finishes or aborts what is in progress, and returns a summary. */
   close(): Promise<Summary>;
 }
 
 interface Summary {
   readonly delivered: number;
   readonly failed: number;
-  /** The event after which to continue another day without losing any; undefined: with the oldest. */
+  /** The id of the event after which a later run continues without losing any; undefined: with the oldest event. */
   readonly since: string | undefined;
 }
 
 /**
  * Prints events, one JSON object a line, for another program to read.
  *
- * @param start the id of the event after which it begins
- * @param next another sink that takes them too, if any
+ * @param start the id of the event after which the listening begins
+ * @param next another sink that gets the events too, if any
  */
 export function createPrinter(
   { stdout }: Pick<Environment, "stdout">,

@@ -18,12 +18,12 @@ const MAX_INTERVAL_SECONDS = 3600;
  * deliveries.
  */
 const DEFAULT_CONCURRENCY = 10;
-/** Events that the service delivers but does not list. */
+/** Notices: the service delivers them but does not list them, so `listen` cannot get them. */
 const UNLISTED_EVENTS = ["station.updated", "bike.state_changed"];
 
 const eventNames: readonly string[] = endpoints["events list"].parameters.event.values;
 
-/** `listen`: develop a webhook receiver without an address that the internet can reach. */
+/** The command `listen`: delivers events to a receiver on this machine, which the service itself cannot reach. */
 export const listenCommand: ServiceCommand = {
   name: "listen",
   summary: "Deliver events as signed webhooks to an address of this machine",
@@ -68,7 +68,7 @@ async function listen({ client, values, output: standard, environment }: Command
   const dispatcher = target && createDispatcher({ target, secret, start, concurrency, environment, output });
   const sink = dispatcher && !prints ? dispatcher : createPrinter(environment, start, dispatcher);
   output.result(
-    // A secret that the user gave is not repeated: others may read the terminal or a log.
+    // A secret that the user gave is not printed, because others may read the terminal or a log.
     {
       ready: true,
       forward_to: target?.href ?? null,

@@ -7,14 +7,14 @@ import type { Environment } from "../environment.ts";
 import { type Output, printable } from "../output.ts";
 import type { EventSink } from "./event-sink.ts";
 
-/** The longest delay between two requests to a service that does not respond. */
+/** Maximum delay between two requests to a service that does not respond. */
 const MAX_OUTAGE_DELAY_MS = 30_000;
 
 export interface PollOptions {
   readonly client: BikeShare;
   /** The wanted event names; empty: all. */
   readonly names: readonly string[];
-  /** The id of the event after which to begin; undefined: with the oldest. */
+  /** The id of the event after which to begin; undefined: begin with the oldest. */
   readonly start: string | undefined;
   readonly intervalMs: number;
   readonly sink: EventSink;
@@ -23,9 +23,10 @@ export interface PollOptions {
 }
 
 /**
- * Passes on every event, each once and in order, until it is stopped. While the service does not respond, it waits.
+ * Passes every new event to the sink, once and in order, until the program is stopped. While the service does not respond,
+ * it keeps trying.
  *
- * @throws the signal's reason; BikeShareError for what a retry cannot fix, such as a key without the scope
+ * @throws the signal's reason; BikeShareError for an error that a retry cannot fix, such as a missing scope
  */
 export async function pollEvents(options: PollOptions): Promise<never> {
   const { client, names, sink, environment, output } = options;
@@ -56,9 +57,9 @@ export async function pollEvents(options: PollOptions): Promise<never> {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Returns the id of the event after which to begin; undefined for the oldest that is kept.
+ * Returns the id of the event after which to begin; undefined: begin with the oldest event that is kept.
  *
- * @param since undefined for now, `oldest`, a time, a duration such as `10m`, or an event's id
+ * @param since the option `--since`: undefined for now, `oldest`, a time, a duration such as `10m`, or an event's id
  * @param now milliseconds since 1970
  */
 export async function findStart(
@@ -79,8 +80,8 @@ export async function findStart(
 }
 
 /**
- * Returns the id of the last event before a time. Events are listed in the order in which they were recorded, which is nearly
- * that of their times: of events that were recorded late, some may be left out or come again.
+ * Returns the id of the last event before a time. The list is sorted by when events were recorded, which is nearly the order
+ * of their times. So events that were recorded late may be left out or come again.
  */
 async function lastEventBefore(client: BikeShare, time: number, signal: AbortSignal): Promise<string | undefined> {
   const pageAt = (page: number) => client.events.list({ limit: MAX_PAGE_SIZE, page }, { signal });
@@ -88,7 +89,7 @@ async function lastEventBefore(client: BikeShare, time: number, signal: AbortSig
   // A binary search over the pages: 14 requests for a million events.
   let low = 1;
   let high = (await pageAt(1)).total_pages ?? 1;
-  // The last event is on the last page.
+  // Infinity asks for the last event, which is on the last page.
   if (time === Infinity) low = high;
   while (low <= high) {
     const middle = Math.floor((low + high) / 2);

@@ -3,13 +3,14 @@ import { readSecretFile } from "../client-options.ts";
 import { type OptionValues, textOf } from "../command.ts";
 import type { Environment } from "../environment.ts";
 
-/** Names of this machine, as a parsed URL spells them. */
+/** The names of this machine, as `URL.hostname` writes them. */
 const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Returns where deliveries go. They hold a partner's data, so they leave this machine only where the user allows it.
+ * Returns the address for deliveries. Deliveries contain a partner's data, so an address of another machine must be allowed
+ * by `--allow-remote`.
  *
- * @param option the option that names the URL
+ * @param option the name of the option with the address
  * @throws UsageError that says what is wrong
  */
 export function parseTarget(option: string, values: OptionValues): URL {
@@ -22,7 +23,7 @@ export function parseTarget(option: string, values: OptionValues): URL {
   throw new UsageError(`${url.hostname} is not this machine: give --allow-remote to deliver there`);
 }
 
-/** Returns the signing secret, and where it came from; made here for this run when `source` is undefined. */
+/** Returns the signing secret and its source. Without a given secret it makes a new one, and `source` is undefined. */
 export async function readSecret(
   values: OptionValues,
   { env, readFile, randomBytes }: Environment,

@@ -3,15 +3,15 @@ import type { EventRecord } from "../../json-types.generated.ts";
 import { VERSION } from "../../version.ts";
 import { sign, SIGNATURE_HEADER } from "../../webhooks.ts";
 
-/** Milliseconds for the whole request, as in the service. Too low: a receiver fails here and not in production. */
+/** Timeout of a whole request, as in the service. Too low: a receiver fails here that works in production. */
 const TIMEOUT_MS = 15_000;
-/** Bytes of a response that are read. Enough for a reason; a receiver's error page would fill the terminal. */
+/** Maximum bytes that are read of a response. Too low: cuts off reasons. Too high: an error page fills the terminal. */
 const MAX_REASON_BYTES = 200;
 
-/** How one POST ended. */
+/** The outcome of one POST. */
 export type Outcome =
   | { readonly kind: "response"; readonly status: number; readonly reason: string }
-  /** Nothing listens there. */
+  /** Nothing listens at the address. */
   | { readonly kind: "connection_refused" }
   | { readonly kind: "error"; readonly reason: string };
 
@@ -24,11 +24,11 @@ export interface Webhook {
   readonly sentAt: number;
 }
 
-/** The endpoint in the delivery ids of `listen`; the service's own deliveries of the same event have another. */
+/** The endpoint's part of a delivery id. The service's own deliveries of the same event have another one. */
 export const ENDPOINT = "listen";
 
 /**
- * POSTs an event as the service would: same body, same headers, no redirects.
+ * POSTs an event as the service does: with the same body and headers, and without following redirects.
  *
  * @throws the signal's reason
  */
@@ -74,7 +74,7 @@ function outcomeOf(error: unknown, isTimeout: boolean): Outcome {
   if (isTimeout) return { kind: "error", reason: `no response within ${TIMEOUT_MS / 1000} s` };
   const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
-  // Where a host has several addresses and all refuse, the aggregate error has the code too.
+  // When a host has several addresses and all refuse, the AggregateError has this code too.
   if (code === "ECONNREFUSED") return { kind: "connection_refused" };
   return { kind: "error", reason: String(message || code || cause) };
 }
