@@ -17,19 +17,19 @@ import type { ClientOptions } from "./options.ts";
 
 const baseUrl = "https://bikes.example";
 
-/** A client whose fetch does what the script says, in simulated time. */
+/** Returns a client with a scripted fetch, in simulated time. */
 function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {}) {
   const fetch = script(...lines);
   const simulation = simulate(fetch);
   return { fetch, simulation, client: simulatedClient(simulation, options) };
 }
 
-/** A promise that failed with a value that is no error, as fetches of others may. */
+/** Returns a promise that rejects with a value that is not an error, as a custom fetch may do. */
 async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 function caught(call: PromiseLike<unknown>): Promise<BikeShareError> {
   return Promise.resolve(call).then(
     () => expect.unreachable("it did not throw"),
@@ -99,7 +99,7 @@ describe("options", () => {
     ["maxRetries", { maxRetries: "many" }],
     ["timeoutMs", { timeoutMs: 0 }],
     ["totalTimeoutMs", { totalTimeoutMs: Number.NaN }],
-    // What a program without types may have taken from another client.
+    // Options of other clients, which a program without types may use by mistake.
     ["unknown option timeout", { timeout: "many" }],
     ["unknown option idempotencyKey", { idempotencyKey: "secret" }],
     ["baseUrl must not end with /v1", { baseUrl: "https://bikes.example/v1" }],
@@ -225,7 +225,7 @@ describe("a response that is not the service's", () => {
     ]) {
       const line = () => Promise.resolve(Object.defineProperties(jsonResponse({ id: "x" }), values(hidden)));
       const { client, simulation } = setUp([line]);
-      // A copy would not carry what is laid over it.
+      // The scripted fetch would copy the response, and lose the properties that are defined on it.
       const own = simulatedClient(simulation, { fetch: line });
       expect(await simulation.run(caught(own.rides.get("x")))).toMatchObject({ name: "UnexpectedResponseError" });
       expect(client).toBeDefined();
@@ -315,7 +315,7 @@ describe("an error of the service", () => {
 });
 
 describe("the key", () => {
-  /** All that one can make of a value to read it. */
+  /** Returns all texts in which somebody could see a value. */
   const shown = (value: unknown): string =>
     [
       inspect(value, { depth: Infinity, showHidden: true, getters: true }),
@@ -471,7 +471,7 @@ describe("the events since a checkpoint", () => {
 
   it("begin with the oldest when there is no checkpoint yet", async () => {
     const { client, fetch, simulation } = setUp([page()]);
-    const events = client.events.since(null, { event: "ride.started" }); // As a database gives nothing.
+    const events = client.events.since(null, { event: "ride.started" }); // null, as a database returns it
     await simulation.run(events.toArray({ limit: 9 }));
     expect(events.checkpoint()).toBeUndefined();
     expect(fetch.sent.map(search)).toEqual(["?event=ride.started&limit=200"]);

@@ -7,7 +7,7 @@ import { type Sandbox, SandboxClient } from "./sandbox.ts";
 const ready = { now: "2026-01-01T00:00:00.000Z", advanced_seconds: 900, ready: true };
 const busy = { ...ready, ready: false };
 
-/** A client of a sandbox that answers as the script says, in simulated time. */
+/** Returns a client of a sandbox with a scripted fetch, in simulated time. */
 function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {}) {
   const fetch = script(...lines);
   const simulation = simulate(fetch);
@@ -58,7 +58,7 @@ it("advances the clock once, and waits until it is ready", async () => {
     'POST /sandbox/v1/clock/advance {"seconds":900}',
     ...Array.from({ length: 21 }, () => "GET /sandbox/v1/clock"),
   ]);
-  // At most one look a second once it lasts: far below 600 a minute.
+  // After a while there is at most one request a second, far below 600 a minute.
   expect(simulation.now()).toBeGreaterThan(15_000);
   expect(simulation.timers()).toBe(0);
 });

@@ -5,7 +5,7 @@ import { validateResponse } from "./validate.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Every answer that the documents show, with its operation. */
+/** Returns every example of an answer in the OpenAPI document, with its operation. */
 function examples(): [operation: string, name: string, body: Body][] {
   const { paths } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
   const routes = Object.values(partnerContract).flatMap(
@@ -27,7 +27,7 @@ function examples(): [operation: string, name: string, body: Body][] {
   });
 }
 
-/** The paths of a body's fields, with that field changed. */
+/** Returns, for each field of a body, its path and a copy of the body in which this field is changed. */
 function changed(body: Body, change: (field: string, of: Body) => Body): [path: string, body: Body][] {
   return Object.keys(body).flatMap((field): [string, Body][] => {
     const value = body[field];
@@ -66,7 +66,7 @@ describe.each(examples())("the response to %s (%s)", (operation, _, body) => {
 
   it("must have every field, and the issue names its path", () => {
     for (const [path, less] of changed(body, without)) {
-      // Of an event without a name nothing is known; a station of the present has no instant, and a whole search no end.
+      // These may be missing: an event's name (then its data is not checked), `as_of` of a present station, `searched_to`.
       const isOpen =
         marks.includes(path) ||
         path === "searched_to" ||

@@ -16,9 +16,9 @@ afterEach(async () => {
   servers.clear();
 });
 
-/** A fake as a program of another language sees it: over HTTP alone. */
+/** Starts the command `fake`, and returns functions that call it over HTTP, as a program in another language does. */
 async function startFake(...args: string[]) {
-  // No clock of its own goes on while it waits for events: a test moves it.
+  // The program's clock only moves when the test moves it.
   const started = run(["fake", "--port", "0", "--json", ...args], { BIKESHARE_WEBHOOK_SECRET: SECRET }, {});
   running.add(started);
   await until(() => started.stdout().includes("\n"));
@@ -97,13 +97,13 @@ it("posts each event to a receiver, signed, until it is accepted, and an example
   await tell("/rides/start", { id: "r", bike_id: "bike_001" });
   await until(() => receiver.received.length === 2);
   for (const { body, headers } of receiver.received) {
-    // The program's clock runs ahead of this machine's.
+    // The receiver uses the time of sending, because the program's clock is ahead of this machine's.
     const now = () => Date.parse((JSON.parse(body) as { sent_at: string }).sent_at);
     const delivery = await verify(body, String(headers["service-signature"]), SECRET, { now });
     expect(delivery).toMatchObject({ event: "ride.started", data: { id: "r" } });
   }
   expect(started.stdout()).not.toContain(SECRET);
-  // The receiver's clock is not moved with that of the fake.
+  // Moving the fake's clock does not move the receiver's clock.
   await tell("/advance", { ms: 3_600_000 });
   const askedAt = started.clock();
   const example = await tell("/webhooks", { event: "bike.state_changed", deliveryId: "delivery_x" });

@@ -12,7 +12,7 @@ function listen(args: readonly string[] = [], options?: RunOptions): Run {
   return harness().listen([...target, ...args], options);
 }
 
-/** Lets the receiver answer only when a test says so. */
+/** Lets the receiver hold its answers until `release` is called. */
 function hold(isHeld: (request: Received) => boolean = () => true): { release(reply?: Reply): void } {
   const held: ((reply: Reply) => void)[] = [];
   const later = () =>
@@ -27,13 +27,13 @@ function hold(isHeld: (request: Received) => boolean = () => true): { release(re
   };
 }
 
-/** Waits until the program has polled for events a few times more. */
+/** Waits until the program has polled for events a few more times. */
 async function untilPolledAgain(begun: Run): Promise<void> {
   const before = begun.waits.length;
   await until(() => begun.waits.length > before + 3);
 }
 
-/** Between two requests that probe a receiver that has been away for long: four refused requests make the delay grow to it. */
+/** The longest delay between probes of a receiver that is down. It is reached after four refused requests. */
 const LONGEST_PROBE_DELAY_MS = 10_000;
 
 const about = (n: number) => ({ about: `ride-${n}` });
@@ -91,7 +91,7 @@ it("takes no more events while a hundred are unfinished", async () => {
   const { clock } = listen();
   const options = { target: new URL(harness().receiver.url), secret: "whsec_x", start: undefined, concurrency: 100 };
   const wait = () => new Promise<void>(() => {});
-  const environment = { clock, wait, stopped: new AbortController().signal } as unknown as Environment; // All that it uses.
+  const environment = { clock, wait, stopped: new AbortController().signal } as unknown as Environment; // what it uses
   const dispatcher = createDispatcher({ ...options, environment, output: { result() {}, note() {}, progress() {} } });
   const take = (n: number) => {
     const data = { id: `ride-${n}` } as Ride;
@@ -153,7 +153,7 @@ it("a single request probes whether something listens again, then all are sent",
   await harness().receiver.close();
   for (let n = 0; n < 8; n++) harness().happen(1, about(n));
   const begun = listen();
-  // The eight have four of these delays at most: by the fifth each of them was refused, and single requests probe.
+  // The eight requests cause at most four of these delays. At the fifth all were refused, and single requests probe.
   await until(() => begun.waits.filter((ms) => ms === LONGEST_PROBE_DELAY_MS).length >= 5);
   const { release } = hold();
   await harness().receiver.listen();

@@ -19,23 +19,23 @@ interface Event {
   readonly data: unknown;
 }
 
-/** When the tests' clock begins. */
+/** The time at which the tests' clock begins. */
 const NOON = Date.parse("2026-06-01T12:00:00.000Z");
 
 /** A service that lists events, and a receiver for them, new for each test. */
 export interface ListenHarness {
   readonly service: TestServer;
   readonly receiver: TestServer;
-  /** What the receiver answers. */
+  /** The receiver's answer to a request. */
   answer: (request: Received) => Reply | Promise<Reply>;
-  /** What the service answers instead of its list. */
+  /** The service's answer instead of its list; undefined: the list. */
   outage: Reply | undefined;
-  /** Something happens, `minutes` from the beginning of the test's time, to the thing with the id `about`, if that is said. */
+  /** Adds `count` events, `minutes` after the test's beginning, about the resource with the id `about`. */
   happen(count: number, what?: { event?: string; minutes?: number; about?: string }): void;
   listen(args: readonly string[], options?: RunOptions, env?: Readonly<Record<string, string>>): Run;
-  /** What the receiver was sent. */
+  /** Returns the bodies that the receiver got. */
   bodies(): Readonly<Record<string, unknown>>[];
-  /** The numbers of the events that the receiver was sent. */
+  /** Returns the numbers of the events that the receiver got. */
   numbers(): number[];
 }
 
@@ -87,7 +87,7 @@ async function openHarness(runs: Set<Run>): Promise<ListenHarness> {
   return harness;
 }
 
-/** The list of events, as the service answers it. */
+/** Returns a page of the list of events, as the service does. */
 function list(events: readonly Event[], { searchParams }: URL): Reply {
   const [after, name, cursor] = ["after", "event", "cursor"].map((parameter) => searchParams.get(parameter));
   const limit = Number(searchParams.get("limit") ?? 50);
@@ -100,7 +100,7 @@ function list(events: readonly Event[], { searchParams }: URL): Reply {
   return reply({ data: seen.slice(start, start + limit), ...(cursor ? next : { ...numbers, ...next }) });
 }
 
-/** The first line that a run prints: it is ready. */
+/** Waits for the first line that a run prints, which means that it is ready. @returns the line's object */
 export async function ready(begun: Run): Promise<Readonly<Record<string, unknown>>> {
   await until(() => begun.lines().length > 0);
   return begun.lines()[0] ?? {};

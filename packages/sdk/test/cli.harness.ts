@@ -4,10 +4,10 @@ import { createTestClock, findFreePort, type TestClock } from "@bikeshare/test-k
 import type { Environment } from "../src/cli/environment.ts";
 import { runProgram } from "../src/cli/program.ts";
 
-/** The key that the command line is given; nothing it prints may hold it. */
+/** The key that the command line gets. Its output must never contain the key. */
 export const KEY = "bss_test_0123456789";
 
-/** A request that a server was sent. */
+/** A request that a server got. */
 export interface Received {
   readonly method: string;
   readonly url: URL;
@@ -15,18 +15,18 @@ export interface Received {
   readonly body: string;
 }
 
-/** What a server answers. */
+/** The answer of a server. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
 }
 
-/** A server on this machine that answers as a function says, and remembers what it was sent. */
+/** A server on this machine that answers by a function, and records the requests. */
 export interface TestServer {
   readonly url: string;
   readonly received: Received[];
-  /** Stops listening; `listen` begins again at the same address. */
+  /** Stops listening. `listen` starts again at the same address. */
   close(): Promise<void>;
   listen(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function startServer(
   };
 }
 
-/** An answer of the service, whose limit no test reaches. */
+/** Returns an answer of the service, with a rate limit that no test reaches. */
 export function reply(body: unknown, status = 200): Reply {
   const headers = {
     "content-type": "application/json",
@@ -81,12 +81,12 @@ export function reply(body: unknown, status = 200): Reply {
 export interface Run {
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Objects on stdout, one a line. */
+  /** Returns the objects on stdout, which has one in each line. */
   readonly lines: () => Readonly<Record<string, unknown>>[];
-  /** Milliseconds that it waited, each time. */
+  /** The milliseconds of each of the program's waits. */
   readonly waits: number[];
   readonly clock: TestClock;
-  /** As SIGTERM does. */
+  /** Stops the program, as SIGTERM does. */
   stop(): void;
   /** The exit status. */
   readonly ended: Promise<number>;
@@ -95,11 +95,11 @@ export interface Run {
 export interface RunOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly clock?: TestClock;
-  /** Milliseconds of waits that end only when they are called off. */
+  /** Waits of so many milliseconds do not end until they are aborted. */
   readonly blockedWaitMs?: number;
 }
 
-/** Runs the program in this process; its waits take no time, but its clock goes on. */
+/** Runs the program in this process. Its waits take no real time; they only move its clock. */
 export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -32,7 +32,7 @@ it("its commands are the contract's", () => {
   expect(readFileSync(endpointsFile, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(endpointsText());
 });
 
-/** A command of two words of the contract: `vehicle-types list`. */
+/** Returns the command for an endpoint's name: `vehicle-types list` for `vehicleTypes list`. */
 const commandOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 it("has a command for every endpoint that needs a key, each with its help", async () => {

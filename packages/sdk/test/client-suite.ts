@@ -7,26 +7,26 @@ import type { EventRecord, Reservation, Scope } from "../src/json-types.generate
 import type { ClientOptions } from "../src/options.ts";
 import { validateResponse } from "../src/validate.ts";
 
-/** Something that answers as the service does: the service itself, or what stands for it in partners' tests. */
+/** The server side of the client's tests: the service itself, or the fake. */
 export interface ClientHarness {
   readonly baseUrl: string;
-  /** Sends requests there. Default: the platform's. */
+  /** Sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: ClientOptions["fetch"];
-  /** A new key of one and the same partner; with every scope and a limit that no test reaches, unless told otherwise. */
+  /** Makes a key of the one partner. By default it has every scope, and a rate limit that no test reaches. */
   key(options?: { readonly scopes?: readonly Scope[]; readonly rateLimit?: number }): Promise<string>;
   /** Adds stations of these ids, online and in region `centre`. */
   addStations(ids: readonly string[]): Promise<void>;
-  /** Adds completed rides of these ids, each begun a second after the one before it. */
+  /** Adds completed rides of these ids. Each starts a second after the previous one. */
   addRides(ids: readonly string[]): Promise<void>;
   /** Adds bikes that can be reserved at a station. */
   addBikes(station: string, ids: readonly string[]): Promise<void>;
-  /** Comes back when all that happened can be read in the list of events. */
+  /** Resolves when all events so far can be read in the list of events. */
   flushEvents(): Promise<void>;
-  /** Milliseconds of the harness's clock, which stands still. */
+  /** Returns the milliseconds of the harness's clock, which only `advance` moves. */
   now(): number;
   /** Moves the harness's clock. */
   advance(ms: number): void;
-  /** Lets the service go away and come back when `work` is done; undefined where it cannot. */
+  /** Stops the service, does `work`, and starts the service again; undefined for a harness that cannot do that. */
   readonly restart?: (work: () => Promise<void>) => Promise<void>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const rides = numbered("ride", 450);
 /** The longest timer that Node supports: a timeout that must never fire. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Tests of all that a client can be asked for, on a harness with nothing in it. */
+/** Tests everything that a client can do, on an empty harness. */
 export function describeClient(name: string, open: () => Promise<ClientHarness>): void {
   describe(`the client on ${name}`, () => {
     let harness: ClientHarness;
@@ -49,10 +49,10 @@ export function describeClient(name: string, open: () => Promise<ClientHarness>)
       key: Parameters<ClientHarness["key"]>[0] = {},
     ): Promise<BikeShare> => {
       const { baseUrl, fetch } = harness;
-      // Every answer that any of these tests gets must be as the contract has it.
+      // `validate` checks every answer of these tests against the contract.
       return new BikeShare({ baseUrl, fetch, apiKey: await harness.key(key), validate: validateResponse, ...options });
     };
-    /** All rides; a test that adds some puts them first. */
+    /** The ids of all rides, newest first. A test that adds rides puts them at the front. */
     const newestFirst = rides.toReversed();
     beforeAll(async () => {
       harness = await open();
@@ -252,7 +252,7 @@ function describeFollowing(on: () => Suite): void {
       code: "checkpoint_lost",
       status: 410,
     });
-    // What was never an event's id is a mistake of the caller's.
+    // A text that cannot be an event's id is an invalid parameter, not a lost checkpoint.
     await expect(client.events.since("garbage").toArray({ limit: 1 })).rejects.toMatchObject({
       name: "InvalidRequestError",
       code: "invalid_parameter",
@@ -342,7 +342,7 @@ function describeErrors(on: () => Suite): void {
   });
 }
 
-/** A platform whose time is the harness's: waiting moves it. */
+/** Returns a platform with the harness's clock. Waiting moves the clock. */
 function platformOf(harness: ClientHarness): Platform {
   return {
     performance: { now: () => harness.now() },
@@ -404,7 +404,7 @@ function describeDay(on: () => Suite): void {
     let storm = 0;
     const send = harness.fetch ?? fetch;
     const client = await clientOf({
-      // A proxy before the service refuses for a while.
+      // A proxy in front of the service rejects requests for a while.
       fetch: async (url, init) =>
         storm-- > 0 ? new Response("slow down", { status: 429, headers: { "retry-after": "0" } }) : send(url, init),
     });

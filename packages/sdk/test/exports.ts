@@ -1,4 +1,4 @@
-/** What each entry exports at run time. */
+/** The names that each entry of the package exports at run time. */
 export const EXPORTS = {
   "@bikeshare/sdk": [
     "ApiError",

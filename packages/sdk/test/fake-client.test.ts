@@ -25,7 +25,7 @@ it("lists the vehicle types and regions that were described, and those that are 
   ]);
 });
 
-/** The fake, for the tests of the client that run on the service itself too. */
+/** Returns the harness with the fake. The same tests also run on the service itself. */
 function openFake(): ClientHarness {
   let time = Date.parse("2026-06-01T12:00:00.000Z");
   let rides = 0;

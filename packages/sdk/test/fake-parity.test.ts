@@ -1,5 +1,5 @@
 import { describeParity } from "./fake-parity.ts";
 import { openListeningHarness } from "./fake.harness.ts";
 
-// The service itself is held against the fake where the service is: apps/server/test/sdk.
+// apps/server/test/sdk compares the service itself with the fake.
 describeParity("the fake that listens", openListeningHarness);

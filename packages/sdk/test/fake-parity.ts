@@ -12,7 +12,7 @@ import {
   START,
 } from "./fake.harness.ts";
 
-/** A request, as it is sent to both. In texts, `{reservation:1}` stands for the second reservation that was met. */
+/** A request that is sent to both sides. In its texts, `{reservation:1}` stands for the id of the second reservation. */
 interface Sent {
   readonly path: string;
   readonly method?: string;
@@ -20,7 +20,7 @@ interface Sent {
   readonly body?: string;
 }
 
-/** What of an answer must be the same, whoever gives it. */
+/** The headers that must be the same in the answers of both sides. */
 const COMPARED = [
   "allow",
   "cache-control",
@@ -34,7 +34,7 @@ const COMPARED = [
   "www-authenticate",
 ];
 
-/** The fake, or the service: the ids and cursors that it makes have names by the order in which they were met. */
+/** The fake or the service. The ids and cursors of each are replaced by names, in the order in which they first appear. */
 interface Side {
   readonly harness: ParityHarness;
   send(sent: Sent, key?: string): Promise<unknown>;
@@ -91,7 +91,7 @@ const reserve = (body: object, headers: Readonly<Record<string, string>> = {}): 
 });
 const cancel = (id: string): Sent => ({ path: `/v1/reservations/${id}`, method: "DELETE" });
 
-/** Holds the fake against something that answers as the service does: the same requests, and the same answers. */
+/** Compares the fake with another harness: the same requests must get the same answers. */
 export function describeParity(name: string, open: () => Promise<ParityHarness>): void {
   describe(`the fake and ${name}`, () => {
     let sides: readonly [Side, Side];
@@ -104,7 +104,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       now += ms;
       for (const { harness } of sides) harness.advance(ms);
     };
-    /** Sends the same to both, and gives the answer that both give. */
+    /** Sends a request to both sides, expects equal answers, and returns the answer. */
     const ask = async (sent: Sent, given: readonly (string | undefined)[] = keys) => {
       const [fake, service] = await both((side, n) => side.send(sent, given[n]));
       expect(fake, `${sent.method ?? "GET"} ${sent.path} ${sent.body ?? ""}`).toEqual(service);
@@ -133,7 +133,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         await compareLists();
       }
       advance(31 * 60_000);
-      // For readers they have expired already; the service writes it down a little later.
+      // The reservations show as expired at once, although the service writes the expiry a little later.
       await askAll([
         "/v1/reservations/{reservation:0}",
         "/v1/reservations?status=expired",
@@ -182,7 +182,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       for (const id of bikes) await operate("bikes.upsert", { id, lat: 47, lon: 8 });
       for (const bike_id of bikes) {
         await ask(reserve({ bike_id, rider_ref: bike_id }));
-        // They expire one after the other: of those that expire at once, none is the first.
+        // They must expire one after the other: the order of reservations that expire at the same time is not defined.
         advance(1_000);
       }
       const { body } = (await ask({ path: "/v1/reservations?rider_ref=held-7" })) as {
@@ -190,7 +190,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       };
       for (const sent of [
         { path: "/v1/me" },
-        // What is wrong beside goes before the limit, or after it.
+        // Other errors are reported before or after that of the limit, on both sides alike.
         reserve({}),
         reserve({ bike_id: "nobody" }),
         reserve({ bike_id: "held-50", rider_ref: "held-7" }),
@@ -259,7 +259,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await operate("stations.offline", { id: "s3" });
       await compareLists();
       await operate("stations.online", { id: "s3" });
-      // Events of two stations that change in one millisecond have no order; those of one station have.
+      // Events of two stations within one millisecond have no defined order. Events of one station have.
       advance(1_000);
       await operate("stations.offline", { id: "s1" });
       await ask(reserve({ station_id: "s1" }));
@@ -316,7 +316,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await askAll(paths, few);
       advance(20_000);
       await askAll(paths, few);
-      // To the millisecond a window after the first.
+      // Now it is exactly one window after the first request.
       advance(40_000);
       await askAll(paths, few);
       await askAll([...paths, "/healthz", "/readyz", "/operator/v1/stations"], [undefined, undefined]);
@@ -483,7 +483,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     });
 
     it("add up rides of quarters, hours, days and pairs of stations alike", async () => {
-      // Whole rides of a day that is over, and the flows of today, which the service adds up some minutes later.
+      // Some minutes pass, after which the service has summed up the rides of the past day and today's flows.
       for (let n = 0; n < 2; n++) {
         advance(11 * 60_000);
         await both(({ harness }) => harness.processSums());
@@ -523,7 +523,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
 
     it("cut large pages alike", async () => {
       for (let n = 0; n < 210; n++) {
-        // Each on a bike of its own: rides of one bike do not overlap.
+        // Each ride has a different bike, because rides of one bike must not overlap.
         const ride = { id: `many-${n}`, bike_id: `many-${n}`, vehicle_type_id: "classic" };
         const times = { started_at: "2026-04-01T08:00:00.000Z", ended_at: "2026-04-01T08:00:59.000Z" };
         await operate("rides.past", { ...ride, ...times });
@@ -579,7 +579,7 @@ async function fillCity(operate: (verb: OperatorVerb, item: OperatorItem) => Pro
   for (let n = 0; n < 12; n++) {
     await operate("rides.past", {
       id: `past-${n}`,
-      // Each on a bike of its own where they would overlap.
+      // Rides that would overlap have different bikes.
       bike_id: n < 5 ? `b${n + 1}` : `old-${n}`,
       started_at: new Date(Date.parse("2026-05-01T08:00:00.000Z") + Math.floor(n / 2) * 60_000).toISOString(),
       ended_at: new Date(Date.parse("2026-05-01T08:20:00.000Z") + n * 60_000).toISOString(),
@@ -627,7 +627,7 @@ const exportedFiles: readonly ExportFacts[] = (
   ...{ merged: kind === "rides" ? 2 : null, as_of: "2026-05-04T00:00:00.000Z", time_zone: "UTC" },
 }));
 
-/** What a fake adds up when it is asked, and the service beforehand. */
+/** The paths of sums. The fake computes them at each request, the service beforehand. */
 const summed: ReadonlySet<string> = new Set(["/v1/flows", "/v1/system/summary"]);
 
 const oddPaths: readonly string[] = [
@@ -698,7 +698,7 @@ const valuesOf: Readonly<Record<string, readonly string[]>> = {
   after: ["{event:1}", "event_none", "nobody", "", `event_${"x".repeat(250)}`],
 };
 
-/** Queries of every list: known parameters and others, right and wrong values, some of them twice. */
+/** Random queries of every list: known and unknown parameters, right and wrong values, some of them twice. */
 const anyQuery = fc
   .constantFrom(...Object.entries(endpoints).filter(([, { query }]) => Object.hasOwn(query, "page")))
   .chain(([operation, { query }]) => {
@@ -715,7 +715,7 @@ const anyQuery = fc
       .map((parameters) => `${operation.replace("GET ", "")}?${parameters.join("&")}`);
   });
 
-/** Requests for reservations, right and wrong. */
+/** Random requests for reservations, valid and invalid. */
 const anyRequest = fc.record(
   {
     station_id: fc.constantFrom<unknown>("s1", "s1", "nowhere", "", " s1", "..", "s\0", 1, null),

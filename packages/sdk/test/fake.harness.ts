@@ -2,26 +2,26 @@ import type { Export, Scope } from "../src/json-types.generated.ts";
 import { createFakeBikeShare, type FakeBikeShare } from "../src/testing.ts";
 import type { RideFields, RideStart } from "../src/testing/rides.ts";
 
-/** Something that answers as the service does, and of which a test is the operator too. */
+/** The service or the fake, with functions that act as its operator. */
 export interface ParityHarness {
   readonly baseUrl: string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** A new key; of the first partner, with every scope and a limit that no test reaches, unless told otherwise. */
+  /** Makes a key. By default it belongs to the first partner, with every scope and a limit that no test reaches. */
   key(options?: KeyOptions): Promise<string>;
-  /** Does what the operator's endpoint of this name does with one item. */
+  /** Does the same as the operator's endpoint of this name, with one item. */
   operate(verb: OperatorVerb, item: OperatorItem): Promise<void>;
-  /** Puts a finished file of open data there. */
+  /** Adds a finished export. */
   putExport(file: ExportFacts): Promise<void>;
-  /** Returns when what is summed up has everything that happened. */
+  /** Resolves when the sums contain everything that has happened. */
   processSums(): Promise<void>;
-  /** Returns when what is due has expired, and when everything that happened can be read. */
+  /** Resolves when everything that is due has expired, and all events can be read. */
   processDueWork(): Promise<void>;
-  /** Moves its clock, which stands still and begins at the same instant as every other's. */
+  /** Moves the clock. It stands still otherwise, and begins at `START` in every harness. */
   advance(ms: number): void;
   close(): Promise<void>;
 }
 
-/** A file, without what its host adds. */
+/** An export, without the fields that depend on the harness. */
 export type ExportFacts = Omit<Export, "made_at" | "download_url" | "download_expires_at">;
 
 interface KeyOptions {
@@ -49,7 +49,7 @@ export const START = Date.parse("2026-06-01T12:00:00.000Z");
 /** A limit that no test reaches. */
 const NO_LIMIT = 1_000_000;
 
-/** The fake, to be held against the service. */
+/** Opens the fake, to be compared with the service. */
 export async function openFakeHarness(): Promise<ParityHarness> {
   return harnessOf(createHarnessFake());
 }

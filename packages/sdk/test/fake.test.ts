@@ -16,10 +16,10 @@ import { isWebhookVerificationError, verify } from "../src/webhooks.ts";
 const oneBike = { stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] };
 const get = (fake: testing.FakeBikeShare, path: string, init: RequestInit = {}, key = fake.apiKey) =>
   fake.fetch(fake.baseUrl + path, { ...init, headers: { authorization: `Bearer ${key}` } });
-/** Faked for the client and the fake alike: both ask the same clock. */
+/** Uses fake timers, which both the client and the fake use. */
 const fakeTime = () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
-  // The client's pauses are drawn by lot; faked timers cut the fraction off and would never be done with it.
+  // Without random numbers all delays are whole milliseconds. Fake timers cut off fractions, and a wait would never end.
   vi.spyOn(Math, "random").mockReturnValue(0);
 };
 const names = ({ events }: testing.FakeBikeShare) => events().map(({ event }) => event);
@@ -199,7 +199,7 @@ describe("a script", () => {
     });
     expect(await scripted({ status: 200, body: { data: [], page: 1, total_pages: 1 } })).toBe("answered");
     expect(await scripted("reset")).toMatchObject({ name: "ConnectionError" });
-    // The last one: after it the client waits.
+    // This is the last answer, because the client waits after it.
     expect(await scripted({ status: 429, retryAfter: 7 })).toMatchObject({
       name: "RateLimitError",
       retryAfterMs: 7000,
@@ -360,7 +360,7 @@ describe("what the operator does", () => {
     correct("2026-06-01T12:01:00Z");
     expect(() => correct("2026-06-01T12:01:01Z")).toThrow("ride later overlaps");
     expect(() => operator.startRide({ bike_id: "b1" })).toThrow("ride later overlaps");
-    // Behind by no more than a clock may be, it begins when the ride before has ended.
+    // The clock is behind the previous ride's end by less than the tolerance, so the new ride begins at that end.
     fake.advance(180_000);
     expect(operator.startRide({ bike_id: "b1" }).started_at).toBe("2026-06-01T12:09:00.000Z");
   });
@@ -397,7 +397,7 @@ describe("a webhook", () => {
     const [one, two] = [await fake.webhook(event!), await fake.webhook(event!)];
     expect(one.delivery).toMatchObject({ event: "ride.started", occurred_at: event!.occurred_at, data: ride });
     expect(two.delivery.delivery_id).toBe(one.delivery.delivery_id);
-    // That is how receivers learn what they have got already.
+    // From the delivery's id a receiver gets the event's id, and so knows which events it has already.
     expect(one.delivery.delivery_id.replace(/^delivery_(.*).{6}$/, "event_$1")).toBe(event!.id);
     expect(await verify(one.body, one.headers["Service-Signature"], fake.webhookSecret)).toEqual(one.delivery);
   });

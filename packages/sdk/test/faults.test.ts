@@ -4,7 +4,9 @@ import { BikeShare, isBikeShareError } from "../src/index.ts";
 import type { RequestOptions } from "../src/options.ts";
 import { createFakeBikeShare, type ScriptedAnswer } from "../src/testing.ts";
 
-/** What goes wrong with the requests of a call, and what becomes of the call. The client in Python is held to the same list. */
+/**
+ * A case: what goes wrong with a call's requests, and the call's expected result. The client in Python has the same cases.
+ */
 interface Fault {
   readonly name: string;
   readonly call: "get" | "walk" | "changes" | "create" | "extend" | "cancel";
@@ -16,11 +18,11 @@ interface Fault {
     readonly code?: string;
     readonly status?: number;
     readonly retryAfterSeconds?: number;
-    /** Items of a walk. */
+    /** The number of items that a walk returns. */
     readonly items?: number;
-    /** Active reservations afterwards. */
+    /** The number of active reservations afterwards. */
     readonly reservations?: number;
-    /** Minutes that an extension has added. */
+    /** The minutes that an extension has added. */
     readonly minutes?: number;
   };
 }
@@ -31,7 +33,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A service with a bike to reserve and five rides, and a reservation where the call is about one. */
+/** Creates a fake with bikes, five rides and, if the call needs it, a reservation. */
 async function setUp({ call, options }: Fault) {
   const bikes = ["b1", "b2"].map((id) => ({ id, station_id: "s1" }));
   const rides = Array.from({ length: 5 }, (_, n) => ({ id: `r${n}`, bike_id: "b1" }));

@@ -52,11 +52,11 @@ test("the version is the package's", () => {
   expect(VERSION).toBe(version);
 });
 
-/** An object whose open sets have no room for values that are not known yet. */
+/** A type without the unknown values of its open sets of strings. */
 type Closed<Type> = { [Name in keyof Type]: ClosedField<Type[Name]> };
 type ClosedField<Type> = [Literals<Type>] extends [never] ? Type : Literals<Type> | Exclude<Type, string>;
 type Literals<Type> = Type extends string ? (string extends Type ? never : Type) : never;
-/** What a schema takes. */
+/** The input type of a zod schema. */
 type Input<Schema extends { readonly _input: unknown }> = Schema["_input"];
 
 test("the contract's resources fit the types here, and vice versa except for unknown values", () => {

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const isBuilt = existsSync(join(root, "dist/index.js"));
 
-/** How each is called: with no more rights than the network, and the environment for the command line. */
+/** The command of each runtime. It gets only the right to use the network and, for the command line, the environment. */
 const runtimes = [
   { name: "Deno", command: "deno", program: ["run", "--no-prompt", "--allow-net=127.0.0.1"], rights: ["--allow-env"] },
   { name: "Bun", command: "bun", program: ["run"], rights: [] },

@@ -20,7 +20,7 @@ describe.skipIf(!isBuilt)(`a project with all published packages${isBuilt ? "" :
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "bikeshare-packages-"));
     for (const name of names) await installPacked(join(packages, name), directory);
-    // What the contract depends on comes from this workspace, so that no registry is asked.
+    // The contract's dependencies come from this workspace, so that the test needs no registry.
     const contract = join(directory, "node_modules/@bikeshare/contract");
     await symlink(join(packages, "contract/node_modules"), join(contract, "node_modules"), "dir");
     await cp(join(import.meta.dirname, "consumers"), directory, { recursive: true });

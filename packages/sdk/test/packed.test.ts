@@ -33,7 +33,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   let installed: string;
   let tarball: Buffer;
   beforeAll(async () => {
-    // A project that has the package from its tarball and nothing else.
+    // A project that has the package from its tarball, and no other package.
     directory = await mkdtemp(join(tmpdir(), "bikeshare-sdk-"));
     ({ tarball, installed } = await installPacked(root, directory));
     await cp(join(import.meta.dirname, "consumers"), directory, { recursive: true });
@@ -49,7 +49,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   it("has types that every module resolution finds, the oldest too, for all of its entries", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
-    // It is an ES module: `require` reaches it from Node 20.19 on.
+    // This problem is expected: the package is an ES module, which `require` can load since Node 20.19.
     expect(analysis.problems.filter(({ kind }) => kind !== "CJSResolvesToESM")).toEqual([]);
   });
 
@@ -153,7 +153,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       ["python3", ["-c", PYTHON, `${url}/v1/stations?limit=1`, key]],
     ] as const) {
       const ran = await run(command, args).catch((error: unknown) => {
-        // A machine without the program.
+        // The machine does not have the program.
         if (Reflect.get(Object(error), "code") !== "ENOENT") throw error;
       });
       if (ran !== undefined) expect(JSON.parse(ran.stdout)).toMatchObject({ data: [{ id: "station_001" }] });
@@ -215,7 +215,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       ["market"],
       true,
     ]);
-    // A browser names itself.
+    // A browser sends its own `User-Agent`.
     expect(fake.requests.length).toBeGreaterThan(0);
   });
 });

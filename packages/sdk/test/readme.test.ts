@@ -14,7 +14,7 @@ const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
 let said: unknown[][];
 beforeEach(() => {
   said = [];
-  // Programs of the README print; they are heard here.
+  // Programs of the README print. Their output is collected here.
   for (const method of ["log", "error"] as const) {
     vi.spyOn(console, method).mockImplementation((...words: unknown[]) => void said.push(words));
   }

@@ -2,30 +2,30 @@ import { type BikeShare, BikeShare as Client } from "../src/client.ts";
 import { PLATFORM, type Platform } from "../src/core/platform.ts";
 import type { ClientOptions } from "../src/options.ts";
 
-/** A platform whose time goes on only when everyone waits. */
+/** A platform with simulated time, which moves only when all code waits for a timer. */
 export interface Simulation {
   readonly platform: Platform;
-  /** Milliseconds since the beginning. */
+  /** Returns the simulated milliseconds since the beginning. */
   now(): number;
-  /** Timers that are running. */
+  /** Returns the number of running timers. */
   timers(): number;
   /** Waits in simulated time. */
   sleep(ms: number): Promise<void>;
-  /** Lets time go on until work is done; gives what it gives. */
+  /** Moves the time until `work` is done, and returns its result. */
   run<Result>(work: PromiseLike<Result>): Promise<Result>;
 }
 
-/** @param random what the platform's random numbers are, each time */
+/** Creates a simulation. @param random returns the platform's random numbers */
 export function simulate(fetch: Platform["fetch"], random: () => number = () => 0.5): Simulation {
   let now = 0;
   let made = 0;
   const timers = new Map<number, { readonly at: number; readonly run: () => void }>();
   const setTimer = (run: () => void, ms: number) => {
-    // As in every platform: what is more than 32 bits goes off at once.
+    // As on real platforms, a delay of more than 31 bits fires at once.
     timers.set(++made, { at: now + (ms < 2 ** 31 ? Math.max(0, ms) : 1), run });
     return made;
   };
-  /** Fires the timer that is due next; false when there is none. */
+  /** Fires the timer that is due next. @returns false when there is none */
   const step = (): boolean => {
     const [next] = [...timers].sort(([a, one], [b, other]) => one.at - other.at || a - b);
     if (next === undefined) return false;
@@ -55,7 +55,7 @@ export function simulate(fetch: Platform["fetch"], random: () => number = () => 
       const work = Promise.resolve(awaited);
       void work.catch(() => undefined).finally(() => (isDone = true));
       for (;;) {
-        // All that can go on without time goes on first.
+        // First, all code runs that does not wait for a timer.
         await new Promise<void>((resolve) => {
           setImmediate(resolve);
         });
@@ -66,36 +66,36 @@ export function simulate(fetch: Platform["fetch"], random: () => number = () => 
   };
 }
 
-/** The key that tests use; none may find it in what a client shows. */
+/** The key that tests use. Nothing that a client shows may contain it. */
 export const KEY = "bss_test_1234567890";
 
-/** A client on a simulated platform. */
+/** Returns a client on a simulated platform. */
 export function simulatedClient(simulation: Simulation, options: Partial<ClientOptions> = {}): BikeShare {
   const all = { apiKey: KEY, baseUrl: "https://bikes.example", ...options, [PLATFORM]: simulation.platform };
   return new Client(all);
 }
 
-/** A response in JSON. */
+/** Returns a response in JSON. */
 export function jsonResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** An error response of the service. */
+/** Returns an error response of the service. */
 export function errorResponse(status: number, error: string, headers: Record<string, string> = {}): Response {
   return jsonResponse({ error, message: `Why ${error}.` }, status, { "request-id": `req-${status}`, ...headers });
 }
 
-/** A request that a scripted fetch was sent. */
+/** A request that a scripted fetch got. */
 export interface Sent {
   readonly url: URL;
   readonly init: RequestInit;
   readonly headers: Headers;
 }
 
-/** What a scripted fetch does: answers, or throws what is an error. */
+/** A step of a scripted fetch: it returns the response, or throws the error. */
 export type Scripted = Response | Error | ((sent: Sent) => Response | Error | Promise<Response>);
 
-/** A fetch that does what the script says, one line a request, and the last line again and again. */
+/** Returns a fetch that does one step for each request, and repeats the last step. */
 export function script(...lines: readonly Scripted[]): Platform["fetch"] & { readonly sent: Sent[] } {
   const sent: Sent[] = [];
   const fetch = async (url: string, init: RequestInit) => {
@@ -110,7 +110,7 @@ export function script(...lines: readonly Scripted[]): Platform["fetch"] & { rea
   return Object.assign(fetch, { sent });
 }
 
-/** A fetch that never answers, and ends only when its signal aborts. */
+/** A step that never answers. It ends only when the request's signal aborts. */
 export function hang({ init: { signal } }: Sent): Promise<Response> {
   return new Promise((_, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason as Error));

@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
-/** What the package's main entry may cost a partner's page, in bytes. */
+/** Maximum bytes that the package's main entry may add to a partner's page. */
 const BUDGET = 6300;
 
 const root = new URL("..", import.meta.url);
@@ -15,7 +15,7 @@ test(`the main entry is at most ${BUDGET} bytes, minified and compressed, and im
     minify: true,
     write: false,
     format: "esm",
-    // A browser's bundle: an import of Node's would fail it.
+    // For a browser, so that an import of a Node module fails.
     platform: "browser",
     target: "es2022",
   });

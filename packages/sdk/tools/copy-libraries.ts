@@ -1,6 +1,6 @@
 /*
- * Puts modules of our other packages, as they are built, into dist/, and lets the modules that import those packages, and
- * their types, point there: so the published package depends on nothing. Run after the compiler (`pnpm run build`).
+ * Copies built modules of our other packages into dist/, and changes the imports of those packages in dist/ to the copies.
+ * So the published package has no dependencies. Run it after the compiler (`pnpm run build`).
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -14,13 +14,13 @@ copyPackage("webhooks", "webhooks", { index: "webhooks", testing: "testing/webho
 copyPackage("rules", "testing/rules", { index: "testing/rules" });
 
 /**
- * Copies modules of a package, and those that they need, into a folder of dist/.
- * @param entries by the package's module: the module of dist/ that exports its copy
+ * Copies modules of a package, and the modules that they need, into a folder of dist/.
+ * @param entries the modules to copy, each with the module of dist/ that exports the copy
  */
 function copyPackage(name: string, folder: string, entries: Readonly<Record<string, string>>): void {
   rmSync(dist + folder, { recursive: true, force: true });
   mkdirSync(dist + folder);
-  /** What a module's copy is called: `index`, and of other packages `contract-limits` and `contract-gbfs-facts`. */
+  /** Returns the file name of a module's copy: `index`, or for modules of other packages a name like `contract-limits`. */
   const fileName = (module: string) => module.replace(`${name}/dist/`, "").replace("/dist/", "-").replaceAll("/", "-");
   for (const [entry, exporter] of Object.entries(entries)) {
     for (const extension of [".js", ".d.ts"]) {
@@ -42,7 +42,7 @@ function copyPackage(name: string, folder: string, entries: Readonly<Record<stri
   }
 }
 
-/** The modules that a module needs, itself included. */
+/** Returns the modules that a module needs, itself included. */
 function reachable(module: string, extension: string, found: Set<string> = new Set()): Set<string> {
   if (found.has(module)) return found;
   found.add(module);
@@ -52,7 +52,7 @@ function reachable(module: string, extension: string, found: Set<string> = new S
   return found;
 }
 
-/** The module that an import means: `rules/dist/index`. */
+/** Returns the module that an import refers to, such as `rules/dist/index`. */
 function resolve(specifier: string, importer: string): string {
   const [, path] = /^(\.{1,2}\/[\w./-]+)\.(?:js|ts)$/.exec(specifier) ?? [];
   if (path !== undefined) return join(dirname(importer), path);
@@ -61,7 +61,7 @@ function resolve(specifier: string, importer: string): string {
   return `${name}/dist/${entry}`;
 }
 
-/** A module's text, without the way to its source map: the source is not copied. */
+/** Returns a module's text, without the link to its source map, because sources are not copied. */
 function read(module: string, extension: string): string {
   return readFileSync(`${packages}${module}${extension}`, "utf8").replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
 }

@@ -1,6 +1,6 @@
 import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
 
-/** What is read of a zod schema; its type name says which of the other fields it has. */
+/** The fields of a zod schema that are used here. `typeName` tells which of the other fields it has. */
 interface Schema {
   readonly description?: string | undefined;
   readonly _def: {
@@ -26,14 +26,14 @@ type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 /** The file of the command line's endpoints. */
 export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
 
-/** Parameters that the client sets by itself, where a list has all of them. */
+/** Paging parameters. The client sets them itself, if a list has all three. */
 const PAGING = ["page", "limit", "cursor"];
 
-/** The text of src/cli/endpoints.generated.ts, made from the contract. */
+/** Returns the text of src/cli/endpoints.generated.ts, made from the contract. */
 export function endpointsText(): string {
   const endpoints = Object.entries(partnerContract as unknown as Contract).flatMap(([noun, verbs]) =>
     Object.entries(verbs)
-      // Those that need no key are for monitoring.
+      // Endpoints that need no key are left out: they are for monitoring.
       .filter(([, { metadata }]) => metadata.scope !== "none")
       .map(([verb, endpoint]) => [`${noun} ${verb}`, describe(endpoint)]),
   );
@@ -70,7 +70,7 @@ function fieldsOf(schema: Schema): Readonly<Record<string, Schema>> {
   return withoutWrapping(schema)._def.shape?.() ?? {};
 }
 
-/** A schema without the wrappers that make it optional or refine it. */
+/** Returns a schema without the wrappers that make it optional or refine it. */
 function withoutWrapping(schema: Schema): Schema {
   const inner = schema._def.innerType ?? schema._def.schema;
   return inner ? withoutWrapping(inner) : schema;

@@ -23,7 +23,7 @@ import {
 } from "@bikeshare/contract";
 import type { TextKind } from "@bikeshare/contract/pure";
 
-/** The file of what the fake knows of the interface. */
+/** The generated file with what the fake needs of the contract. */
 export const fakeContractFile = new URL("../src/testing/contract.generated.ts", import.meta.url);
 
 const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
@@ -32,7 +32,7 @@ import type { Alert, Bike, DeliveryRecord, Export, Reservation, Ride, Station, V
 import type { Endpoint } from "./parameters.ts";
 `;
 
-/** What is read of a zod schema; its type name says which of the other fields it has. */
+/** The fields of a zod schema that are used here. `typeName` tells which of the other fields it has. */
 interface Schema {
   isOptional(): boolean;
   isNullable(): boolean;
@@ -83,7 +83,7 @@ const resources = {
   DeliveryRecord: deliveryRecord,
 };
 
-/** The text of src/testing/contract.generated.ts, made from the contract. */
+/** Returns the text of src/testing/contract.generated.ts, made from the contract. */
 export function fakeContractText(): string {
   const contract = partnerContract as unknown as Readonly<Record<string, Readonly<Record<string, Route>>>>;
   const routes = Object.values(contract).flatMap((verbs) => Object.values(verbs));
@@ -117,7 +117,7 @@ function describe({ metadata, pathParams, query, headers, body }: Route) {
   };
 }
 
-/** The kind of a text, the values that it may have, or the bounds of an integer. */
+/** Returns the rule for a value: the kind of a text, its possible values, or the bounds of an integer. */
 function kindOf(schema: Schema): unknown {
   const { innerType = schema } = schema._def;
   const { typeName, values, checks = [] } = innerType._def;
@@ -129,7 +129,7 @@ function kindOf(schema: Schema): unknown {
   return kind;
 }
 
-/** A resource of which nothing is known. */
+/** Returns a resource with an empty value in each field. */
 function blankOf(schema: Schema): Record<string, unknown> {
   const empty: Readonly<Record<string, unknown>> = { ZodString: "", ZodNumber: 0, ZodBoolean: false, ZodArray: [] };
   return fieldsOf(schema, (field) => {

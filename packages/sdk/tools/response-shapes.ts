@@ -9,7 +9,7 @@ const HEAD = `// What the service answers, for the optional validation.
 import type { ResponseShape } from "./response-shape.ts";
 `;
 
-/** What is read of a zod schema; its type name says which of the other fields it has. */
+/** The fields of a zod schema that are used here. `typeName` tells which of the other fields it has. */
 interface Schema {
   readonly _def: {
     readonly typeName: string;
@@ -28,7 +28,7 @@ interface Endpoint {
   readonly responses: Readonly<Record<number, Schema>>;
 }
 
-/** The text of src/response-shapes.generated.ts: the shape of each operation's success, made from the contract. */
+/** Returns the text of src/response-shapes.generated.ts: the shape of each operation's success, by the contract. */
 export function responseShapesText(): string {
   const endpoints = Object.values(partnerContract).flatMap((verbs) => Object.values(verbs) as unknown as Endpoint[]);
   const entries = endpoints.map(({ method, path, responses }) => {
@@ -46,7 +46,7 @@ ${entries.join("\n")}
 `;
 }
 
-/** A schema as a `ResponseShape`. Enums are strings: values may be added within a version. */
+/** Returns a schema as a `ResponseShape`. Enums become strings, because values may be added within a version. */
 function shapeOf(schema: Schema): unknown {
   const { typeName, checks = [], innerType, type, shape, discriminator, optionsMap } = schema._def;
   const isTimestamp = checks.some(({ kind }) => kind === "datetime");

@@ -7,7 +7,7 @@ import {
 } from "@bikeshare/contract";
 import { sandboxContract } from "@bikeshare/contract/sandbox";
 
-/** The parts of an endpoint that go into the table. */
+/** The parts of an endpoint that the route table uses. */
 interface Endpoint {
   readonly method: string;
   readonly path: string;
@@ -24,7 +24,7 @@ const HEAD = `// Every endpoint of the partner API, and its limits.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
 `;
 
-/** The text of src/routes.generated.ts, made from the contract. */
+/** Returns the text of src/routes.generated.ts, made from the contract. */
 export function routesText(): string {
   const nouns = Object.entries(partnerContract as Contract).map(([noun, verbs]) => {
     const routes = Object.entries(verbs).map(([verb, route]) => `    ${verb}: ${routeText(route)},`);
@@ -45,10 +45,10 @@ export const MAX_PAGE_SIZE = ${MAX_PAGE_SIZE};
 `;
 }
 
-/** The file of the sandbox's route table: apart, so that a page which has no use for it does not carry it. */
+/** The file of the sandbox's route table. It is separate, so that bundles without the sandbox do not contain it. */
 export const sandboxRoutesFile = new URL("../src/sandbox-routes.generated.ts", import.meta.url);
 
-/** The text of src/sandbox-routes.generated.ts, made from the contract. */
+/** Returns the text of src/sandbox-routes.generated.ts, made from the contract. */
 export function sandboxRoutesText(): string {
   const routes = Object.entries<Endpoint>(sandboxContract).map(([verb, route]) => `  ${verb}: ${routeText(route)},`);
   return `// Every endpoint of the sandbox.

@@ -1,10 +1,10 @@
 import { deliveryNames } from "@bikeshare/contract";
 import { sandboxScenarios } from "@bikeshare/contract/sandbox";
 
-/** The file of what the command line can trigger. */
+/** The generated file with the names that the command `trigger` takes. */
 export const sandboxNamesFile = new URL("../src/cli/sandbox-names.generated.ts", import.meta.url);
 
-/** The text of src/cli/sandbox-names.generated.ts, made from the contract. */
+/** Returns the text of src/cli/sandbox-names.generated.ts, made from the contract. */
 export function sandboxNamesText(): string {
   const scenarios = Object.entries(sandboxScenarios).map(
     ([name, summary]) => `  ${JSON.stringify(name)}: ${JSON.stringify(summary)},`,

@@ -16,7 +16,7 @@ interface Item {
   readonly id: string;
 }
 
-/** A list of items that answers as the service does, by cursor and by number. */
+/** Returns a client of a list that is served as the service does, by cursor and by page number. */
 function serve(items: () => readonly Item[], failure: (request: number) => Response | undefined = () => undefined) {
   let requests = 0;
   const fetch = script(({ url }) => {
@@ -28,7 +28,7 @@ function serve(items: () => readonly Item[], failure: (request: number) => Respo
     const pages = Math.max(1, Math.ceil(all.length / limit));
     const page = Number(query.get("page") ?? 1);
     const cursor = query.get("cursor");
-    // A cursor holds the position of the item before: what is inserted above it does not move it.
+    // A cursor contains the last item's id, so items that are inserted above do not move it.
     const start = cursor === null ? (page - 1) * limit : all.findIndex(({ id }) => id === cursor) + 1;
     const data = all.slice(start, start + limit);
     const rest = start + limit < all.length && !query.has("page") ? { next_cursor: data.at(-1)!.id } : {};

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { simulate } from "../../test/simulation.ts";
 import { sleep, withSignal, withTimeout } from "./platform.ts";
 
-/** A signal that counts its listeners. */
+/** Returns a signal that counts its listeners. */
 function countingSignal() {
   const controller = new AbortController();
   const { signal } = controller;

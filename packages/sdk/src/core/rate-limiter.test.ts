@@ -6,7 +6,7 @@ import type { RateLimitDetails } from "../hooks.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-/** Counts as the service does: exactly, at most `limit` in any 60 s; refused ones are not counted. */
+/** Returns a limiter that counts like the service: at most `limit` in any 60 s; rejected requests do not count. */
 function limiter(now: () => number, limit: number) {
   const counted: number[] = [];
   return {
@@ -24,7 +24,7 @@ function limiter(now: () => number, limit: number) {
   };
 }
 
-/** A service of `pages` pages of one item, that takes some milliseconds to hear and some to answer. */
+/** Returns a service with `pages` pages of one item. `latency` delays each request, and each response. */
 function service(pages: number, limit = 60, latency: () => number = () => 20) {
   const simulation: Simulation = simulate(
     script(async ({ url }) => {
@@ -41,7 +41,7 @@ function service(pages: number, limit = 60, latency: () => number = () => 20) {
     }),
   );
   const limits = limiter(simulation.now, limit);
-  /** When the client was refused. */
+  /** The times at which the service rejected a request. */
   const refused: number[] = [];
   return { simulation, limits, refused };
 }
@@ -58,7 +58,7 @@ describe("the rate limiter of a client", () => {
     const client = simulatedClient(simulation);
     expect(await simulation.run(count(client.rides.list()))).toBe(1000);
     expect(refused).toEqual([]);
-    // 1,000 requests are 16 whole windows and 40 requests.
+    // 1,000 requests at 60 a minute need 16 whole windows, and 40 requests of the next.
     expect(simulation.now()).toBeGreaterThan(16 * 60_000);
     expect(simulation.now()).toBeLessThan(17.2 * 60_000);
   });
@@ -116,7 +116,7 @@ describe("the rate limiter of a client", () => {
     const calls = Array.from({ length: 3 }, () => client.me.get().then(() => simulation.now()));
     const answered = await simulation.run(Promise.all(calls));
     expect(refused).toEqual([]);
-    // At 60 s what the others took first is given back, at 90 s the rest.
+    // The first requests of other clients leave the window at 60 s, the rest at 90 s.
     expect(answered.map((at) => Math.floor(at / 30_000) * 30)).toEqual([60, 90, 90]);
   });
 
@@ -125,7 +125,7 @@ describe("the rate limiter of a client", () => {
     const notes: RateLimitDetails[] = [];
     const client = simulatedClient(simulation, { onRateLimit: (note) => void notes.push(note) });
     await simulation.run(count(client.rides.list()));
-    // The first of 60 requests was answered at 40 ms and is given back 60 s later; the last was answered at 2,400 ms.
+    // The first of 60 requests was answered at 40 ms and leaves the window 60 s later. The last was answered at 2,400 ms.
     expect(notes).toEqual([{ operation: "GET /v1/rides", reason: "throttled", waitMs: 57_640 }]);
   });
 
@@ -161,7 +161,7 @@ describe("the rate limiter of a client", () => {
     await simulation.run(client.me.get().then(() => undefined));
     const calls = Array.from({ length: 12 }, () => client.me.get().then(() => undefined));
     await simulation.run(simulation.sleep(1000));
-    // Of 9 calls that were sent all are answered; of the 3 that wait, the first has a timer for its turn and each one for its total.
+    // 9 calls were sent and answered. 3 wait: each has a timer for its total timeout, and the first one for its turn.
     expect(simulation.timers()).toBe(1 + 3);
     await simulation.run(Promise.all(calls));
     expect(simulation.timers()).toBe(0);

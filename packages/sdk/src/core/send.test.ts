@@ -17,7 +17,7 @@ const down = new TypeError("fetch failed", {
   cause: Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" }),
 });
 
-/** A client whose fetch does what the script says, in simulated time. */
+/** Returns a client with a scripted fetch, in simulated time. */
 function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {}, random?: () => number) {
   const fetch = script(...lines);
   const simulation = simulate(fetch, random);
@@ -95,7 +95,7 @@ describe("a request that fails", () => {
     for (let call = 0; call < 100; call++) {
       await expect(simulation.run(client.health.live())).rejects.toMatchObject({ name: "ServerError" });
     }
-    // 20 retries of the budget, and each call's first attempt.
+    // The budget's 20 retries, and the first attempt of each of the 100 calls.
     expect(fetch.sent).toHaveLength(120);
   });
 
@@ -334,7 +334,7 @@ describe("a call with an idempotency key", () => {
     expect(fetch.sent).toHaveLength(1);
   });
 
-  // An empty one would be left out: then a retry would create once more.
+  // An empty key would be left out of the request, and a retry would create a second reservation.
   it.each(["a\nb", ""])(
     "with the key %j, which no header can hold, is refused before anything is sent",
     async (key) => {

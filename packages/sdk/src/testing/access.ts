@@ -15,7 +15,7 @@ import {
   serviceError,
 } from "./rules.ts";
 
-/** What a key is made of. What is left out: every scope, the fake's own limit, the first partner, no end. */
+/** The properties of a new key. Defaults: every scope, the fake's rate limit, the first partner, no expiry. */
 export interface FakeKeyInput {
   readonly scopes?: readonly Scope[] | undefined;
   /** Requests in any 60 s. */
@@ -25,7 +25,7 @@ export interface FakeKeyInput {
   readonly expiresAt?: string | undefined;
 }
 
-/** A key as the fake knows it. */
+/** A key that the fake has issued. */
 export interface FakeKey {
   readonly id: string;
   readonly text: string;
@@ -39,7 +39,7 @@ export interface FakeKey {
 /** The keys of a fake. */
 export type Keys = ReturnType<typeof createKeys>;
 
-/** @param rateLimit of keys without a number of their own */
+/** @param defaultRateLimit the rate limit of keys that are issued without one */
 export function createKeys(now: Clock, firstPartner: FakePartner, defaultRateLimit: number) {
   const keys = new Map<string, FakeKey>();
   return {
@@ -63,7 +63,7 @@ export function createKeys(now: Clock, firstPartner: FakePartner, defaultRateLim
       if (key === undefined) throw new Error("this key was not issued by this fake");
       keys.set(text, { ...key, revoked_at: new Date(now()) });
     },
-    /** The key that an `Authorization` header brings. @throws ServiceError `unauthorized`, whose message says why */
+    /** Returns the key in an `Authorization` header. @throws ServiceError `unauthorized`, whose message says why */
     authenticate(header: string | null): FakeKey {
       if (header === null) throw missingKey();
       const key = keys.get(bearerKey(header) ?? "");
@@ -72,21 +72,21 @@ export function createKeys(now: Clock, firstPartner: FakePartner, defaultRateLim
       if (status !== "active") throw invalidKey("inactiveKey", { id: key.id, last4: key.text.slice(-4), status });
       return key;
     },
-    /** Whether a text contains a key. */
+    /** Tells whether a text contains an issued key. */
     isIn: (text: string) => [...keys.keys()].some((key) => text.includes(key)),
   };
 }
 
-/** Does what may be asked for several times once. */
+/** Carries out a request with an `Idempotency-Key` only once. */
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 export function createIdempotency(now: Clock) {
   const kept = new Map<string, { readonly at: number; readonly body: string; readonly answer: Answer }>();
   return {
     /**
-     * Does `work`, or gives the answer that it had before under the same key. What `work` throws counts as never asked.
+     * Does `work`, or returns the answer of an earlier call with the same key. If `work` throws, nothing is stored.
      *
-     * @param caller whose key it is, and what was called
+     * @param caller the partner and the called operation, for which the key is valid
      * @param key the header `Idempotency-Key`; null when there is none
      * @param body the JSON value that was sent
      * @throws ServiceError `idempotency_key_reused` for a key that was used with another body

@@ -3,7 +3,7 @@ import { type City, instant, recordEvent } from "./city.ts";
 import { blank } from "./contract.generated.ts";
 import { timeOfChange } from "./rules.ts";
 
-/** An alert as it is described. What is left out is filled in, or stays as it was while it is open. */
+/** The fields of an alert. Omitted fields of a new alert get defaults; those of an open alert stay as they were. */
 export type AlertFields = Partial<Alert> & Pick<Alert, "id">;
 
 /** Opens an alert, or changes an open one. */
@@ -17,7 +17,7 @@ export function openAlert(city: City, fields: AlertFields): void {
   if (open === undefined && alert.ended_at === null) recordEvent(city, { event: "alert.opened", data: alert });
 }
 
-/** Ends an alert; one that has ended stays as it is. @param at when its times were over; default: somebody ends it now */
+/** Ends an alert, unless it has ended. @param at when the alert's times were over; default: it is ended now */
 export function endAlert(city: City, id: string, at?: number): void {
   const alert = city.alerts.get(id);
   if (alert?.ended_at !== null) return;
@@ -36,7 +36,7 @@ export function endPastAlerts(city: City): void {
   }
 }
 
-/** Opens an alert for a station that is taken offline, or changes the one that is open. */
+/** Opens an alert for a station that is taken offline, or changes the station's open closure alert. */
 export function openClosure(city: City, stationId: string, summary: string): void {
   const id = openClosureOf(city, stationId) ?? city.nextId("alert");
   city.closures.set(id, stationId);

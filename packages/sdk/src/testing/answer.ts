@@ -1,6 +1,6 @@
 import { errorCatalogue, type ErrorCode, type ServiceError } from "./rules.ts";
 
-/** What the service answers. */
+/** A response, before it is sent. */
 export interface Answer {
   readonly status: number;
   /** Names in lower case. */
@@ -8,13 +8,13 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A successful answer. */
+/** Returns a successful answer. */
 export function answer(body: object, status = 200): Answer {
   return { status, headers: {}, body: JSON.stringify(body) };
 }
 
-/** The answer that an error is. */
+/** Returns the answer for an error. */
 export function errorAnswer({ code, message, headers }: Pick<ServiceError, "code" | "message" | "headers">): Answer {
-  const { status } = errorCatalogue[code as ErrorCode]; // Only the operator's commands have other codes.
+  const { status } = errorCatalogue[code as ErrorCode]; // Only errors of the command line have other codes.
   return { status, headers, body: JSON.stringify({ error: code, message }) };
 }

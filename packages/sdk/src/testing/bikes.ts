@@ -10,21 +10,21 @@ import {
   viewOf,
 } from "./rules.ts";
 
-/** Where a bike is. */
+/** The location of a bike. */
 export type BikeLocation = Pick<Bike, "station_id" | "lat" | "lon">;
 
-/** How a bike is shown. */
+/** Returns a bike as partners see it. */
 export function shownBike({ reported, ride_id, reservation_id }: BikeRecord): Bike {
   const { vehicle_state: reported_state, station_id, lat, lon } = reported;
-  // A test may say that a bike is on a trip without saying on which.
+  // A test may put a bike into the state `on_trip` without a ride.
   const ride = reported_state === "on_trip" ? "unknown" : ride_id;
   const location = { reported_station_id: station_id, reported_lat: lat, reported_lon: lon };
   return { ...reported, ...viewOf({ ride_id: ride, reservation_id, reported_state, ...location }) };
 }
 
 /**
- * Where a station is; nobody knows where a station is that is not known.
- * @throws Error for a removed one: no bike stands there
+ * Returns the location of a bike at a station. An unknown station has no coordinates.
+ * @throws Error for a removed station, where no bike can stand
  */
 export function locationOf({ stations }: City, stationId: string | null): BikeLocation {
   const { lat = null, lon = null, status } = stations.get(stationId ?? "")?.shown ?? {};
@@ -32,7 +32,7 @@ export function locationOf({ stations }: City, stationId: string | null): BikeLo
   return { station_id: stationId, lat, lon };
 }
 
-/** Changes who rides or holds a bike, or what is reported of it. */
+/** Changes a bike's ride, its reservation, or its reported state. */
 export function changeBike(
   city: City,
   bike: BikeRecord,
@@ -42,12 +42,12 @@ export function changeBike(
   writeBike(city, { ...bike, ...change, reported: { ...bike.reported, updated_at: instant(city.now()), ...report } });
 }
 
-/** Writes a bike, and the counters of the station that it leaves and of the one that it comes to. */
+/** Writes a bike, and updates the counters of the station that it leaves and of the station that it comes to. */
 export function writeBike(city: City, bike: BikeRecord): void {
   const held = city.bikes.get(bike.reported.id);
   const [before, after] = [held && shownBike(held), shownBike(bike)];
   city.bikes.set(after.id, bike);
-  // A bike that is only now known was in a feed's numbers before.
+  // A feed's counters include a bike already before it is known here.
   const shifts = before === undefined ? [] : counterShifts(before, after);
   for (const id of new Set([before?.station_id, after.station_id])) {
     const station = city.stations.get(id ?? "");
@@ -62,7 +62,7 @@ export function writeBike(city: City, bike: BikeRecord): void {
   }
 }
 
-/** Has the bikes of a station that was removed stand outside a station, where they are. */
+/** Puts the bikes of a removed station outside a station, at the same position. */
 export function moveBikesOut(city: City, { id, lat, lon }: Station): void {
   for (const bike of [...city.bikes.values()].filter(({ reported }) => reported.station_id === id)) {
     const { lat: own, lon: ownLon } = bike.reported;
@@ -71,9 +71,9 @@ export function moveBikesOut(city: City, { id, lat, lon }: Station): void {
 }
 
 /**
- * A station with the free docks that are given of it, which follow its bikes from then on. Those of a station whose counters
- * were given stay as they are.
- * @param docks undefined: those that were given before; null: none are
+ * Returns a station with a given number of free docks, which follow its bikes from then on. A station whose counters were
+ * given stays as it is.
+ * @param docks undefined: the number that was given before; null: unknown
  */
 export function withDocks(city: City, station: StationRecord, docks: number | null | undefined): StationRecord {
   if (station.areCountersGiven) return station;
@@ -82,7 +82,7 @@ export function withDocks(city: City, station: StationRecord, docks: number | nu
   return { ...reported, shown: { ...station.shown, ...docksOf(city, reported) } };
 }
 
-/** Bikes that stand in docks of a station. */
+/** Returns how many bikes stand in docks of a station. */
 function standingAt(city: City, stationId: string): number {
   return bikesAt(city, stationId).filter(standsInDock).length;
 }
@@ -91,13 +91,13 @@ function bikesAt({ bikes }: City, stationId: string): Bike[] {
   return [...bikes.values()].map(shownBike).filter((bike) => bike.station_id === stationId);
 }
 
-/** The free docks of a station whose bikes are counted: they follow its bikes. */
+/** Returns the free docks of a station whose bikes are counted. */
 function docksOf(city: City, { shown, docksBase: base }: StationRecord): Pick<Station, "num_docks_available"> {
   const { id, capacity, num_docks_disabled: disabled } = shown;
   return { num_docks_available: freeDocks({ base, capacity, disabled, standing: standingAt(city, id) }) };
 }
 
-/** Counts a station's bikes, as the service does for the operator's own stations. */
+/** Counts a station's bikes, as the service does for operated counters. */
 export function countBikesAt(city: City, stationId: string): Partial<Station> {
   const here = bikesAt(city, stationId);
   const countOf = (state: string) => here.filter((bike) => bike.vehicle_state === state).length;
@@ -114,7 +114,7 @@ export function countBikesAt(city: City, stationId: string): Partial<Station> {
   };
 }
 
-/** Changes counters that a feed gave by what changed since, until the feed speaks again. */
+/** Returns given counters, adjusted by the changes of bikes since. */
 function shifted(station: Station, shifts: readonly CounterShift[]): Partial<Station> {
   const here = shifts.filter(({ stationId }) => stationId === station.id);
   const sum = (counter: "available" | "reserved") => here.reduce((total, shift) => total + shift[counter], 0);

@@ -1,22 +1,22 @@
-/** An item as it was last seen in a list, and the position at which it became so. */
+/** An item as it was last seen in a list, and the position of its last change. */
 interface SeenItem {
   readonly json: string;
   readonly position: number;
 }
 
-/** In which order the items of lists have changed. */
+/** The order in which items of lists have changed. */
 export type ChangeLog = ReturnType<typeof createChangeLog>;
 
-/** Whoever asks for changes has the list compared with what it was when somebody last asked. */
+/** Creates a log. It finds changes by comparing a list with its state at the previous call of `observe`. */
 export function createChangeLog() {
   const lists = new Map<string, Map<string, SeenItem>>();
   let newest = 0;
   return {
     /**
-     * Notes what has changed in a list.
+     * Records what has changed in a list since the last call.
      *
-     * @param list its name, and whose it is
-     * @returns the position of the newest change, of any list, and of each item by its id
+     * @param list the list's name, with its owner
+     * @returns the position of the newest change in any list, and a function for the position of an item by its id
      */
     observe(list: string, items: readonly { readonly id: string }[]) {
       const seen = lists.get(list) ?? new Map<string, SeenItem>();

@@ -16,7 +16,7 @@ import { RecordedStations } from "./history.ts";
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** Who a key, and a reservation, belongs to. */
+/** The partner to whom a key or a reservation belongs. */
 export interface FakePartner {
   readonly id: string;
   readonly name: string;
@@ -24,16 +24,16 @@ export interface FakePartner {
 
 export interface StationRecord {
   readonly shown: Station;
-  /** Whether its counters were given, as a feed gives them. Otherwise they are counted from its bikes. */
+  /** Whether a test has given the counters, as a feed does. Otherwise the station's bikes are counted. */
   readonly areCountersGiven: boolean;
-  /** The free docks that were given last, and the bikes that stood there then; null: none were given. */
+  /** The last given number of free docks, plus the bikes that stood there then; null: none was given. */
   readonly docksBase: number | null;
   readonly wasInstalled: boolean;
 }
 
-/** What decides how a bike is shown. */
+/** The facts that decide how a bike is shown. */
 export interface BikeRecord {
-  /** As it would be shown if nobody rode or held it. */
+  /** The bike as it is shown without a ride and a reservation. */
   readonly reported: Bike;
   readonly ride_id: string | null;
   readonly reservation_id: string | null;
@@ -43,15 +43,15 @@ export interface BikeRecord {
 interface RecordedEvent {
   readonly shown: EventRecord;
   readonly recordedAt: number;
-  /** Null: everyone who may read the resource. */
+  /** The partner that may see the event; null: every partner that may read the resource. */
   readonly partnerId: string | null;
 }
 
-/** Everything that a fake knows of its city. Only the functions of this folder change it. */
+/** All data of a fake. Only the functions of this folder change it. */
 export type City = ReturnType<typeof createCity>;
 
 /**
- * @param partner whose reservations are made where nobody says whose
+ * @param partner the first partner, who owns reservations that a test puts there
  * @param maxReservations active reservations that each partner may have at once
  */
 export function createCity(now: Clock, partner: FakePartner, maxReservations: number) {
@@ -60,22 +60,22 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     now,
     partner,
     maxReservations,
-    /** A new id: `ride_000001`. */
+    /** Returns a new id, such as `ride_000001`. */
     nextId: (prefix: string) => `${prefix}_${String(++made).padStart(6, "0")}`,
     stations: new RecordedStations<StationRecord>(now),
     bikes: new Map<string, BikeRecord>(),
-    /** Those that were described. */
+    /** The described vehicle types. */
     vehicleTypes: new Map<string, VehicleType>(),
-    /** Those that were named. */
+    /** The described regions. */
     regions: new Map<string, Region>(),
     alerts: new Map<string, Alert>(),
     exports: new Map<string, Export>(),
     deliveries: new Map<string, { readonly partnerId: string; readonly shown: DeliveryDetail }>(),
-    /** The stations that were taken offline with alerts, by the alerts' ids. */
+    /** The ids of stations that were taken offline with an alert, by the alert's id. */
     closures: new Map<string, string>(),
     rides: new Map<string, Ride>(),
     reservations: new Map<string, Reservation>(),
-    /** Whose each reservation is: the partner's id by the reservation's. */
+    /** The owner of each reservation: the partner's id by the reservation's id. */
     reservationOwners: new Map<string, string>(),
     /** Oldest first. */
     events: new Array<RecordedEvent>(),
@@ -83,24 +83,24 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
   };
 }
 
-/** An instant as it stands on the wire: of milliseconds since 1970, or of a text. */
+/** Returns an instant in the form of the API's JSON. @param at milliseconds since 1970, or RFC 3339 */
 export function instant(at: number | string): string {
   return new Date(at).toISOString();
 }
 
-/** An event as it is described. What is left out is filled in. */
+/** The fields of an event. Omitted fields get defaults. */
 export interface EventFields {
-  /** One of the names, or any other, to see what your program does about an event that it does not know. */
+  /** The name of an event, or any other text, to test what your program does with an unknown event. */
   readonly event: string;
   readonly data: object;
   readonly id?: string | undefined;
   readonly occurred_at?: string | undefined;
 }
 
-/** Puts an event at the end of the list. @param partnerId who may see it; null: everyone who may read the resource */
+/** Adds an event at the end of the list. @param partnerId who may see it; null: everyone who may read the resource */
 export function recordEvent(city: City, fields: EventFields, partnerId: string | null = null): void {
   const { id = city.nextId("event"), event, occurred_at = instant(city.now()), data } = fields;
-  // The name may be one that nobody knows yet.
+  // The type is asserted, because the name may be unknown.
   const shown = { id, event, occurred_at, data: structuredClone(data) } as unknown as EventRecord;
   city.events.push({ shown, recordedAt: city.now(), partnerId });
 }

@@ -18,10 +18,10 @@ import {
   serviceError,
 } from "./rules.ts";
 
-/** A delivery as it is described. What is left out is filled in: one that arrived just now. */
+/** The fields of a delivery. The defaults describe a delivery that arrived just now. */
 export type DeliveryFields = Partial<DeliveryDetail> & Pick<DeliveryDetail, "id">;
 
-/** Puts a delivery of a partner there as it is. Nothing is sent. */
+/** Adds a delivery of a partner. Nothing is sent. */
 export function putDelivery(city: City, partnerId: string, fields: DeliveryFields): void {
   const now = instant(city.now());
   const { attempt_log = [], status = "succeeded" } = fields;
@@ -34,7 +34,7 @@ export function putDelivery(city: City, partnerId: string, fields: DeliveryField
   city.deliveries.set(fields.id, { partnerId, shown });
 }
 
-/** One page of a partner's deliveries, newest first. */
+/** Returns one page of a partner's deliveries, newest first. */
 export function deliveriesOf(city: City, partnerId: string, query: Values): DeliveryRecordList {
   const { limit: wanted, cursor: given, ...filters } = query as DeliveryListQuery;
   const scope = cursorScope("", "deliveries", { ...filters, partnerId });
@@ -59,8 +59,8 @@ export function findDelivery(city: City, partnerId: string, id: string): Deliver
 }
 
 /**
- * Makes a delivery due now. It stays so: nothing is sent.
- * @throws ServiceError `not_found`, `conflict` for a test, and for one that is held, since its webhook is paused
+ * Makes a delivery due now. It stays due, because the fake sends nothing.
+ * @throws ServiceError `not_found`; `conflict` for a test delivery, and for a held one, because its webhook is paused
  */
 export function resendDelivery(city: City, partnerId: string, id: string): Resend {
   const shown = findDelivery(city, partnerId, id);
@@ -100,7 +100,7 @@ function compare(delivery: DeliveryRecord, [created, id]: readonly [string, stri
   return compareIds(delivery.created_at, created) || compareIds(delivery.id, id);
 }
 
-/** A delivery without what only `get` shows. */
+/** Returns a delivery as lists show it, without its attempts. */
 function recordOf({ attempt_log: _log, ...record }: DeliveryDetail): DeliveryRecord {
   return record;
 }

@@ -28,7 +28,7 @@ import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT }
 import { createScripts, type Script, type ScriptedAnswer, type ScriptOptions } from "./script.ts";
 import { createTestDelivery, signDelivery, type SignedRequest, TEST_SECRET, type TestDelivery } from "./webhooks.ts";
 
-/** What a fake begins with. */
+/** The options of a fake, with the data that it begins with. */
 export interface FakeOptions {
   readonly stations?: readonly StationFields[] | undefined;
   readonly bikes?: readonly BikeFields[] | undefined;
@@ -40,91 +40,92 @@ export interface FakeOptions {
   readonly rides?: readonly RideFields[] | undefined;
   readonly reservations?: readonly ReservationFields[] | undefined;
   readonly events?: readonly EventFields[] | undefined;
-  /** Of the first key, `apiKey`: every scope if not said. */
+  /** The scopes of the first key, `apiKey`. Default: every scope. */
   readonly scopes?: FakeKeyInput["scopes"];
   /**
-   * Requests in any 60 s that keys may make: 60 if not said, as at the real service. A test that asks for more waits a
-   * minute, as it would there: raise it where that is not what you test.
+   * Requests that a key may make in any 60 s. Default 60, as in the real service. A test that sends more waits for a minute.
+   * Raise the limit if you do not test that.
    */
   readonly rateLimit?: number | undefined;
-  /** Active reservations that each partner may have at once: 50 if not said, as at the real service. */
+  /** Active reservations that each partner may have at once. Default 50, as in the real service. */
   readonly maxReservations?: number | undefined;
-  /** Milliseconds since 1970, as `Date.now` gives them, which is what it is if not said. */
+  /** Returns milliseconds since 1970. Default: `Date.now`. */
   readonly now?: Clock | undefined;
-  /** `https://bikeshare.test` if not said. */
+  /** Default: `https://bikeshare.test`. */
   readonly baseUrl?: string | undefined;
-  /** Signs deliveries; `whsec_…` for tests if not said. */
+  /** The secret that signs deliveries. Default: a fixed secret for tests. */
   readonly webhookSecret?: string | undefined;
 }
 
-/** The service, in memory. A client of it: `new BikeShare(fake.options)`. */
+/** A fake of the service in memory. Make a client of it by `new BikeShare(fake.options)`. */
 export interface FakeBikeShare {
-  /** What makes a client of it. Add options of your own: `{ ...fake.options, maxRetries: 0 }`. */
+  /** The options of a client of the fake. Add your own: `{ ...fake.options, maxRetries: 0 }`. */
   readonly options: { readonly baseUrl: string; readonly apiKey: string; readonly fetch: FakeFetch };
   readonly fetch: FakeFetch;
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** Signs deliveries: for your receiver. */
+  /** The secret that signs deliveries. Give it to your receiver. */
   readonly webhookSecret: string;
-  /** What the operator's side does. */
+  /** Does what the operator does, such as starting rides. */
   readonly operator: Operator;
-  /** Every request that came, oldest first. Without keys. */
+  /** All requests that the fake got, oldest first, without keys. */
   readonly requests: readonly SeenRequest[];
-  /** Every event there is, oldest first, whoever may see it. */
+  /** Returns all events of all partners, oldest first. */
   events(): readonly EventRecord[];
-  /** Milliseconds since 1970. */
+  /** Returns the fake's time, in milliseconds since 1970. */
   now(): number;
   /**
-   * Moves the fake's clock forward by milliseconds: reservations expire, requests are given back. A client that waits is
-   * not moved with it; your test runner's fake timers move both.
+   * Moves the fake's clock forward by milliseconds: reservations expire, requests leave the rate limit's window. This does
+   * not end a client's wait. The fake timers of your test runner move both.
    */
   advance(ms: number): void;
-  /** Makes another key. */
+  /** Issues another key. */
   issueKey(input?: FakeKeyInput): string;
   /** @throws Error for a key that was not issued here */
   revokeKey(key: string): void;
-  /** Says what becomes of the next requests, one after the other. Then all is as usual. */
+  /** Sets what happens to the next requests, one after the other. Later requests are answered as usual. */
   script(answers: readonly ScriptedAnswer[], options?: ScriptOptions): Script;
-  /** A signed delivery of an example, or of an event of the list, for your receiver. */
+  /** Returns a signed delivery for your receiver: of an example, or of an event of the list. */
   webhook<Name extends DeliveryName>(
     name: Name,
     options?: ExampleOptions<Name>,
   ): Promise<SignedRequest<DeliveryOf<Name>>>;
   webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedRequest<TestDelivery<string>>>;
-  /** Listens on 127.0.0.1, for programs outside the test's process. Close it at the end. */
+  /** Listens on 127.0.0.1, for programs outside the test's process. Close the server at the end. */
   listen(options?: ListenOptions): Promise<FakeServer>;
 }
 
-/** What can be delivered: every event, and the notices that the list of events leaves out. */
+/** The name of everything that can be delivered: events, and the notices that the events list leaves out. */
 export type DeliveryName = KnownDelivery["event"];
 
 /** How a delivery is sent. */
 export interface WebhookOptions {
-  /** The secret that your receiver has, or several; `fake.webhookSecret` if not said. Another one must be refused. */
+  /** The secret, or several, that sign. Default: `fake.webhookSecret`. Your receiver must reject any other one. */
   readonly secret?: string | readonly string[] | undefined;
-  /** Where your receiver listens: `https://receiver.example/webhooks` if not said. */
+  /** The address of your receiver. Default: `https://receiver.example/webhooks`. */
   readonly url?: string | undefined;
-  /** A new one for each delivery if not said; of an event of the list the same each time. Say it to make a repeat. */
+  /** Default: a new id for each example, but always the same id for an event of the list. Set it to make a repeat. */
   readonly deliveryId?: string | undefined;
-  /** Milliseconds by which it was signed earlier than now: above 300,000 it must be refused. Default 0. */
+  /** How many milliseconds ago it was signed. Default 0. Above 300,000 your receiver must reject it. */
   readonly age?: number | undefined;
 }
 
 /** How the delivery of an example is sent. */
 export interface ExampleOptions<Name extends DeliveryName> extends WebhookOptions {
-  /** What shall differ from the example of the documentation. */
+  /** The fields that differ from the documentation's example. */
   readonly data?: Partial<DeliveryOf<Name>["data"]> | undefined;
 }
 
-/** Stands for the endpoint in the ids of deliveries of events. */
+/** The endpoint's part of the ids of deliveries. */
 const ENDPOINT = "0faked";
 
-/** Whose key the first one is. */
+/** The first partner, who owns the first key. */
 const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
 
 /**
- * The Bike-Sharing Data Service in memory, for tests of programs that use it: the same answers, limits and errors, made
- * from the contract. Each call makes one of its own; it needs no closing.
+ * Creates a fake of the Bike-Sharing Data Service in memory, for tests of programs that use the service. It has the same
+ * answers, limits and errors, because it is made from the contract. Each call creates a separate fake, which you need not
+ * close.
  *
  * @example
  * const fake = createFakeBikeShare({ stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] });
@@ -168,7 +169,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
   };
 }
 
-/** Puts there what a fake begins with: stations first, for bikes stand at them, and last what holds bikes. */
+/** Adds the data that a fake begins with. Stations come before bikes, and bikes before rides and reservations. */
 function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const station of options.stations ?? []) operator.putStation(station);
   for (const bike of options.bikes ?? []) operator.putBike(bike);
@@ -180,7 +181,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);
   for (const event of options.events ?? []) operator.putEvent(event);
-  // The free docks that were given are those beside the bikes that were.
+  // The given free docks are set last, because they belong to the state with all given bikes.
   for (const { id, num_docks_available: docks } of options.stations ?? []) {
     const station = city.stations.get(id);
     if (station !== undefined) city.stations.set(id, withDocks(city, station, docks));
@@ -191,7 +192,7 @@ function fill(city: City, operator: Operator, options: FakeOptions): void {
 // oxlint-disable-next-line eslint/no-restricted-properties -- whoever installs a library has no main.ts that hands one in
 const systemClock: Clock = () => Date.now();
 
-/** A clock that a test may move forward. Time never goes back: a service's does not either. */
+/** Creates a clock that a test may move forward, but not back. */
 function createClock(base: Clock = systemClock): { readonly now: Clock; readonly advance: (ms: number) => void } {
   let moved = 0;
   return {
@@ -203,14 +204,14 @@ function createClock(base: Clock = systemClock): { readonly now: Clock; readonly
   };
 }
 
-/** Signs deliveries. @param webhookSecret signs where no other is said */
+/** Returns the function that signs deliveries. @param webhookSecret the default secret */
 function createWebhooks(now: Clock, webhookSecret: string): FakeBikeShare["webhook"] {
   let made = 0;
   return (what: DeliveryName | EventRecord, options: ExampleOptions<DeliveryName> = {}) => {
     const { secret = webhookSecret, url, deliveryId, age = 0, data } = options;
     const signedAt = now() - age;
     const send = <Delivery extends object>(delivery: Delivery) =>
-      // Which of the two ways it is called in decides what it gives.
+      // The overloads of `webhook` give the result's type.
       signDelivery(delivery, { secret, url, now: () => signedAt }) as Promise<SignedRequest<never>>;
     if (typeof what === "string") {
       const newId = deliveryId ?? `delivery_${String(++made).padStart(6, "0")}`;

@@ -2,10 +2,10 @@ import type { Station, StationAt, StationHistory } from "../json-types.generated
 import type { Values } from "./parameters.ts";
 import { foldHistory, readHistoryRange, readInstantOfHistory, serviceError, type RecordedState } from "./rules.ts";
 
-/** The stations of a fake, which remember how they were. Only setting one changes it. */
+/** The stations of a fake, with their past states. Each call of `set` records a state. */
 export class RecordedStations<Recorded extends { readonly shown: Station }> extends Map<string, Recorded> {
   readonly #now: () => number;
-  /** By station, the oldest first. */
+  /** The states of each station, oldest first. */
   readonly #past = new Map<string, { readonly at: number; readonly shown: Station }[]>();
 
   constructor(now: () => number) {
@@ -20,12 +20,12 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
     return super.set(id, station);
   }
 
-  /** When the first station was set; never: Infinity. */
+  /** Returns when the first station was set; Infinity: none was set. */
   begins(): number {
     return Math.min(...[...this.#past.values()].flatMap(([first]) => first?.at ?? []));
   }
 
-  /** How the stations were at an instant. @throws ServiceError `outside_history` */
+  /** Returns the stations as they were at an instant. @throws ServiceError `outside_history` */
   at(text: string): StationAt[] {
     const instant = readInstantOfHistory(text, this.#now());
     const begins = this.begins();
@@ -39,7 +39,7 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
     });
   }
 
-  /** How a station was over time, in UTC. @throws ServiceError `not_found`, `invalid_parameter` */
+  /** Returns a station's history, with days in UTC. @throws ServiceError `not_found`, `invalid_parameter` */
   history(id: string, query: Values): StationHistory {
     const past = this.#past.get(id);
     if (past === undefined) throw serviceError("not_found", "station");

@@ -17,25 +17,25 @@ import {
 /** A list as one caller sees it. */
 export interface Listing<Item> {
   readonly name: string;
-  /** Whose it is, where callers see different items: cursors of one are no use to another. */
+  /** The owner, if callers see different items. A cursor is only valid for the same owner. */
   readonly owner?: string;
-  /** What the list is ordered by before the id, which breaks ties; the id alone if not said. */
+  /** Returns the text by which an item is sorted; the id breaks ties. Default: items are sorted by id only. */
   readonly orderOf?: (item: Item) => string;
   readonly isNewestFirst?: boolean;
-  /** In which order its items have changed, where that can be followed. */
+  /** The order of the items' changes, for a list that can be followed. */
   readonly changes?: ChangeLog;
-  /** All that may be on it, in any order. Asked for after the paging parameters were read. */
+  /** Returns all items of the list, in any order. It is called after the paging parameters were checked. */
   readonly items: () => readonly Item[];
 }
 
-/** Where an item is in its list: what the list is ordered by, and its id; of a walk that ends with a checkpoint, that too. */
+/** An item's position: its sort text and its id. If the walk will end with a checkpoint, the position contains that too. */
 type Position = readonly [order: string, id: string, checkpoint?: number | null];
 
-/** A walk through changes: behind which position it goes on, and where it ends. */
+/** A walk through changes: the position after which it continues, and the position at which it ends. */
 type ChangeWalk = readonly [after: number, upto: number];
 
 /**
- * One page of what passes the filters of a list.
+ * Returns one page of the items that pass a list's filters.
  *
  * @param query paging and filters
  * @throws ServiceError `invalid_parameter`, `invalid_cursor`, `page_out_of_range`
@@ -71,7 +71,7 @@ export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>
   };
 }
 
-/** One page of what has changed since a checkpoint. */
+/** Returns one page of the items that have changed since a checkpoint. */
 function changesOf<Item extends { readonly id: string }>(
   list: Listing<Item> & { readonly changes: ChangeLog },
   query: Values,
@@ -104,14 +104,14 @@ function readListQuery({ name, owner = "" }: Pick<Listing<never>, "name" | "owne
   return { selection, scope: cursorScope(owner, name, selection), paging, limit };
 }
 
-/** What a checkpoint is valid for: from where the list was followed before is no filter. */
+/** Returns the scope in which a checkpoint is valid: the list and its filters, without `updated_since`/`changes_since`. */
 function checkpointScope({ name, owner = "" }: Pick<Listing<never>, "name" | "owner">, selection: Values): string {
   return cursorScope(owner, `changes of ${name}`, { ...selection, updated_since: undefined, changes_since: undefined });
 }
 
 /**
- * A position in a list, encoded and with a checksum. It holds no secret, so whoever tries can read or forge one; a damaged
- * cursor, or one of another list, is rejected.
+ * Returns a cursor: an encoded position with a checksum. The checksum rejects a damaged cursor, or one of another list. It
+ * does not protect against forgery.
  *
  * @param scope the list and its filters
  */
@@ -121,18 +121,18 @@ export function encodeCursor<Value extends readonly unknown[]>(scope: string, po
   return signed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** The position that a cursor of this very list holds; undefined for any other text. */
+/** Returns the position in a cursor of this list; undefined for any other text. */
 export function decodeCursor<Value extends readonly unknown[]>(scope: string, cursor: string): Value | undefined {
   try {
     const [, text = ""] = atob(cursor.replaceAll("-", "+").replaceAll("_", "/")).split(" ");
-    const position = JSON.parse(decodeURIComponent(text)) as Value; // If it is one of ours, its text is the same.
+    const position = JSON.parse(decodeURIComponent(text)) as Value; // checked by encoding it again
     return encodeCursor(scope, position) === cursor ? position : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** 32 bits (FNV-1a, with a last mixing) as text: weak, for what need not withstand an attacker. */
+/** Returns a 32-bit hash (FNV-1a with a final mixing) as text. It is not safe against attackers. */
 export function checksum(text: string): string {
   let value = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193);
@@ -140,7 +140,7 @@ export function checksum(text: string): string {
   return ((value ^ (value >>> 13)) >>> 0).toString(36);
 }
 
-/** Whether an item passes every filter of its list that a query gives. */
+/** Tells whether an item passes all filters of a query. */
 function passesFilters(item: object, list: string, query: Values): boolean {
   const filters: Readonly<Record<string, Readonly<Record<string, Filter>>>> = listFilters;
   return Object.entries(filters[list] ?? {}).every(([name, [comparison, ...fields]]) => {
@@ -156,7 +156,7 @@ function passesFilters(item: object, list: string, query: Values): boolean {
   });
 }
 
-/** What has no location is in no rectangle. */
+/** Tells whether an item is within a rectangle. An item without a location is in none. */
 function isWithin({ lat, lon }: { readonly lat?: number | null; readonly lon?: number | null }, text: string): boolean {
   const box = readBoundingBox(text);
   if (typeof box === "string" || typeof lat !== "number" || typeof lon !== "number") return false;

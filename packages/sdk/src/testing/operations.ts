@@ -17,25 +17,25 @@ import {
 import { EVENT_RETENTION_DAYS, isScope, type RateDecision, scopeOfEvent, serviceError } from "./rules.ts";
 import { flowsOf, forecastOf, summaryOf, typicalOf } from "./sums.ts";
 
-/** A request that was let in and whose parameters are right. */
+/** A request that was authenticated and whose parameters are valid. */
 export interface Asked {
   readonly city: City;
   readonly idempotency: Idempotency;
   readonly key: FakeKey;
   readonly rate: RateDecision;
-  /** The id in the path; empty where the path has none. */
+  /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: Values;
   readonly path: string;
   readonly headers: Headers;
-  /** The body's fields; empty where the operation takes none. */
+  /** The body's fields; empty if the operation takes no body. */
   readonly body: Values;
 }
 
 /** The operations that need no key. */
 export type OpenOperation = "GET /healthz" | "GET /readyz";
 
-/** What each operation that needs a key answers. All that the contract has, or this does not compile. */
+/** The function for each operation that needs a key. The type requires all operations of the contract. */
 export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (asked: Asked) => Answer>> = {
   "GET /v1/stations": (asked) =>
     asked.query["at"] === undefined
@@ -127,7 +127,7 @@ function found(
   return answer(item);
 }
 
-/** Does what a body asks for; with an `Idempotency-Key` once. */
+/** Carries out a request; repeated requests with the same `Idempotency-Key` are carried out once. */
 function once({ idempotency, key, path, headers, body }: Asked, work: () => Answer): Answer {
   return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, work);
 }
@@ -146,7 +146,7 @@ function foundThen(asked: Asked, at: string): Answer {
   return answer(item);
 }
 
-/** Changes are those of the present. */
+/** Rejects parameters that follow changes, which cannot be combined with `at`. */
 function withoutFollowing(asked: Asked): Asked {
   for (const name of ["updated_since", "changes_since"])
     if (asked.query[name] !== undefined) throw serviceError("invalid_parameter", "atAndFollowing", { name });
@@ -157,7 +157,7 @@ function alertsIn({ city }: Asked) {
   return [...city.alerts.values()];
 }
 
-/** Files of exports that match the query's filters. */
+/** Returns the exports that match the query's filters. */
 function exportsIn({ city, query }: Asked) {
   const filters = ["kind", "month", "format"] as const;
   return [...city.exports.values()].filter((file) =>
@@ -169,7 +169,7 @@ function bikesIn({ city }: Asked) {
   return [...city.bikes.values()].map(shownBike);
 }
 
-/** Every vehicle type that is described, or that a station, a bike or a ride names. */
+/** Returns every vehicle type that is described, or that a station, a bike or a ride refers to. */
 function vehicleTypesIn(asked: Asked) {
   const { vehicleTypes, rides } = asked.city;
   const onStations = stationsIn(asked).flatMap((station) => station.vehicle_types_available);
@@ -178,38 +178,38 @@ function vehicleTypesIn(asked: Asked) {
   return [...ids].flatMap((id) => (id === null ? [] : (vehicleTypes.get(id) ?? { ...blank.VehicleType, id })));
 }
 
-/** Every region that is named, or that a station is in. */
+/** Returns every region that is described, or that a station is in. */
 function regionsIn(asked: Asked) {
   const { regions } = asked.city;
   const ids = new Set([...regions.keys(), ...stationsIn(asked).map((station) => station.region_id)]);
   return [...ids].flatMap((id) => (id === null ? [] : (regions.get(id) ?? { id, name: id })));
 }
 
-/** The events that are still kept and that a key lets its partner see, oldest first. */
+/** Returns the events that are still kept and that a key may see, oldest first. */
 function eventsFor({ city, key }: Asked): EventRecord[] {
   const oldest = city.now() - EVENT_RETENTION_DAYS * 86_400_000;
   return city.events.flatMap(({ recordedAt, partnerId, shown }) => {
     const scope = scopeOfEvent(shown.event);
-    // Of a resource that is newer than this package there is no scope to ask for.
+    // A resource that is newer than this package has no scope that could be required.
     const isReadable = !isScope(scope) || key.scopes.includes(scope);
     const isVisible = recordedAt > oldest && (partnerId === null || partnerId === key.partner.id) && isReadable;
     return isVisible ? [shown] : [];
   });
 }
 
-/** Events in the order in which they were recorded, from the one after the event that the query names. */
+/** Returns the list of events, in the order in which they were recorded, after the event in the parameter `after`. */
 function eventListing(asked: Asked): Listing<EventRecord> {
   const { city, key, query } = asked;
   const positions = new Map(city.events.map(({ shown }, index) => [shown, String(index).padStart(12, "0")]));
   return {
     name: "events",
-    // What the key may see is part of what a cursor is for.
+    // The scopes are part of the owner, because a cursor is only valid for the same selection of events.
     owner: `${key.partner.id} with ${key.scopes.join(" ")}`,
     orderOf: (event) => positions.get(event) ?? "",
     items: () => {
       const events = eventsFor(asked);
       const { after: id } = query;
-      // When a cursor was made, `after` was found; its event may be gone by now, and the list goes on.
+      // With a cursor, `after` was checked on the first page. Its event may be gone by now, and the list still continues.
       if (id === undefined || query["cursor"] !== undefined) return events;
       const after = events.findIndex((event) => event.id === id);
       if (after === -1) throw serviceError("checkpoint_lost", "after", { id });

@@ -42,19 +42,19 @@ import {
   timeOfChange,
 } from "./rules.ts";
 
-/** A station as it is described. What is left out is filled in, or stays as it was. */
+/** The fields of a station. Omitted fields of a new station get defaults; those of a known station stay as they were. */
 export type StationFields = Partial<Station> & Pick<Station, "id">;
 
-/** A finished file as it is described. What is left out is filled in. */
+/** The fields of a finished export. Omitted fields get defaults. */
 export type ExportFields = Partial<Export> & Pick<Export, "id">;
 
-/** A bike as it is described. What is left out is filled in, or stays as it was. */
+/** The fields of a bike. Omitted fields of a new bike get defaults; those of a known bike stay as they were. */
 export type BikeFields = Partial<Bike> & Pick<Bike, "id">;
 
-/** A vehicle type as it is described. What is left out stays as it was, or is not known. */
+/** The fields of a vehicle type. Omitted fields stay as they were, or are unknown. */
 export type VehicleTypeFields = Partial<VehicleType> & Pick<VehicleType, "id">;
 
-/** What the operator does and partners only see, with everything that follows from it. */
+/** The operator's actions on a fake. Each has the same effects as in the service, such as events. */
 export class Operator {
   readonly #city: City;
 
@@ -63,13 +63,13 @@ export class Operator {
   }
 
   /**
-   * Makes a station, or changes what is known of it. Its state follows from its flags unless it is given; where it goes
-   * offline or comes online, that is an event. Free docks that are given follow its bikes from then on.
+   * Creates or changes a station. Its status follows from its flags unless `status` is given. If the station goes offline or
+   * comes online, an event is recorded. Given free docks follow the station's bikes from then on.
    */
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
     const held = city.stations.get(fields.id);
-    // Counters that a test gives stand, as those of a feed do; without them, the bikes are counted.
+    // Counters that a test gives are kept, like a feed's counters. Without them, the station's bikes are counted.
     const areCountersGiven = held?.areCountersGiven ?? fields.num_bikes_available !== undefined;
     const counters = held !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
     const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, ...fields };
@@ -81,8 +81,8 @@ export class Operator {
   }
 
   /**
-   * Takes a station offline until it is brought back.
-   * @param summary what riders are told: an alert is open until then
+   * Takes a station offline until `bringOnline`.
+   * @param summary a text for riders: opens an alert, which ends when the station comes back
    * @throws Error when there is no such station
    */
   takeOffline(stationId: string, summary?: string): void {
@@ -91,7 +91,7 @@ export class Operator {
   }
 
   /**
-   * Brings back a station that was taken offline: it is online if its flags say that it works.
+   * Ends `takeOffline`: the station's status follows from its flags again.
    * @throws Error when there is no such station
    */
   bringOnline(stationId: string): void {
@@ -100,7 +100,7 @@ export class Operator {
   }
 
   /**
-   * Removes a station for good. Its rides stay; its bikes are outside a station from then on.
+   * Removes a station for good. Its rides stay. Its bikes are outside a station from then on.
    * @throws Error when there is no such station
    */
   removeStation(stationId: string): void {
@@ -109,13 +109,13 @@ export class Operator {
   }
 
   /**
-   * Makes a bike, or changes what is known of it. A reservation of a bike that cannot be ridden any more is cancelled.
-   * @throws Error for a station that is removed
+   * Creates or changes a bike. If the bike is not available any more, its reservation is cancelled.
+   * @throws Error for a removed station
    */
   putBike(fields: BikeFields): void {
     const city = this.#cityNow();
     const held = city.bikes.get(fields.id);
-    // A bike that is put at a station is where the station is, unless something else is said.
+    // A bike at a station has the station's position, unless `fields` has another.
     const location = fields.station_id === undefined ? {} : locationOf(city, fields.station_id);
     const updated_at = instant(city.now());
     const reported = { ...(held?.reported ?? blank.Bike), ...location, updated_at, ...fields };
@@ -123,13 +123,13 @@ export class Operator {
     releaseLostBike(city, fields.id);
   }
 
-  /** Says what a vehicle type is. */
+  /** Describes a vehicle type. */
   putVehicleType(fields: VehicleTypeFields): void {
     const { vehicleTypes } = this.#city;
     vehicleTypes.set(fields.id, { ...(vehicleTypes.get(fields.id) ?? blank.VehicleType), ...fields });
   }
 
-  /** Says what a region is called. */
+  /** Describes a region. */
   putRegion(region: Region): void {
     this.#city.regions.set(region.id, region);
   }
@@ -145,7 +145,7 @@ export class Operator {
     endAlert(this.#city, id);
   }
 
-  /** Puts a finished file of open data there; its link leads nowhere unless you say where. */
+  /** Adds a finished export. Its link leads nowhere, unless you give `download_url`. */
   putExport(fields: ExportFields): void {
     const city = this.#cityNow();
     const now = instant(city.now());
@@ -156,13 +156,13 @@ export class Operator {
     city.exports.set(fields.id, { ...made, sha256: "0".repeat(64), download_expires_at, ...fields });
   }
 
-  /** Puts a delivery of the first partner there as it is. Nothing is sent. */
+  /** Adds a delivery of the first partner. Nothing is sent. */
   putDelivery(fields: DeliveryFields): void {
     const city = this.#cityNow();
     putDelivery(city, city.partner.id, fields);
   }
 
-  /** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */
+  /** Adds a ride without an event. A ride with the status `started` takes its bike; others do not move the bike. */
   putRide(fields: RideFields): void {
     const city = this.#cityNow();
     const ride = newRide(city, fields);
@@ -171,7 +171,7 @@ export class Operator {
     if (ride.status === "started" && bike !== undefined) changeBike(city, bike, { ride_id: ride.id });
   }
 
-  /** Starts a ride, which fulfils the reservation that holds its bike. @throws Error when the bike cannot be ridden */
+  /** Starts a ride. It fulfils the reservation that holds the bike. @throws Error when the bike cannot be ridden */
   startRide({ id = this.#city.nextId("ride"), bike_id, rider_category = null }: RideStart): Ride {
     const city = this.#cityNow();
     const bike = city.bikes.get(bike_id);
@@ -193,14 +193,14 @@ export class Operator {
     return this.#finishRide(id, "end", end, locationOf(this.#city, end_station_id));
   }
 
-  /** Cancels a ride that did not come about: its bike is where it was. @throws Error when it is not under way */
+  /** Cancels a ride. Its bike is where it was before the ride. @throws Error when the ride is not under way */
   cancelRide(rideId: string): Ride {
     return this.#finishRide(rideId, "cancel", { end_reason: "cancelled" });
   }
 
   /**
-   * Corrects a completed ride; makes the event `ride.corrected`. Its bike is where the ride ended, unless it has been
-   * elsewhere since.
+   * Corrects a completed ride, and records the event `ride.corrected`. If the end station changes, the bike moves there,
+   * unless it has been elsewhere since.
    * @throws Error when the ride is not completed
    */
   correctRide({ id, ...correction }: RideCorrection): Ride {
@@ -219,18 +219,18 @@ export class Operator {
     return recordRide(city, "ride.corrected", ride);
   }
 
-  /** Puts a reservation of the first partner there as it is, without events. An active one holds its bike. */
+  /** Adds a reservation of the first partner, without events. An active one holds its bike. */
   putReservation(fields: ReservationFields): void {
     putReservation(this.#cityNow(), this.#city.partner.id, fields);
   }
 
-  /** Puts an event at the end of the list. */
+  /** Adds an event at the end of the list. */
   putEvent(fields: EventFields): void {
     const partnerId = fields.event.startsWith("reservation.") ? this.#city.partner.id : null;
     recordEvent(this.#cityNow(), fields, partnerId);
   }
 
-  /** The city as of now: reservations that are over hold no bike any more. */
+  /** Expires reservations and ends alerts whose time is over, and returns the city. */
   #cityNow(): City {
     expireReservations(this.#city);
     endPastAlerts(this.#city);
@@ -256,20 +256,20 @@ export class Operator {
   }
 }
 
-/** A station that works, in Zurich. */
+/** Returns a new station that is online, in Zurich. */
 function newStation(id: string): Station {
   const flags = { is_installed: true, is_renting: true, is_returning: true };
   return { ...blank.Station, id, name: `Station ${id}`, lat: 47.3769, lon: 8.5417, ...flags, status: "online" };
 }
 
 function stateFromFlags(flags: Station, was_installed: boolean, held: Station | undefined): StationState {
-  // A test may give a station a state that this package does not know yet; the rule then treats it as no state.
+  // A test may give a station a status that this package does not know. The rule ignores such a status.
   return stationState(held as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
 }
 
 /**
- * Writes a station. A change of its state is an event; a station that is new makes none.
- * @param updatedAt what the station says of its last change; default: the time of this one
+ * Writes a station, and records an event if its status has changed. A new station has no event.
+ * @param updatedAt the station's `updated_at`; default: now
  */
 function writeStation(city: City, station: StationRecord, updatedAt?: string): void {
   const { id, status } = station.shown;
@@ -283,7 +283,7 @@ function writeStation(city: City, station: StationRecord, updatedAt?: string): v
   if (event !== undefined) recordEvent(city, { event, occurred_at: at, data: shown });
 }
 
-/** Moves a station's bikes out. @returns its counters then */
+/** Moves a station's bikes out of it. @returns the station's counters after that */
 function countersWithoutBikes(city: City, station: Station): Partial<Station> {
   moveBikesOut(city, station);
   const held = city.stations.get(station.id)?.shown;

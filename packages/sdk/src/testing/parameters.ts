@@ -1,20 +1,20 @@
 import type { Scope } from "../json-types.generated.ts";
 import { issueText, serviceError, type TextKind, textIssues, unknownNames } from "./rules.ts";
 
-/** What a value must be: a text of a kind, one of some values, or an integer within bounds. */
+/** The rule for a value: a kind of text, one of some values, or an integer within bounds. */
 type Kind = TextKind | readonly string[] | { readonly minimum: number; readonly maximum: number };
 
-/** What values must be, by name. */
+/** The rules for parameters, by name. */
 type Kinds = Readonly<Record<string, Kind>>;
 
-/** What fields of a body must be, by name. */
+/** The rules for the fields of a body, by name. */
 type Fields = Readonly<Record<string, { readonly kind: Kind; readonly isRequired: boolean }>>;
 
-/** What an operation takes, and from whom; made from the contract. */
+/** The parameters of an operation, and the scope that it needs. It is generated from the contract. */
 export interface Endpoint {
   /** `any`: every key; `none`: no key. */
   readonly scope: Scope | "any" | "none";
-  /** The scopes that parameters of the query need beside it. */
+  /** Scopes that query parameters need in addition to `scope`. */
   readonly parameterScopes?: Readonly<Record<string, Scope>>;
   readonly path: Kinds;
   readonly query: Kinds;
@@ -23,10 +23,10 @@ export interface Endpoint {
   readonly body?: Fields;
 }
 
-/** Parameters that were read: numbers are numbers. */
+/** Parsed parameters. */
 export type Values = Readonly<Record<string, string | number>>;
 
-/** Reads a query string. @throws ServiceError `invalid_parameter` that names each wrong, unknown and repeated parameter */
+/** Parses a query string. @throws ServiceError `invalid_parameter` with each wrong, unknown and repeated parameter */
 export function readQuery(search: URLSearchParams, kinds: Kinds): Values {
   const values: Record<string, string | number> = {};
   const issues = issuesByName(kinds, (name, kind) => {
@@ -50,7 +50,7 @@ export function checkHeaders(headers: Headers, kinds: Kinds): void {
   );
 }
 
-/** Reads the id in a path. @throws ServiceError `not_found` for what cannot be an id */
+/** Parses the id in a path. @throws ServiceError `not_found` for a text that cannot be an id */
 export function readId(segment: string, { id: kind }: Kinds): string {
   const id = decodeURIComponent(segment);
   const issue = kind && issuesOf(kind, id).join("; ");
@@ -58,11 +58,11 @@ export function readId(segment: string, { id: kind }: Kinds): string {
   return id;
 }
 
-/** Reads a body. @throws ServiceError `invalid_parameter` that names each wrong and each unknown field */
+/** Parses a body. @throws ServiceError `invalid_parameter` with each wrong and each unknown field */
 export function readBody(body: unknown, fields: Fields): Values {
   const wrongType = body === undefined ? issueText("missing") : typeIssue("an object", body);
   if (wrongType !== undefined) refuse([`the body ${wrongType}`]);
-  const values = body as Values; // each is checked below
+  const values = body as Values; // each field is checked below
   let areOfRightType = true;
   const issues = issuesByName(fields, (name, { kind, isRequired }) => {
     const value: unknown = values[name];
@@ -79,7 +79,7 @@ export function readBody(body: unknown, fields: Fields): Values {
   return values;
 }
 
-/** What is wrong with a request for a bike that names neither a station nor a bike, or both. */
+/** Returns the issue with a reservation's body that names neither a station nor a bike, or both. */
 function stationOrBikeIssues({ station_id, bike_id }: Values): string[] {
   if ((station_id === undefined) !== (bike_id === undefined)) return [];
   return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
@@ -100,7 +100,7 @@ function unknownTo(known: object, names: Iterable<string>): string[] {
   return [...names].filter((name) => !Object.hasOwn(known, name));
 }
 
-/** What is wrong with a value of the right type, as ends of sentences that its name begins. */
+/** Returns the issues with a value of the right type, each as the end of a sentence that begins with the value's name. */
 function issuesOf(kind: Kind, value: string | number): string[] {
   if (typeof kind === "string") return textIssues(kind, String(value));
   if ("length" in kind) return kind.includes(String(value)) ? [] : [issueText("enum", { values: kind.join(", ") })];
@@ -110,7 +110,7 @@ function issuesOf(kind: Kind, value: string | number): string[] {
   return isInRange ? issues : [...issues, issueText("range", { minimum, maximum })];
 }
 
-/** What is wrong with a JSON value that is not of a type; undefined when it is. */
+/** Returns the issue with a JSON value of a wrong type; undefined if the type is right. */
 function typeIssue(expected: "an object" | "a string" | "a number", value: unknown): string | undefined {
   if (value === null) return issueText("null", { expected });
   const article = typeof value === "object" ? "an" : "a";

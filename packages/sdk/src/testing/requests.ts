@@ -5,26 +5,26 @@ import { checksum } from "./lists.ts";
 import { type ScriptedAnswer, scriptedAnswer, type Scripts } from "./script.ts";
 import { type Incoming, match, type Parts, serve } from "./service.ts";
 
-/** A request that the fake was sent. */
+/** A request that the fake got. */
 export interface SeenRequest {
-  /** `GET /v1/rides/:id`; undefined for a path or a method that there is not. */
+  /** The operation, such as `GET /v1/rides/:id`; undefined for an unknown path or method. */
   readonly operation: Operation | undefined;
   readonly method: string;
   readonly url: string;
   /** Names in lower case; without `authorization`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it came; empty when there was none. */
+  /** The body as it was sent; empty when there was none. */
   readonly body: string;
-  /** Of the answer; undefined where there was none. */
+  /** The answer's status; undefined if there was no answer. */
   status: number | undefined;
 }
 
-/** The connection broke: a scripted `reset` or `lost`. */
+/** Thrown for a scripted `reset` or `lost`: the connection breaks. */
 class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
-/** Answers requests as they come, and keeps what came. */
+/** Answers requests by the scripts and the service's rules, and records them. */
 export type Requests = ReturnType<typeof createRequests>;
 
 export function createRequests(parts: Parts, scripts: Scripts) {
@@ -33,7 +33,8 @@ export function createRequests(parts: Parts, scripts: Scripts) {
   return {
     seen: seen as readonly SeenRequest[],
     /**
-     * @param signal ends the wait for a late answer
+     * Answers a request.
+     * @param signal ends the wait for a scripted delay
      * @throws ConnectionLost; the signal's reason
      */
     async answer(incoming: Incoming, signal: AbortSignal): Promise<Answer> {
@@ -55,7 +56,7 @@ export function createRequests(parts: Parts, scripts: Scripts) {
   };
 }
 
-/** Does what the script says. */
+/** Answers a request as its step of a script says. */
 async function follow(parts: Parts, incoming: Incoming, step: ScriptedAnswer, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted();
   if (step === "reset") throw new ConnectionLost("read ECONNRESET");
@@ -67,7 +68,7 @@ async function follow(parts: Parts, incoming: Incoming, step: ScriptedAnswer, si
   return answer;
 }
 
-/** @throws the signal's reason */
+/** Waits some milliseconds. @throws the signal's reason */
 function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = ms < Infinity ? setTimeout(resolve, ms) : undefined;
@@ -78,7 +79,7 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Gives data that was read an `ETag`; answers 304 where the caller has it already. */
+/** Adds an `ETag` to a successful read, or answers 304 if the caller's copy is current. */
 function conditional({ method, headers: sent }: Incoming, { status, headers, body }: Answer): Answer {
   const isRead = method === "GET" || method === "HEAD";
   if (!isRead || status !== 200 || headers["ratelimit"] === undefined) return { status, headers, body };
@@ -91,13 +92,13 @@ function conditional({ method, headers: sent }: Incoming, { status, headers, bod
   return { status, headers: { ...tagged, "content-type": type }, body };
 }
 
-/** The platform's `fetch`, but for a fake: nothing leaves the process. */
+/** A `fetch` that calls a fake. Nothing leaves the process. */
 export type FakeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** Statuses whose answers have no body. */
 const BODILESS = [204, 205, 304];
 
-/** @param baseUrl other addresses cannot be reached: a test that asks for one finds out */
+/** Creates the `fetch` of a fake. @param baseUrl the only address that can be reached; others fail, as without a network */
 export function createFetch(requests: Requests, baseUrl: string): FakeFetch {
   const { host } = new URL(baseUrl);
   return async (input, init) => {
@@ -120,39 +121,39 @@ export function createFetch(requests: Requests, baseUrl: string): FakeFetch {
   };
 }
 
-/** What `fetch` throws where there is no answer. */
+/** Returns the error that `fetch` throws when there is no answer. */
 function networkError(message: string, code: string): TypeError {
   return new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code }) });
 }
 
 /** A fake that listens. */
 export interface FakeServer {
-  /** Where: `http://127.0.0.1:<port>`, for `baseUrl`. */
+  /** The address `http://127.0.0.1:<port>`, for the client's `baseUrl`. */
   readonly url: string;
-  /** Ends it, and the connections that it has. */
+  /** Stops listening, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** How a fake listens. */
+/** The options of `listen`. */
 export interface ListenOptions {
-  /** Any that is free if not said. */
+  /** Default: any free port. */
   readonly port?: number | undefined;
-  /** Answers requests in place of the fake: those for which it gives an answer. */
+  /** Answers a request instead of the fake; undefined: the fake answers. */
   readonly instead?: ((request: Incoming) => Promise<Answer | undefined>) | undefined;
 }
 
 /**
- * Lets a fake listen on this machine, for programs that are not in the test's own process. Node, Deno and Bun only.
+ * Lets a fake listen on this machine, for programs outside the test's process. Node, Deno and Bun only.
  *
- * @throws Error where the platform cannot listen, or the port is taken
+ * @throws Error if the platform cannot listen, or the port is taken
  */
 export async function listen(requests: Requests, { port = 0, instead }: ListenOptions): Promise<FakeServer> {
-  // Asked for by name at run time: an import of it would keep this file out of a browser's bundle.
+  // Loaded at run time, because an `import` of node:http would make a browser's bundle fail.
   const http = globalThis.process?.getBuiltinModule?.("node:http");
   if (http === undefined) throw new Error("listen needs node:http: Node 20.16, 22.3 or newer, Deno or Bun");
   let url = "";
   const server = http.createServer((request, response) => {
-    // A scripted `reset` or `lost`, or a caller who has given up.
+    // It fails for a scripted `reset` or `lost`, and when the caller has given up.
     respond({ requests, instead }, url, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {

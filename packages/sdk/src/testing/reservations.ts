@@ -16,10 +16,10 @@ import {
   statusAt,
 } from "./rules.ts";
 
-/** A reservation as it is described. What is left out is filled in: an active one, made just now. */
+/** The fields of a reservation. The defaults describe an active one that was made just now. */
 export type ReservationFields = Partial<Reservation> & Pick<Reservation, "id" | "bike_id">;
 
-/** Puts a reservation of a partner there as it is. It makes no event; an active one holds its bike. */
+/** Adds a reservation of a partner, without an event. An active one holds its bike. */
 export function putReservation(
   city: City,
   partnerId: string,
@@ -71,7 +71,7 @@ export function createReservation(city: City, partnerId: string, request: Reserv
 }
 
 /**
- * Cancels a partner's reservation and gives its bike back. Cancelling a cancelled one changes nothing.
+ * Cancels a partner's reservation, so that its bike is free again. Cancelling a cancelled one changes nothing.
  *
  * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
  */
@@ -81,7 +81,7 @@ export function cancelReservation(city: City, partnerId: string, id: string): Re
 }
 
 /**
- * Has a partner's reservation hold its bike for minutes more.
+ * Extends a partner's reservation by some minutes.
  *
  * @throws ServiceError `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
  */
@@ -93,13 +93,13 @@ export function extendReservation(city: City, partnerId: string, id: string, min
   return extended;
 }
 
-/** Fulfils a reservation by the ride that its bike starts. The ride changes the bike. */
+/** Fulfils a reservation, because its bike starts a ride. The caller changes the bike. */
 export function fulfilReservation(city: City, id: string, rideId: string): void {
   const reservation = city.reservations.get(id);
   if (reservation !== undefined) finish(city, reservation, { status: "fulfilled", ride_id: rideId });
 }
 
-/** Has the reservation that a ride fulfilled say that the ride was cancelled. */
+/** Sets `ride_cancelled_at` of the reservation that a cancelled ride had fulfilled. */
 export function noteCancelledRide(city: City, rideId: string, now: string): void {
   for (const reservation of city.reservations.values()) {
     if (reservation.ride_id !== rideId) continue;
@@ -107,7 +107,7 @@ export function noteCancelledRide(city: City, rideId: string, now: string): void
   }
 }
 
-/** Cancels the reservation of a held bike that can no longer be ridden. */
+/** Cancels a bike's reservation if the bike is no longer available. */
 export function releaseLostBike(city: City, bikeId: string): void {
   const bike = city.bikes.get(bikeId);
   const reservation = city.reservations.get(bike?.reservation_id ?? "");
@@ -116,7 +116,7 @@ export function releaseLostBike(city: City, bikeId: string): void {
   }
 }
 
-/** Expires the reservations that are over by now, the oldest first, each as of its own end. */
+/** Expires the reservations whose end has passed, in the order of their ends. Each expires as of its own end. */
 export function expireReservations(city: City): void {
   const now = new Date(city.now());
   const due = [...city.reservations.values()]
@@ -125,12 +125,12 @@ export function expireReservations(city: City): void {
   for (const each of due) finish(city, each, { status: "expired", updated_at: each.expires_at });
 }
 
-/** A partner's reservations. */
+/** Returns a partner's reservations. */
 export function reservationsOf({ reservations, reservationOwners }: City, partnerId: string): Reservation[] {
   return [...reservations.values()].filter(({ id }) => reservationOwners.get(id) === partnerId);
 }
 
-/** A partner's active reservations. */
+/** Returns a partner's active reservations. */
 export function activeReservations(city: City, partnerId: string): Reservation[] {
   return reservationsOf(city, partnerId).filter(({ status }) => status === "active");
 }
@@ -160,19 +160,19 @@ function finish(
   return finished;
 }
 
-/** The id of a bike that is asked for by its id. */
+/** Checks that a bike can be reserved, and returns its id. */
 function namedBike({ bikes, stations }: City, bikeId: string, vehicleTypeId: string | null): string {
   const bike = bikes.get(bikeId);
   if (bike === undefined) throw serviceError("not_found", "bike");
   const shown = choosable(bike);
   checkTakeable(shown, vehicleTypeId);
   const station = stations.get(shown.station_id ?? "")?.shown;
-  // A station that nobody knows cannot forbid it.
+  // An unknown station has no flags to check.
   if (station !== undefined) checkRents(station);
   return bikeId;
 }
 
-/** The id of the bike that is chosen at a station. */
+/** Chooses a bike of a station, and returns its id. */
 function bikeOfStation({ bikes, stations }: City, stationId: string, vehicleTypeId: string | null): string {
   const station = stations.get(stationId)?.shown;
   if (station === undefined) throw serviceError("not_found", "station");
@@ -182,12 +182,12 @@ function bikeOfStation({ bikes, stations }: City, stationId: string, vehicleType
   return chosen.id;
 }
 
-/** Everything that the rules of the choice ask of a bike. */
+/** Returns the properties of a bike that the rules need to choose one. */
 function choosable(bike: BikeRecord) {
   return { ...shownBike(bike), ride_id: bike.ride_id, reservation_id: bike.reservation_id };
 }
 
-/** How long a reservation holds its bike, as the rules take it. */
+/** Returns a reservation in the form that the rules take. */
 function holdOf({ status, created_at, expires_at }: Reservation) {
   return {
     status: status as ReservationStatus,

@@ -16,24 +16,24 @@ import {
   storedTime,
 } from "./rules.ts";
 
-/** A ride as it is described. What is left out is filled in: a completed ride of ten minutes that ended just now. */
+/** The fields of a ride. The defaults describe a completed ride of ten minutes that ended just now. */
 export type RideFields = Partial<Ride> & Pick<Ride, "id" | "bike_id">;
 
-/** What a ride begins with: a bike that is free, or held by the reservation that the ride fulfils. */
+/** The start of a ride. The bike must be free, or held by the reservation that the ride fulfils. */
 export interface RideStart extends Pick<Ride, "bike_id"> {
-  /** A new one if not said. */
+  /** Default: a new id. */
   readonly id?: string;
   readonly rider_category?: Ride["rider_category"];
 }
 
-/** How a ride ends. Without a station it ends outside one. */
+/** The end of a ride. Without `end_station_id` it ends outside a station. */
 export interface RideEnd extends Pick<Ride, "id"> {
   readonly end_station_id?: string | null;
   readonly distance_meters?: number | null;
   readonly end_reason?: Ride["end_reason"];
 }
 
-/** What was wrong with a ride that has ended. What is left out stays as it was. */
+/** The correction of a ride that has ended. Omitted fields stay as they were. */
 export interface RideCorrection extends Pick<Ride, "id"> {
   readonly ended_at?: string;
   readonly end_station_id?: string | null;
@@ -42,7 +42,7 @@ export interface RideCorrection extends Pick<Ride, "id"> {
 
 const TEN_MINUTES_MS = 600_000;
 
-/** A ride with everything that follows from what is said of it. */
+/** Returns a whole ride, with all values that follow from the given fields. */
 export function newRide({ now, bikes }: City, fields: RideFields): Ride {
   const { bike_id, status = "completed", end_station_id = null } = fields;
   const started_at = instant(fields.started_at ?? now() - TEN_MINUTES_MS);
@@ -50,17 +50,17 @@ export function newRide({ now, bikes }: City, fields: RideFields): Ride {
   const ride = { ...blank.Ride, status, started_at, vehicle_type_id, updated_at: started_at };
   if (status === "started") return { ...ride, ...fields };
   const ended_at = instant(fields.ended_at ?? Math.min(now(), Date.parse(started_at) + TEN_MINUTES_MS));
-  // Of history, nobody knows why it ended elsewhere than at a station.
+  // `end_reason` stays null for a past ride that ended outside a station, because the reason is unknown.
   const end_reason = status === "cancelled" ? "cancelled" : end_station_id && endReasonAt(end_station_id);
   return { ...ride, ...endOf(started_at, ended_at), end_reason, updated_at: ended_at, ...fields };
 }
 
-/** What of a ride follows from when it ended. */
+/** Returns the fields of a ride that follow from its end. */
 export function endOf(startedAt: string, ended_at: string) {
   return { ended_at, ...rideLength(Date.parse(startedAt), Date.parse(ended_at)) };
 }
 
-/** A ride as a command finds it, and the status that the command gives it. @throws Error when it is not possible */
+/** Returns a ride, and its status after a command. @throws Error if the command is not possible */
 export function rideFor({ rides }: City, id: string, command: RideCommand): { ride: Ride; status: RideStatus } {
   const ride = rides.get(id);
   const status = rideTransitions[(ride?.status ?? "none") as RideStatus | "none"][command];
@@ -68,7 +68,7 @@ export function rideFor({ rides }: City, id: string, command: RideCommand): { ri
   throw new Error(`ride ${id} is ${ride?.status ?? "not there"}`);
 }
 
-/** Whether a ride's bike has ended another one since. */
+/** Tells whether the ride's bike has completed another ride since. */
 export function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride): boolean {
   const end = Date.parse(ended_at ?? "");
   const others = [...rides.values()].filter((ride) => ride.bike_id === bike_id && ride.id !== id);
@@ -76,7 +76,7 @@ export function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride):
 }
 
 /**
- * When a ride of a bike starts that starts now: not before the end of the ride before.
+ * Returns the time of a ride that starts now. It is not before the end of the bike's previous ride.
  * @throws Error when another ride of the bike is later
  */
 export function startOf(city: City, id: string, bikeId: string): string {
@@ -90,21 +90,21 @@ export function startOf(city: City, id: string, bikeId: string): string {
 }
 
 /**
- * When a completed ride ended, by its correction. One up to 5 minutes ahead of the clock is now, as at the service.
- * @throws Error when that cannot be, or another ride of the bike began before
+ * Returns the corrected end of a completed ride. An end up to 5 minutes in the future becomes now, as in the service.
+ * @throws Error for an invalid end, or when the ride would overlap with a later ride of the bike
  */
 export function correctedEnd(city: City, ride: Ride, given: string): string {
   const end = storedEnd(new Date(ride.started_at), "ended_at", given, new Date(city.now()));
   if (isIssue(end)) throw new Error(errorMessage("invalid_parameter", ...end));
   const before = new Date(ride.ended_at ?? end.at);
   const meanwhile = end.at <= before ? [] : ridesBeside(city, ride, { started_at: before, ended_at: end.at });
-  // With a ride that began before the stored end it overlaps already, and may all the same be corrected.
+  // Rides that began before the stored end are ignored, because the ride overlaps with them already.
   const other = meanwhile.find(({ started_at }) => started_at >= before);
   if (other !== undefined) throw overlapError(other.id);
   return end.at.toISOString();
 }
 
-/** Other rides of a bike that overlap with a time; cancelled ones did not come about. */
+/** Returns other rides of a bike that overlap with a time span. Cancelled rides do not count. */
 function ridesBeside({ rides }: City, { id, bike_id }: Pick<Ride, "id" | "bike_id">, span: RideSpan) {
   return [...rides.values()]
     .filter((ride) => ride.bike_id === bike_id && ride.id !== id && ride.status !== "cancelled")

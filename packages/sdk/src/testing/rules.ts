@@ -1,5 +1,5 @@
 /**
- * The service's own rules, numbers and messages, which the fake follows. The build puts a copy of the files of
- * `@bikeshare/rules` in place of this import (tools/copy-libraries.ts): the published package depends on nothing.
+ * The service's rules, numbers and messages, which the fake follows. The build replaces this import by a copy of the files
+ * of `@bikeshare/rules` (tools/copy-libraries.ts), because the published package has no dependencies.
  */
 export * from "@bikeshare/rules";

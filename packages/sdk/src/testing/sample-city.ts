@@ -2,17 +2,17 @@ import type { Region } from "../json-types.generated.ts";
 import type { BikeFields, StationFields, VehicleTypeFields } from "./operator.ts";
 import type { RideFields } from "./rides.ts";
 
-/** How large a sample city is. */
+/** The size of a sample city. */
 export interface SampleSize {
   /** Default 5. */
   readonly stations?: number;
-  /** Default 20. They stand at the stations, one after the other. */
+  /** Default 20. The bikes are distributed over the stations in turn. */
   readonly bikes?: number;
-  /** Default 120: more than two pages. Completed, from station to station, a minute after each other. */
+  /** Default 120, which is more than two pages. The rides are completed, and start a minute after each other. */
   readonly rides?: number;
 }
 
-/** What a sample city has. */
+/** A sample city, as options of a fake. */
 export interface SampleCity {
   readonly stations: readonly StationFields[];
   readonly bikes: readonly BikeFields[];
@@ -22,13 +22,13 @@ export interface SampleCity {
 }
 
 /**
- * A city to test with, always the same: `createFakeBikeShare(sampleCity())`. Ids: `station_001`, `bike_001`,
- * `ride_00001`.
+ * Returns a city for tests, always the same: `createFakeBikeShare(sampleCity())`. Its ids are `station_001`, `bike_001`,
+ * `ride_00001` and so on.
  */
 export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize = {}): SampleCity {
   const stationId = (n: number) => `station_${String((n % stations) + 1).padStart(3, "0")}`;
   const bikeId = (n: number) => `bike_${String((n % bikes) + 1).padStart(3, "0")}`;
-  // Rides last ten minutes, and those of one bike do not overlap.
+  // Rides last ten minutes. The distance is chosen so that rides of one bike do not overlap.
   const minutesApart = Math.max(1, Math.ceil(10 / bikes));
   return {
     stations: times(stations, (n) => ({

@@ -3,32 +3,32 @@ import { type Answer, errorAnswer } from "./answer.ts";
 import type { Operation } from "./contract.generated.ts";
 import { errorCatalogue } from "./rules.ts";
 
-/** What becomes of one request. */
+/** What happens to one request. */
 export type ScriptedAnswer =
-  /** As usual: for those between. */
+  /** The request is answered as usual. */
   | "pass"
   /** The connection breaks before the service has read the request: nothing is done. */
   | "reset"
-  /** The request is done, and the connection breaks before its answer: what an idempotency key is for. */
+  /** The request is carried out, and the connection breaks before the answer. An idempotency key is for this case. */
   | "lost"
-  /** No answer ever, until the caller gives up. */
+  /** The request gets no answer until the caller gives up. */
   | "hang"
   | ScriptedStatus
   | ScriptedDelay;
 
-/** An answer in place of the usual one. Nothing is done; the key is looked at and the request counts, as always. */
+/** An answer instead of the usual one. The request is not carried out, but its key is checked and it counts. */
 export interface ScriptedStatus {
-  /** One that the service knows none of, such as 502, is answered as a proxy in front of it would. */
+  /** The HTTP status. A status that the service does not use, such as 502, is answered as a proxy does, in HTML. */
   readonly status: number;
-  /** The service's code; one of this status if not said. */
+  /** The error code. Default: a code with this status. */
   readonly error?: ErrorCode | undefined;
   readonly message?: string | undefined;
-  /** Seconds, for `Retry-After`. Of 429 it is 1 if not said, of 503 it is 5. */
+  /** Seconds, for `Retry-After`. Default: 1 for 429, 5 for 503, otherwise none. */
   readonly retryAfter?: number | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Replaces the body of the error. */
   readonly body?: unknown;
-  /** Milliseconds of the machine's clock until it comes. */
+  /** Delay of the answer in milliseconds of the machine's clock. */
   readonly delay?: number | undefined;
 }
 
@@ -38,26 +38,26 @@ export interface ScriptedDelay {
   readonly delay: number;
 }
 
-/** Which requests a script is for, and how often. */
+/** The requests that a script applies to, and whether it repeats. */
 export interface ScriptOptions {
-  /** An operation, such as `GET /v1/rides/:id`, or what says it of a request; every request if not said. */
+  /** An operation, such as `GET /v1/rides/:id`, or a function that selects requests. Default: every request. */
   readonly match?: Operation | ((request: ScriptRequest) => boolean) | undefined;
-  /** Whether it begins again at its end, until it is stopped. */
+  /** Whether the script starts again at its end, until it is stopped. */
   readonly repeat?: boolean | undefined;
 }
 
-/** What of a request decides whether a script is for it. */
+/** The properties of a request by which a script selects it. */
 export interface ScriptRequest {
   readonly operation: Operation | undefined;
   readonly method: string;
   readonly url: string;
 }
 
-/** A script that was given. */
+/** A script in progress. */
 export interface Script {
-  /** Answers that were not given yet. */
+  /** Returns how many answers are left. */
   left(): number;
-  /** Takes back what is left of it. */
+  /** Removes the remaining answers. */
   stop(): void;
 }
 
@@ -75,7 +75,7 @@ export function createScripts() {
         stop: () => void scripts.delete(script),
       };
     },
-    /** What becomes of a request: the next answer of the first script that is for it. */
+    /** Returns what happens to a request: the next answer of the first script that applies to it. */
     next(request: ScriptRequest): ScriptedAnswer {
       for (const { queue, options } of scripts) {
         if (!isFor(options.match, request)) continue;
@@ -94,15 +94,15 @@ function isFor(match: ScriptOptions["match"], request: ScriptRequest): boolean {
   return typeof match === "string" ? match === request.operation : match(request);
 }
 
-/** Seconds that the service asks for where nothing else is said, by status. */
+/** Default seconds of `Retry-After`, by status. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 1, 503: 5 };
 
-/** The answer that a script asks for. */
+/** Returns the answer of a script's step. */
 export function scriptedAnswer(scripted: ScriptedStatus): Answer {
   const { status, body, retryAfter = RETRY_AFTER_SECONDS[status] } = scripted;
   const headers = {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    // Who is refused has nothing left.
+    // A request that the rate limit rejects has no requests left.
     ...(status === 429 && { ratelimit: `"default";r=0;t=${retryAfter}` }),
     ...scripted.headers,
   };

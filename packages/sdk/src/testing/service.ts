@@ -22,7 +22,7 @@ import {
   serviceError,
 } from "./rules.ts";
 
-/** A request as it comes in. */
+/** A request that the fake gets. */
 export interface Incoming {
   readonly method: string;
   readonly url: URL;
@@ -31,7 +31,7 @@ export interface Incoming {
   readonly body: string;
 }
 
-/** What the fake is put together from. */
+/** The parts of a fake. */
 export interface Parts {
   readonly city: City;
   readonly keys: Keys;
@@ -60,13 +60,13 @@ export function match({ method, url }: Pick<Incoming, "method" | "url">): Matche
 }
 
 /**
- * Answers a request as the service does, step by step: transport, key, scope, rate, parameters, work. A request that a
- * step refuses never reaches the next.
+ * Answers a request as the service does, step by step: transport, key, scope, rate, parameters, work. A request that one
+ * step rejects does not reach the next step.
  *
- * @param instead an answer to give in place of the work
+ * @param instead a scripted answer, which replaces the work
  */
 export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answer {
-  /** What every answer to a known key says, an error too. */
+  /** The rate-limit headers, which every answer to a known key has, even an error. */
   const headers: Record<string, string> = {};
   const respond = (): Answer => {
     checkTransport(parts, incoming);
@@ -77,7 +77,7 @@ export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answe
     return instead ?? work(parts, incoming, matched, caller);
   };
   const answered = answerOrError(respond);
-  // A scripted answer may say something else of the limit.
+  // A scripted answer may have other rate-limit headers.
   return { ...answered, headers: { ...headers, ...answered.headers } };
 }
 
@@ -90,17 +90,17 @@ function answerOrError(respond: () => Answer): Answer {
   }
 }
 
-/** A key must be neither in a URL, which logs keep, nor on a plain connection, where others read it. */
+/** Rejects plain HTTP, over which others could read a key, and a key in a URL, because logs contain URLs. */
 function checkTransport({ keys }: Parts, { url }: Incoming): void {
   const isLoopback = /^(([\w.-]+\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== "https:" && !isLoopback) throw serviceError("https_required");
   if (keys.isIn(url.pathname + url.search)) throw serviceError("invalid_parameter", "keyInUrl");
 }
 
-/** Who sends a request, and how many more requests the key may send. */
+/** The key of a request, and the state of its rate limit. */
 type Caller = Pick<Asked, "key" | "rate">;
 
-/** @param answerHeaders takes what is left of the key's limit */
+/** Checks a request's key, scopes and rate. @param answerHeaders gets the rate-limit headers */
 function authenticate(
   { keys, limiter }: Parts,
   { headers }: Incoming,
@@ -109,7 +109,7 @@ function authenticate(
 ): Caller {
   const key = keys.authenticate(headers.get("authorization"));
   const missing = scopes.find((scope) => scope !== "any" && !key.scopes.some((name) => name === scope));
-  // A refused scope does not use up the rate limit.
+  // A request without the needed scope does not count towards the rate limit.
   const rate = missing === undefined ? limiter.take(key.id, key.rateLimit) : limiter.peek(key.id, key.rateLimit);
   Object.assign(answerHeaders, rateHeaders(rate));
   if (missing !== undefined) throw missingScope(missing);
@@ -117,13 +117,13 @@ function authenticate(
   return { key, rate };
 }
 
-/** The scopes that the parameters of a request need. */
+/** Returns the scopes that the query parameters of a request need. */
 function parameterScopesOf(endpoint: Endpoint | undefined, { url }: Incoming): string[] {
   const scopes = Object.entries(endpoint?.parameterScopes ?? {});
   return scopes.flatMap(([name, scope]) => (url.searchParams.has(name) ? [scope] : []));
 }
 
-/** @param caller undefined: the endpoint asks for no key */
+/** Checks the parameters and carries out the operation. @param caller undefined: the endpoint needs no key */
 function work(
   { city, idempotency }: Parts,
   incoming: Incoming,
@@ -131,7 +131,7 @@ function work(
   caller: Caller | undefined,
 ): Answer {
   const { headers, url } = incoming;
-  // Nobody learns without a key that a URL is badly encoded.
+  // This check comes after the key, so that only a caller with a key learns that a URL is badly encoded.
   if (!isDecodable(url.pathname)) throw serviceError("invalid_request", "invalidPath");
   const encodingError = queryEncodingError(url.search.slice(1));
   if (encodingError !== undefined) throw encodingError;
@@ -160,7 +160,7 @@ function noRoute({ method, url }: Incoming): ServiceError {
   return methods.length === 0 ? serviceError("not_found", "path") : methodNotAllowed(method, methods);
 }
 
-/** Refuses a compressed body, where nobody reads it too. */
+/** Rejects a compressed body, even if the operation takes no body. */
 function checkNotCompressed({ method, headers, body }: Incoming): void {
   const isRead = method !== "GET" && method !== "HEAD" && body !== "";
   if (isRead && !/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) {

@@ -27,13 +27,15 @@ import {
   serviceError,
 } from "./rules.ts";
 
-/** The fake's city keeps the time of UTC. */
+/** The time zone of the fake's city. */
 const TIME_ZONE = "UTC";
 const HOUR_MS = 3_600_000;
 const QUARTER_MS = HOUR_MS / 4;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The fleet, rides and stations over time: the fleet as it is now, since a fake has no past but its rides. */
+/**
+ * Returns a summary. Rides are summed by step. The fleet and stations are only in the present step: their past is unknown.
+ */
 export function summaryOf(city: City, query: Values): SystemSummary {
   const now = city.now();
   const { step, from, to } = readSummaryRange(query, now);
@@ -45,7 +47,7 @@ export function summaryOf(city: City, query: Values): SystemSummary {
     const isIn = (time: string | null) => time !== null && Date.parse(time) >= at && Date.parse(time) < at + length;
     const rides = [...city.rides.values()].filter(({ status }) => status !== "cancelled");
     const isNow = at <= now && now < at + length;
-    // Of times before anything was known there is no sum, not one of zero.
+    // Before the first known time the sums are null, not 0.
     const isSummed = at < now && at + length > known;
     data.push({
       from: instant(at),
@@ -63,7 +65,7 @@ function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS) * HOUR_MS;
 }
 
-/** When the first ride began, or the first station was known. */
+/** Returns the start of the first ride, or the time of the first station if that is earlier. */
 function firstOf({ rides, stations }: City): number {
   const starts = [...rides.values()].map(({ started_at }) => Date.parse(started_at));
   return starts.reduce((first, at) => Math.min(first, at), stations.begins());
@@ -92,7 +94,7 @@ function stationsOf(city: City): NonNullable<SummaryStep["stations"]> {
   };
 }
 
-/** Rides between pairs of stations, all that are in the fake. */
+/** Returns one page of flows, summed from all rides of the fake. */
 export function flowsOf(city: City, query: Values): FlowList {
   const { limit: wanted, cursor: given, ...selection } = query as FlowQuery;
   const today = instant(city.now()).slice(0, 10);
@@ -142,16 +144,16 @@ function comparePairs(one: Pair, other: Pair): number {
   );
 }
 
-/** What is known of a station whose past nobody has seen. */
+/** The fields of a usual day or a forecast without any history. */
 const unknown = { is_ready: false, days_known: 0, since: null, ready_at: null };
 
-/** @throws ServiceError `not_found` */
+/** Returns a usual day without data, because a fake has no history. @throws ServiceError `not_found` */
 export function typicalOf(city: City, id: string): StationTypical {
   stationOf(city, id);
   return { station_id: id, time_zone: TIME_ZONE, ...unknown, data: [] };
 }
 
-/** Without a past, a station is expected to stay as it is. @throws ServiceError `not_found` */
+/** Returns a forecast that a station stays as it is, because a fake has no history. @throws ServiceError `not_found` */
 export function forecastOf(city: City, id: string, query: Values): StationForecast {
   const { num_bikes_available: bikes, num_docks_available: docks } = stationOf(city, id);
   const { horizon = "PT30M" } = query as ForecastQuery;

@@ -1,5 +1,5 @@
 /**
- * Signed deliveries, as `@bikeshare/webhooks/testing` makes them. The build puts a copy of that package's files in place
- * of this import (tools/copy-libraries.ts): the published package depends on nothing.
+ * The functions of `@bikeshare/webhooks/testing`, which sign deliveries. The build replaces this import by a copy of that
+ * package's files (tools/copy-libraries.ts), because the published package has no dependencies.
  */
 export * from "@bikeshare/webhooks/testing";

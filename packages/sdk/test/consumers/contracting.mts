@@ -7,6 +7,6 @@ import type { Ride as RideOfWebhooks } from "@bikeshare/webhooks";
 export const path: "/v1/rides" = partnerContract.rides.list.path;
 export const status: 401 = errorCatalogue.unauthorized.status;
 export const read = (value: unknown): Ride => ride.parse(value);
-/** The same ride, in the words of each. */
+/** Checks that a ride of the contract has the types of the client and of the webhooks package. */
 export const same = (value: Ride): [RideOfClient, RideOfWebhooks] => [value, value];
 export const version: string = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1" }).openapi;

@@ -1,4 +1,4 @@
-// Compiled in a strict project, against the package's declarations: what must be an error is one, and nothing is `any`.
+// Compiled in a strict project with the package's declarations. It checks that wrong uses are errors, and no type is `any`.
 import {
   type ApiError,
   BikeShare,
@@ -19,7 +19,7 @@ import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 import { type Delivery, isWebhookVerificationError, type verify } from "@bikeshare/sdk/webhooks";
 
 type IsAny<Type> = 0 extends 1 & Type ? true : false;
-/** Whether two types are the same, which `any` is with none but itself. */
+/** Whether two types are identical. `any` is identical only to `any`. */
 type Is<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
 const check = <Holds extends true>(..._holds: Holds[]): void => undefined;
 
@@ -39,7 +39,7 @@ check<Is<AnyWithin<SandboxFaults>, false>>();
 check<Is<Given<BikeShare["health"]["live"]>["status"], "ok">>();
 check<Is<Awaited<ReturnType<typeof verify>>, Delivery>>();
 
-/** Everything that a type holds, and what that holds, down to a depth. */
+/** Whether a type contains `any` in its properties, down to a depth. */
 type AnyWithin<Type, Depth extends readonly 0[] = [0, 0, 0, 0]> =
   IsAny<Type> extends true
     ? true
@@ -169,7 +169,7 @@ export function explain(error: unknown): string | number | undefined {
     if (error.reason === "too_old") return undefined;
     return error.reason;
   }
-  // A code of tomorrow can be asked for, and those of today are suggested.
+  // Any code can be compared, so that a program can handle codes that are newer than this package.
   if (isBikeShareError(error) && error.code === "a_code_of_tomorrow") return error.retryAfterMs;
   return undefined;
 }

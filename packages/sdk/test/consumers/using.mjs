@@ -1,4 +1,5 @@
-// A partner's program in JavaScript, on whatever runs this: the client, the fake as a server, webhooks. Prints what came of it.
+// A partner's program in JavaScript, for any runtime. It uses the client, the fake as a server, and webhooks, and prints the
+// results.
 import { BikeShare, isApiError, isBikeShareError } from "@bikeshare/sdk";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 import { validateResponse } from "@bikeshare/sdk/validate";

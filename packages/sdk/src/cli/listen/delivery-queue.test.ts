@@ -2,12 +2,12 @@ import { expect, it } from "vitest";
 import type { EventRecord } from "../../json-types.generated.ts";
 import { createDeliveryQueue, type DeliveryQueue } from "./delivery-queue.ts";
 
-/** An event about a resource, which may have no id. */
+/** Returns an event about a resource, which may have no id. */
 function event(id: string, about?: string): EventRecord {
   return { id, event: "ride.started", occurred_at: "2026-06-01T12:00:00.000Z", data: { id: about } } as EventRecord;
 }
 
-/** Starts all deliveries that may start. */
+/** Starts all deliveries that may start, and returns their ids. */
 function startAll(queue: DeliveryQueue, now = 0): string[] {
   const started: string[] = [];
   for (let next = queue.next(now); next !== undefined; next = queue.next(now)) started.push(next.event.id);
