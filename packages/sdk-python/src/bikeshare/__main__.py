@@ -1,4 +1,4 @@
-"""Runs the command line."""
+"""Runs the command line: `python -m bikeshare`."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Carries calls out with `httpx.AsyncClient`, for tasks of asyncio or trio."""
+"""Carries out calls with `httpx.AsyncClient`, for tasks of asyncio or trio."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Result = TypeVar("Result")
 
 
 async def wait_for_event(event: anyio.Event, seconds: float) -> None:
-    """Waits until an event is set, or some seconds."""
+    """Waits until an event is set, but not longer than some seconds."""
     with anyio.move_on_after(seconds):
         await event.wait()
 
 
 class AsyncDriver:
-    """Performs what calls ask for: requests, waits, and reading the key."""
+    """Performs the effects of calls: it sends requests, waits, and reads the key."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class AsyncDriver:
         api_key: str | Callable[[], str | Awaitable[str]],
         wait: Callable[[anyio.Event, float], Awaitable[None]] = wait_for_event,
     ) -> None:
-        """:param wait: how a task waits. Tests pass their own, with a clock that waiting moves"""
+        """:param wait: how a task waits. Tests pass a function that moves their own clock"""
         self._shared = shared
         self._owns_http = http is None
         self._http = http or httpx.AsyncClient()
@@ -115,7 +115,7 @@ class AsyncDriver:
     async def _receive(self, request: Send) -> Received | Failed:
         try:
             response = await self._http.send(
-                # The scope around this ends it in time.
+                # No timeout here, because the scope in `_send` ends the request in time.
                 self._http.build_request(
                     request.method,
                     request.url,
@@ -123,7 +123,7 @@ class AsyncDriver:
                     content=request.content,
                     timeout=None,
                 ),
-                # The target of a redirect must get neither the key nor the data.
+                # Redirects are not followed, because their target must not get the key or the data.
                 follow_redirects=False,
                 auth=None,
                 stream=True,
@@ -158,24 +158,24 @@ class AsyncApi:
         query: Mapping[str, object] | None = None,
         body: Mapping[str, object] | None = None,
     ) -> object:
-        """Makes a call; returns its data."""
+        """Makes a call and returns its data."""
         reply = await self._driver.run(call(self._shared, ApiRequest(route, id, query, body), options))
         return reply.body
 
     def list(
         self, route: Route, query: Mapping[str, object], options: RequestOptions | None, is_by_id: bool = False
     ) -> AsyncList[Any]:
-        """Returns a list; nothing is sent yet."""
+        """Returns a list, without sending a request yet."""
         return AsyncList(self._driver, list_start(self._shared, route, query, options, is_by_id))
 
     def changes(
         self, route: Route, checkpoint: str | None, query: Mapping[str, object], options: RequestOptions | None
     ) -> AsyncList[Any]:
-        """Returns the list of what has changed since a checkpoint."""
+        """Returns the list of the items that have changed since a checkpoint."""
         return AsyncList(self._driver, changes_start(self._shared, route, checkpoint, query, options))
 
     async def all(self, route: Route, query: Mapping[str, object], options: RequestOptions | None) -> AsyncIterator[Any]:
-        """Returns the items of all pages of a list that is not numbered."""
+        """Yields the items of all pages of a list without page numbers."""
         following: dict[str, object] = dict(query)
         while True:
             page = cast("dict[str, Any]", await self.call(route, options, query=following))
@@ -187,8 +187,8 @@ class AsyncApi:
 
 
 class AsyncList(Generic[Item]):
-    """A list, not fetched yet. Iterate over it (`async for`) for all items of all pages, requested as they are needed.
-    Each loop over the list starts from the beginning.
+    """A list, not fetched yet. Iterate over it with `async for` to get all items of all pages, which are requested when
+    they are needed. Each loop over the list starts from the beginning.
     """
 
     def __init__(self, driver: AsyncDriver, start: ListStart) -> None:
@@ -197,7 +197,7 @@ class AsyncList(Generic[Item]):
         self._last: Walk[Item] | None = None
 
     async def first_page(self) -> Page[Item]:
-        """Fetches the first page as the service answers it."""
+        """Fetches the first page as the service returns it."""
         page, _ = await self._driver.run(self._start.fetch(self._start.start, False))
         return page
 

@@ -67,7 +67,7 @@ def run(args: Sequence[str], env: Mapping[str, str], out: TextIO = sys.stdout, e
 
 
 def _trigger(client: SandboxClient, name: str, station: str | None) -> tuple[Mapping[str, object], str | None]:
-    """Returns the answer, and the resource of an event."""
+    """Causes an event, or plays a scenario. Returns the answer, and the resource's id of an event."""
     if name in _EVENTS:
         caused = client.sandbox.trigger(cast(SandboxEventName, name), station_id=station)
         return cast("Mapping[str, object]", caused), caused["resource_id"]
@@ -80,7 +80,7 @@ def _trigger(client: SandboxClient, name: str, station: str | None) -> tuple[Map
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        # Someone may have typed the key, which argparse repeats.
+        # argparse repeats arguments in its messages, and somebody may have typed the key.
         super().error(re.sub(r"bss_\w+", "[redacted]", message))
 
 
@@ -119,6 +119,6 @@ def _required(env: Mapping[str, str], name: str, option: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """A text for a terminal. Control characters are replaced: names of stations are written by others."""
+    """Returns a text for a terminal. It replaces control characters, because others write texts such as station names."""
     hidden = ("Cc", "Cf", "Zl", "Zp")
     return "".join("\ufffd" if unicodedata.category(each) in hidden else each for each in text)

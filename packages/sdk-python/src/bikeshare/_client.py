@@ -1,4 +1,4 @@
-"""The two clients."""
+"""The two clients: `BikeShare` for threads, `AsyncBikeShare` for tasks."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def create_shared(
     create_wakeup: Callable[[], Wakeup],
     platform: Platform = _PLATFORM,
 ) -> Shared:
-    """Returns what all calls of a client share.
+    """Returns the settings and the state that all calls of a client share.
 
-    :raises UsageError: that names the wrong option; never with a key in it
+    :raises UsageError: that names the wrong option. It never contains a key
     """
     if not callable(api_key):
         require_header_value("api_key", api_key)
@@ -54,17 +54,17 @@ def create_shared(
 
 
 class BikeShare(Resources):
-    """A client of the Bike-Sharing Data Service. Make one for each key and keep it: its calls share the key's rate limit,
-    those of several threads too.
+    """A client of the Bike-Sharing Data Service. Make one for each key and keep it: its calls, also from several threads,
+    share the key's rate limit.
 
     :param base_url: the service's URL: https, or http on this machine
-    :param api_key: the API key, or a function that returns the present one: it is called before each request
-    :param timeout: seconds for one request, 30; see `RequestOptions` for this and the next two
-    :param total_timeout: seconds for a call in total, 300
-    :param max_retries: how often a failed request is sent again, 4
-    :param http_client: sends the requests, for a proxy or certificates of your own. Close it yourself
+    :param api_key: the API key, or a function that returns it. The function is called before each request
+    :param timeout: seconds for one request. Default 30. `RequestOptions` explains this option and the next two
+    :param total_timeout: seconds for a call in total. Default 300
+    :param max_retries: how often a failed request is sent again. Default 4
+    :param http_client: sends the requests, to use your own proxy or certificates. Close it yourself
     :param user_agent: names your program to the operator, as in `acme-planner/2.1`
-    :param hooks: functions that are called when something happens; they never see the key
+    :param hooks: functions that the client calls. They never get the key
     :raises UsageError: that names the wrong option
 
     >>> client = BikeShare(base_url="https://bikes.example", api_key=key)
@@ -93,7 +93,7 @@ class BikeShare(Resources):
         super().__init__(SyncApi(shared, driver))
 
     def close(self) -> None:
-        """Ends requests and waits of other threads, which raise `ClientClosedError`, and closes the connections."""
+        """Ends the requests and waits of other threads, whose calls raise `ClientClosedError`, and closes connections."""
         self._driver.close()
 
     def __enter__(self) -> BikeShare:
@@ -106,7 +106,7 @@ class BikeShare(Resources):
 
 
 class AsyncBikeShare(AsyncResources):
-    """`BikeShare` for asyncio or trio: calls are awaited, lists iterated with `async for`. Use one in one event loop."""
+    """`BikeShare` for asyncio or trio: await calls, and iterate over lists with `async for`. Use it in one event loop."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class AsyncBikeShare(AsyncResources):
         super().__init__(AsyncApi(shared, driver))
 
     async def close(self) -> None:
-        """Ends what is under way in other tasks, waits too, with `ClientClosedError`, and closes the connections."""
+        """Ends the requests and waits of other tasks, whose calls raise `ClientClosedError`, and closes connections."""
         await self._driver.close()
 
     async def __aenter__(self) -> AsyncBikeShare:

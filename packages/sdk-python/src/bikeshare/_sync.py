@@ -1,4 +1,4 @@
-"""Carries calls out with `httpx.Client`, for threads."""
+"""Carries out calls with `httpx.Client`, for threads."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 
 class SyncDriver:
-    """Performs what calls ask for: requests, waits, and reading the key."""
+    """Performs the effects of calls: it sends requests, waits, and reads the key."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class SyncDriver:
         api_key: str | Callable[[], str],
         wait: Callable[[threading.Event, float | None], object] = threading.Event.wait,
     ) -> None:
-        """:param wait: how a thread waits. Tests pass their own, with a clock that waiting moves"""
+        """:param wait: how a thread waits. Tests pass a function that moves their own clock"""
         self._shared = shared
         self._owns_http = http is None
         self._http = http or httpx.Client()
@@ -75,7 +75,7 @@ class SyncDriver:
             for event in self._waiting:
                 event.set()
             for open_socket in self._sockets:
-                # Closing it alone would leave a thread that reads from it waiting.
+                # `shutdown`, because `close` alone does not wake a thread that reads from the socket.
                 _shut_down(open_socket)
         if self._owns_http:
             self._http.close()
@@ -117,7 +117,7 @@ class SyncDriver:
                     timeout=request.seconds if math.isfinite(request.seconds) else None,
                     extensions={"trace": trace} if self._owns_http else None,
                 ),
-                # The target of a redirect must get neither the key nor the data.
+                # Redirects are not followed, because their target must not get the key or the data.
                 follow_redirects=False,
                 auth=None,
                 stream=True,
@@ -136,7 +136,7 @@ class SyncDriver:
         except httpx.TimeoutException:
             return Failed("", is_timeout=True)
         except Exception as error:
-            # Where another thread has closed the client, httpx may raise anything.
+            # If another thread has closed the client, httpx may raise any exception.
             if not self._shared.is_closed and not isinstance(error, (httpx.RequestError, httpx.InvalidURL, OSError)):
                 raise
             return Failed(str(error) or type(error).__name__)
@@ -155,7 +155,7 @@ def _shut_down(open_socket: socket.socket) -> None:
     try:
         socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
     except OSError:
-        # It is closed already, or was never connected.
+        # The socket is closed already, or was never connected.
         pass
 
 
@@ -174,23 +174,23 @@ class SyncApi:
         query: Mapping[str, object] | None = None,
         body: Mapping[str, object] | None = None,
     ) -> object:
-        """Makes a call; returns its data."""
+        """Makes a call and returns its data."""
         return self._driver.run(call(self._shared, ApiRequest(route, id, query, body), options)).body
 
     def list(
         self, route: Route, query: Mapping[str, object], options: RequestOptions | None, is_by_id: bool = False
     ) -> List[Any]:
-        """Returns a list; nothing is sent yet."""
+        """Returns a list, without sending a request yet."""
         return List(self._driver, list_start(self._shared, route, query, options, is_by_id))
 
     def changes(
         self, route: Route, checkpoint: str | None, query: Mapping[str, object], options: RequestOptions | None
     ) -> List[Any]:
-        """Returns the list of what has changed since a checkpoint."""
+        """Returns the list of the items that have changed since a checkpoint."""
         return List(self._driver, changes_start(self._shared, route, checkpoint, query, options))
 
     def all(self, route: Route, query: Mapping[str, object], options: RequestOptions | None) -> Iterator[Any]:
-        """Returns the items of all pages of a list that is not numbered."""
+        """Yields the items of all pages of a list without page numbers."""
         following: dict[str, object] = dict(query)
         while True:
             page = cast("dict[str, Any]", self.call(route, options, query=following))
@@ -208,7 +208,7 @@ def list_start(
     is_by_id: bool,
     start: Position | None = None,
 ) -> ListStart:
-    """Returns a list. The parameters that say no position are filters: they stay the same over all pages."""
+    """Returns a list. Parameters other than the position are filters, which stay the same for all pages."""
     given = dict(query)
     cursor, page, after = given.pop("cursor", None), given.pop("page", None), given.get("after")
     position = Position(
@@ -229,24 +229,24 @@ def changes_start(
     query: Mapping[str, object],
     options: RequestOptions | None,
 ) -> ListStart:
-    """Returns the list of what has changed since a checkpoint; without one, of everything."""
+    """Returns the list of the items that have changed since a checkpoint; without a checkpoint, of all items."""
     start = parse_checkpoint(checkpoint, True) if checkpoint else Position(since="")
     return list_start(shared, route, query, options, False, start)
 
 
 def most_items(limit: float | None) -> int | None:
-    """Returns the most items of `to_list`; None for all."""
+    """Returns the maximum number of items of `to_list`; None for all."""
     if limit is None or limit == math.inf:
         return None
-    # Written so that what is not a number fails too.
+    # Written without negation, so that NaN fails too.
     if limit > 0:
         return int(limit)
     raise UsageError("to_list needs a limit above 0, or none")
 
 
 class List(Generic[Item]):
-    """A list, not fetched yet. Iterate over it for all items of all pages, requested as they are needed. Each loop over
-    the list starts from the beginning.
+    """A list, not fetched yet. Iterate over it to get all items of all pages, which are requested when they are needed.
+    Each loop over the list starts from the beginning.
     """
 
     def __init__(self, driver: SyncDriver, start: ListStart) -> None:
@@ -255,13 +255,13 @@ class List(Generic[Item]):
         self._last: Walk[Item] | None = None
 
     def first_page(self) -> Page[Item]:
-        """Fetches the first page as the service answers it."""
+        """Fetches the first page as the service returns it."""
         page, _ = self._driver.run(self._start.fetch(self._start.start, False))
         return page
 
     def __iter__(self) -> ListIterator[Item]:
-        """Returns an iterator over all items. Keep it where a loop may fail: another loop over the same iterator
-        continues where it stopped. Unless `limit` or `page` was given, its pages are as large as allowed.
+        """Returns an iterator over all items. Keep it if a loop may fail: another loop over the same iterator continues
+        where it stopped. Its pages are as large as allowed, unless `limit` or `page` was given.
         """
         return ListIterator(self._driver, self._begin())
 
@@ -270,22 +270,22 @@ class List(Generic[Item]):
         return PageIterator(self._driver, self._begin())
 
     def to_list(self, limit: float | None = None) -> list[Item]:
-        """Returns the first items. `checkpoint()` tells where the rest begins.
+        """Returns the first items. `checkpoint()` returns where the rest begins.
 
-        :param limit: the most items; None for all
+        :param limit: maximum items; None for all
         """
         return list(islice(self, most_items(limit)))
 
     def checkpoint(self) -> str | None:
-        """Returns the position of the iteration that was started last, after the item it returned last: a string to keep,
-        for `resume_from` on another day; None when it is finished. Of events it is the id of the last one, also when it
-        is finished; of `changes_since()` what the next one goes on from.
+        """Returns the position of the iteration that was started last, after its last returned item, as a string that you
+        can save and pass to `resume_from` later; None when the iteration is finished. For events it is the id of the last
+        event, also when it is finished. For `changes_since()` it is the checkpoint for the next call when it is finished.
         """
         return (self._last or Walk[Item](self._start)).checkpoint()
 
     def resume_from(self, checkpoint: str) -> List[Item]:
         """Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
-        filters. Omits nothing; repeats items of a page that changed meanwhile.
+        filters. It leaves out no item, and may repeat items of a page that has changed meanwhile.
 
         :raises UsageError: when the checkpoint is empty: a finished iteration has nothing to resume
         """

@@ -1,4 +1,4 @@
-"""The errors of this package. Each kind is a class of its own; none holds the key."""
+"""The errors of this package. No error contains the key."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from __future__ import annotations
 
 
 class BikeShareError(Exception):
-    """Every error of this package except `WebhookVerificationError`."""
+    """The base class of all errors of this package except `WebhookVerificationError`."""
 
     attempts: int
-    """Requests that were sent; 0 when the error was found before."""
+    """How many requests were sent; 0 when the error was found before."""
     status: int | None
-    """The response's HTTP status; None where there was no response."""
+    """The response's HTTP status; None if there was no response."""
     code: str | None
-    """The service's error code. Codes are only ever added: one may be newer than this package."""
+    """The service's error code. It may be newer than this package, because codes are added over time."""
     request_id: str | None
     """The response's `Request-Id`: give it to the operator when you report a problem."""
     retry_after: float | None
-    """Seconds after which the service, or the key's rate limit, allows another try."""
+    """Seconds after which the service or the key's rate limit allows another attempt."""
     idempotency_key: str | None
-    """Of a call that creates something: pass it again to finish what may have been done already."""
+    """The key of a call that creates something. Pass it to a new call to repeat the creation without doing it twice."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ClientClosedError(BikeShareError):
 
 
 class ConnectionError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
-    """No response came: no connection, or one that broke. The service may have carried the request out."""
+    """No response came, because there was no connection or it broke. The service may have carried the request out."""
 
 
 class TimeoutError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
@@ -65,7 +65,7 @@ class UnexpectedResponseError(BikeShareError):
 
 
 class ApiError(BikeShareError):
-    """The service, or something before it, answered with an error status."""
+    """The service, or a proxy in front of it, answered with an error status."""
 
 
 class InvalidRequestError(ApiError):
@@ -112,7 +112,7 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 
 
 def api_error_class(status: int, code: str | None) -> type[ApiError]:
-    """Returns the class for an error response: by its code, else by its status, so that new codes have one too."""
+    """Returns the class for an error response, by its code or, for most codes and all unknown ones, by its status."""
     by_default = InvalidRequestError if status < 500 else ServerError
     return _BY_CODE.get(code or "", _BY_STATUS.get(status, by_default))
 

@@ -13,16 +13,16 @@ from .types import Export
 __all__ = ["download_export", "download_export_async"]
 
 CHUNK_BYTES = 65_536
-"""Too low: costs time. Too high: costs memory."""
+"""Bytes that are read at a time. Too low: costs time. Too high: costs memory."""
 
 
 def download_export(file: Export, to: BinaryIO, *, http_client: httpx.Client | None = None) -> None:
-    """Downloads the file of an export, as `client.exports` returns it, and compares its checksum.
+    """Downloads the file of an export, which `client.exports` returns, and compares its checksum.
 
-    :param to: takes the bytes as they come: use them when this has returned
-    :raises ApiError: when the link has ended: read the export again
+    :param to: gets the bytes. Do not use them before this function has returned, because it checks them at the end
+    :raises ApiError: when the link is no longer valid: read the export again
     :raises ConnectionError: when there is no connection, or it broke
-    :raises UnexpectedResponseError: when the bytes are not the file's
+    :raises UnexpectedResponseError: when the checksum differs
     """
     http = http_client or httpx.Client()
     transfer = _Transfer(file, to)
@@ -40,7 +40,7 @@ def download_export(file: Export, to: BinaryIO, *, http_client: httpx.Client | N
 
 
 async def download_export_async(file: Export, to: BinaryIO, *, http_client: httpx.AsyncClient | None = None) -> None:
-    """As `download_export`, for tasks. `to` is written to without waiting."""
+    """Like `download_export`, for tasks. Writing to `to` blocks the event loop."""
     http = http_client or httpx.AsyncClient()
     transfer = _Transfer(file, to)
     try:
@@ -57,7 +57,7 @@ async def download_export_async(file: Export, to: BinaryIO, *, http_client: http
 
 
 class _Transfer:
-    """What both do with the bytes."""
+    """The part of a download that both functions share: checks the status, writes the bytes and compares the checksum."""
 
     def __init__(self, file: Export, to: BinaryIO) -> None:
         self._file = file
@@ -66,7 +66,7 @@ class _Transfer:
 
     def check_status(self, response: httpx.Response) -> None:
         status = response.status_code
-        # A link is a secret, so neither it nor what a server says of it is shown.
+        # A link is a secret, so the error contains neither the link nor the response's text.
         if status != 200:
             kind = api_error_class(status, None) if status >= 400 else UnexpectedResponseError
             raise kind(f"export {self._file['id']}: status {status}: read the export again", attempts=1, status=status)

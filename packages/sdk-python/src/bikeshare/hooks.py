@@ -1,4 +1,4 @@
-"""Functions that are called when something happens. An exception that one raises ends the call."""
+"""Functions that the client calls, such as before each request. An exception that a hook raises ends the call."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["Hooks", "RateLimit", "RateLimitDetails", "RequestDetails", "Response
 
 @dataclass(frozen=True)
 class RequestDetails:
-    """A request, as hooks see it: without the key."""
+    """A request, as hooks get it: without the key."""
 
     operation: str
     """Method and path: `GET /v1/rides/{id}`."""
     method: str
     url: str
-    """With its query."""
+    """The full address, with the query."""
     headers: Mapping[str, str]
     """Names in lower case; `authorization` is `Bearer [redacted]`."""
     attempt: int
-    """1 for the first."""
+    """The number of the attempt, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RetryDetails:
     """A request that is about to be sent again."""
 
     request: RequestDetails
-    """The one that failed."""
+    """The request that failed."""
     error: BikeShareError
     delay: float
     """Seconds until it is sent again, without the wait for the rate limit."""
@@ -61,18 +61,18 @@ class RateLimitDetails:
     reason: Literal["throttled", "rejected"]
     """`throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429."""
     wait: float
-    """Seconds of the wait; a response that comes meanwhile may end it."""
+    """Maximum seconds of the wait. A response that comes meanwhile may end it earlier."""
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """What to call, for `BikeShare(hooks=...)`."""
+    """The hooks of a client: `BikeShare(hooks=Hooks(...))`."""
 
     on_request: Callable[[RequestDetails], object] | None = None
-    """A request is about to be sent, or sent again."""
+    """Called before a request is sent, or sent again."""
     on_response: Callable[[ResponseDetails], object] | None = None
-    """A response has come, with any status. Without a response, `on_retry` or the call has the error."""
+    """Called for each response, with any status. When no response comes, `on_retry` or the call itself gets the error."""
     on_retry: Callable[[RetryDetails], object] | None = None
-    """A request has failed and will be sent again."""
+    """Called when a request has failed and will be sent again."""
     on_rate_limit: Callable[[RateLimitDetails], object] | None = None
-    """A request waits for the key's rate limit, or was rejected by it."""
+    """Called when a request waits for the key's rate limit, or was rejected by it."""

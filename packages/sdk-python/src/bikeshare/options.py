@@ -17,24 +17,25 @@ class RequestOptions(TypedDict, total=False):
     """Seconds for one request, including the body of its response. Default 30. Too low: slow networks fail. Too high: a
     hanging connection is noticed late."""
     total_timeout: float | None
-    """Seconds that a call may take in total: waits for the rate limit, requests and the delays between them. Of a list,
-    each page is a call. Default 300, so that calls which queue for a limit of 60 a minute get their turn. `math.inf`
-    waits for any `Retry-After`."""
+    """Seconds that a call may take in total: waits for the rate limit, requests and the delays between them. In a list,
+    each page is a call. Default 300, so that a call can wait for its turn when many calls share a limit of 60 a minute.
+    `math.inf` accepts any `Retry-After`."""
     max_retries: int | None
-    """How often a failed request is sent again, one that the rate limit rejected included. Default 4; 0 is never. What
-    creates something is only sent again under the same idempotency key."""
+    """How often a failed request is sent again, also after a rejection by the rate limit. Default 4; 0: never. A request
+    that creates something is sent again with the same idempotency key."""
 
 
 class IdempotentRequestOptions(RequestOptions, total=False):
     """The options of a call that takes an idempotency key."""
 
     idempotency_key: str | None
-    """1 to 255 visible ASCII characters that stand for this one change, however often it is requested. Default: a new
-    one for each call, kept over its retries. Pass your own to finish a change after a restart."""
+    """1 to 255 visible ASCII characters that identify one change, so that the service carries it out once even if it is
+    requested several times. Default: a new key for each call, and the same for its retries. Pass your own key to be able
+    to repeat a change after a restart of your program."""
 
 
 class Limits:
-    """How long and how often calls are tried, checked."""
+    """The checked values of `RequestOptions`: how long and how often calls are tried."""
 
     def __init__(self, timeout: float | None, total_timeout: float | None, max_retries: int | None) -> None:
         self.timeout = 30.0 if timeout is None else timeout
@@ -47,13 +48,13 @@ class Limits:
             raise UsageError("max_retries must be 0 or more")
 
     def with_options(self, options: RequestOptions | None) -> Limits:
-        """Returns the limits of a call with options of its own.
+        """Returns the limits of a call, with its own options.
 
         :raises UsageError: that names the wrong option
         """
         if not options:
             return self
-        # Without types, a misspelt option would be ignored silently.
+        # Unknown options are rejected. Otherwise a misspelt option would be ignored in a program without types.
         unknown = sorted(set(options) - {*IdempotentRequestOptions.__annotations__, *RequestOptions.__annotations__})
         if unknown:
             raise UsageError(f"unknown option {unknown[0]}")

@@ -1,4 +1,4 @@
-"""The clients of a sandbox, with what a test does to it."""
+"""The clients of a sandbox, with methods that control it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ __all__ = ["AsyncSandboxClient", "SandboxClient"]
 
 _FIRST_DELAY = 0.05
 _MAX_DELAY = 1.0
-"""Seconds between two looks at the clock: doubled each time. Too low: uses up the 600 requests a minute."""
+"""Maximum seconds between two requests for the clock. The delay starts at `_FIRST_DELAY` and doubles each time. Too low:
+uses up the 600 requests a minute."""
 
 
 class Sandbox(SandboxResource):
-    """What a test does to its sandbox. Its calls have a rate limit of their own. What would happen again where a request is
-    sent again (`trigger`, `scenario`, `advance`, `add_fault`) is sent again after a 429 only.
+    """Controls a sandbox from a test. These calls have their own rate limit. `trigger`, `scenario`, `advance` and
+    `add_fault` are retried after a 429 only, because after any other failure the service may have carried them out.
     """
 
     def __init__(self, shared: Shared, driver: SyncDriver) -> None:
@@ -40,7 +41,8 @@ class Sandbox(SandboxResource):
         super().__init__(SyncApi(self._shared, driver))
 
     def advance_and_wait(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
-        """Lets time pass, and waits until what fell due is done: reservations have expired, and deliveries have been tried.
+        """Lets time pass, and waits until the work that became due is done: reservations have expired, deliveries have
+        been tried.
 
         :raises TimeoutError: when that takes longer than `total_timeout`
         """
@@ -48,7 +50,7 @@ class Sandbox(SandboxResource):
         return self.wait_until_ready(options=options)
 
     def wait_until_ready(self, *, options: RequestOptions | None = None) -> SandboxClock:
-        """Waits until everything that fell due is done.
+        """Waits until all work that is due is done.
 
         :raises TimeoutError: when that takes longer than `total_timeout`
         """
@@ -64,12 +66,12 @@ class AsyncSandbox(AsyncSandboxResource):
         super().__init__(AsyncApi(self._shared, driver))
 
     async def advance_and_wait(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
-        """Lets time pass, and waits until what fell due is done, as `Sandbox.advance_and_wait` does."""
+        """Lets time pass, and waits until the work that became due is done, as `Sandbox.advance_and_wait` does."""
         await self.advance(seconds=seconds, options=options)
         return await self.wait_until_ready(options=options)
 
     async def wait_until_ready(self, *, options: RequestOptions | None = None) -> SandboxClock:
-        """Waits until everything that fell due is done, as `Sandbox.wait_until_ready` does."""
+        """Waits until all work that is due is done, as `Sandbox.wait_until_ready` does."""
         return await self._driver.run(_until_ready(self._shared, options))
 
 

@@ -20,14 +20,15 @@ SIGNATURE_HEADER = "Service-Signature"
 """The request header with the time and the signatures of a delivery."""
 
 DEFAULT_TOLERANCE = 300.0
-"""Maximum seconds between the signing and now, in either direction. Too low: refuses deliveries to machines whose clock is
-slightly wrong. Too high: an attacker has more time to replay a captured delivery."""
+"""Maximum seconds between the signing and now, in either direction. Too low: rejects deliveries on a machine whose clock
+is slightly wrong. Too high: an attacker has more time to replay a captured delivery."""
 
 _MAX_HEADER_LENGTH = 8192
-"""Too low: refuses our header with over 100 signatures. Too high: a hostile header costs more time."""
+"""Maximum characters of the header, enough for over 100 signatures. Too low: rejects valid headers. Too high: a hostile
+header costs more time."""
 
 _MAX_TIMESTAMP = 99_999_999_999
-"""The latest second that can be signed, in the year 5138; a greater number is in milliseconds."""
+"""The latest time that can be signed, in the year 5138. A greater number is probably in milliseconds."""
 
 VerificationFailure = Literal[
     "missing_header",
@@ -44,8 +45,8 @@ VerificationFailure = Literal[
 
 
 class WebhookVerificationError(Exception):
-    """Raised for whatever is not a delivery of the service, with a reason for programs and a message that names the likely
-    mistake. It contains no secret and nothing of the body or the header.
+    """Raised for a request that is not a delivery of the service. `reason` is for programs; the message names the likely
+    mistake. The error contains no secret, and nothing of the body or the header.
     """
 
     reason: VerificationFailure
@@ -67,15 +68,16 @@ def verify(
     tolerance: float = DEFAULT_TOLERANCE,
     now: float | None = None,
 ) -> Delivery:
-    """Returns the delivery in a request. Compare its `event` with a name to know what `data` holds; accept unknown names.
+    """Verifies and returns the delivery in a request. Compare its `event` with a name to know what `data` holds; accept
+    unknown names.
 
     :param raw_body: the request's body as received, before any parser
     :param header: the value of its `Service-Signature` header
-    :param secrets: your endpoint's secret; during a rotation both
+    :param secrets: your endpoint's secret; during a rotation both secrets
     :param tolerance: seconds by which the time of signing may differ from now
     :param now: seconds since 1970; default: the machine's clock
     :raises WebhookVerificationError: if it is not a delivery
-    :raises ValueError: for a tolerance that would disable the check or refuse everything, or a `now` that is no time
+    :raises ValueError: for a tolerance that would disable the check or reject every delivery, or a `now` that is no time
     """
     if not math.isfinite(tolerance) or tolerance <= 0:
         raise ValueError("tolerance must be a finite number above 0: without it, captured deliveries stay valid for ever")
@@ -86,7 +88,7 @@ def verify(
     keys = _require_secrets(secrets)
     signed_at, signatures = _parse_header(header)
     _require_recent(math.floor(seconds) - int(signed_at), tolerance)
-    # All pairs are compared, so that the time it takes does not tell which matched.
+    # All pairs are compared, so that the time of the comparison does not reveal which pair matched.
     expected = [_signature(key, signed_at, body) for key in keys]
     matches = [hmac.compare_digest(given, own) for given in signatures for own in expected]
     if not any(matches):
@@ -100,7 +102,7 @@ def sign(body: bytes | str, secrets: str | Sequence[str], timestamp: int) -> str
     """Returns the value of the `Service-Signature` header for a body, to test a receiver.
 
     :param body: the body exactly as it is sent
-    :param secrets: each signs: several while one of them is being replaced
+    :param secrets: each secret makes a signature. There are several during a rotation
     :param timestamp: seconds since 1970
     :raises ValueError: for no secret or an empty one, and for a time that is not in whole seconds
     """
@@ -123,7 +125,7 @@ def _require_raw(body: object) -> bytes:
     if isinstance(body, str):
         return body.encode("utf-8", "replace")
     if isinstance(body, (bytes, bytearray, memoryview)):
-        # A copy, so that what is verified is what is parsed afterwards.
+        # A copy, so that the verified bytes are also those that are parsed, even if the caller changes the buffer.
         return bytes(cast(bytes, body))
     if body is None:
         message = "There is no body: nothing has read it, or something read it before. Pass the bytes as received."
@@ -224,7 +226,7 @@ def _parse_delivery(body: bytes) -> Delivery:
     try:
         value: object = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        # The parser's own message quotes the body.
+        # The parser's message is not passed on, because it quotes the body.
         raise WebhookVerificationError(
             "body_not_json", "The body is signed, but it is not JSON in UTF-8. Was something else signed with this secret?"
         ) from None
@@ -238,7 +240,7 @@ def _parse_delivery(body: bytes) -> Delivery:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """`NaN` and `Infinity` are Python's, not JSON's."""
+    """Rejects `NaN` and `Infinity`, which Python's parser accepts although JSON has no such values."""
     raise ValueError(name)
 
 

@@ -1,1 +1,1 @@
-"""What both clients do, without I/O: generators that yield what is to be done (`effects`) and are sent the outcome."""
+"""The logic of both clients, without I/O: generators that yield an effect (`effects`) and are sent its outcome."""

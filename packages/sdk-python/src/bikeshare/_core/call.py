@@ -30,12 +30,12 @@ from .retry import RetryBudget, is_retryable, retry_delay
 
 @dataclass(frozen=True)
 class Platform:
-    """What a client takes from the machine. Tests pass their own."""
+    """The functions of the machine that a client uses. Tests pass their own."""
 
     now: Callable[[], float]
-    """Seconds of a clock that never goes back."""
+    """Returns the seconds of a clock that never goes back."""
     random: Callable[[], float]
-    """From 0 up to 1."""
+    """Returns a random number from 0 up to 1."""
     new_id: Callable[[], str]
 
 
@@ -48,7 +48,7 @@ class Closing:
 
 @dataclass
 class Shared:
-    """What all calls of a client share."""
+    """The settings and the state that all calls of a client share."""
 
     base_url: str
     user_agent: str | None
@@ -62,11 +62,11 @@ class Shared:
 
     @property
     def is_closed(self) -> bool:
-        """The client is closed."""
+        """Tells whether the client is closed."""
         return self.closing.is_closed
 
     def with_own_rate_limit(self) -> Shared:
-        """Returns the same for calls that count by themselves."""
+        """Returns a copy with a separate rate limit, for calls that count towards another limit."""
         limiter = RateLimiter(self.platform.now, self.create_wakeup)
         return replace(self, rate_limiter=limiter, retry_budget=RetryBudget())
 
@@ -97,7 +97,7 @@ class _Call:
     """Why the last attempt failed."""
 
     def left(self) -> float:
-        """Seconds until the deadline."""
+        """Returns the seconds until the deadline."""
         return self.deadline - self.shared.platform.now()
 
     def timeout_error(self, message: str, retry_after: float | None = None) -> TimeoutError:
@@ -158,7 +158,7 @@ def call(shared: Shared, request: ApiRequest, options: RequestOptions | None) ->
 
 
 def _idempotency_key(shared: Shared, request: ApiRequest, options: RequestOptions | None) -> str | None:
-    """Returns the idempotency key, if the endpoint takes one: made once, so that every attempt is the same creation."""
+    """Returns the idempotency key, if the endpoint takes one. A call has one key, which all its attempts send."""
     given = cast("Mapping[str, object]", options or {}).get("idempotency_key")
     if not request.route.is_idempotent:
         if given is not None:
@@ -190,9 +190,9 @@ def _send_in_turn(this: _Call) -> Flow[Reply | BikeShareError]:
 
 
 def _announce_wait(this: _Call, seconds: float) -> None:
-    """Tells that the call waits for the rate limit.
+    """Calls the hook for a wait for the rate limit.
 
-    :raises TimeoutError: where the wait would end after the deadline
+    :raises TimeoutError: if the wait would end after the deadline
     """
     if seconds >= this.left():
         raise this.timeout_error(f"the rate limit requires a wait of {_seconds(seconds)}", seconds)
@@ -203,7 +203,7 @@ def _announce_wait(this: _Call, seconds: float) -> None:
 def _delay_after(this: _Call, error: BikeShareError) -> float:
     """Returns the seconds to wait after a failed attempt.
 
-    :raises BikeShareError: the error of the attempt, when no further one is made
+    :raises BikeShareError: the error of the attempt, when there is no further attempt
     """
     shared = this.shared
     delay = retry_delay(this.attempts, error.retry_after, shared.platform.random())
@@ -212,10 +212,10 @@ def _delay_after(this: _Call, error: BikeShareError) -> float:
         shared.rate_limiter.pause(delay)
         if shared.hooks.on_rate_limit:
             shared.hooks.on_rate_limit(RateLimitDetails(this.request.route.operation, "rejected", delay))
-    # A delay that would end after the deadline is not begun: the error is raised now.
+    # If the delay would end after the deadline, the error is raised now.
     if this.attempts > this.limits.max_retries or not is_retryable(error) or delay >= this.left():
         raise error
-    # A 429 says that nothing was done, and costs the service next to nothing: it is not charged to the budget.
+    # A 429 means that nothing was done, and it costs the service almost nothing. So its retry is safe and takes no token.
     if not is_rejected and (this.request.route.is_once or not shared.retry_budget.spend()):
         raise error
     return delay
@@ -238,7 +238,7 @@ def _send_once(this: _Call) -> Flow[Reply | BikeShareError]:
     started = shared.platform.now()
     seconds = min(this.limits.timeout, left)
     answer = yield Send(this.details.method, this.details.url, headers, this.content, seconds)
-    # What this frame holds is part of a traceback, and some tools record it.
+    # The headers contain the key. Some tools record the variables of a traceback's frames.
     del headers
     if shared.is_closed:
         raise this.closed_error()
@@ -258,10 +258,10 @@ def _redactor(key: str) -> Callable[[str], str]:
 
 
 def _read(this: _Call, response: Received, duration: float, redact: Callable[[str], str]) -> Reply | BikeShareError:
-    """Reads a response. Whatever is not the service's own success is an error; nothing is guessed.
+    """Reads a response. Every response that is not a success of the service itself is an error.
 
-    :param redact: removes the key from an error's message. Data are never changed: a key as short as those of tests may
-        occur in them
+    :param redact: removes the key from an error's message. It is not applied to data, in which the short key of a test
+        may occur by chance
     """
     shared, status, headers = this.shared, response.status, response.headers
     rate_limit = read_rate_limit(headers)
@@ -296,7 +296,7 @@ def _api_error(
 ) -> ApiError:
     # A proxy's response may be anything, so each field is checked.
     given, message = (body or {}).get("error"), (body or {}).get("message")
-    # A code has no digit, so that no key passes for one.
+    # A code has no digits, so a key cannot pass for a code.
     code = given if isinstance(given, str) and re.fullmatch("[a-z_]+", given) else None
     status = response.status
     text = f"{status} {code}: {redact(str(message))}" if code else f"{status} without an error code (a proxy?)"
@@ -312,7 +312,7 @@ def _api_error(
 
 
 def parse_object(body: bytes) -> dict[str, Any] | None:
-    """Returns the object in a JSON text; None where there is none."""
+    """Returns the object in a JSON text; None for any other text."""
     try:
         value: object = json.loads(body)
     except (ValueError, RecursionError):
@@ -324,7 +324,7 @@ _RATE_LIMIT = re.compile(r"r=(\d{1,15}); *t=(\d{1,15}).*q=(\d{1,15}); *w=(\d{1,1
 
 
 def read_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
-    """Returns the headers `RateLimit` and `RateLimit-Policy`; None where they are absent or of another form."""
+    """Parses the headers `RateLimit` and `RateLimit-Policy`; None if they are absent or have another form."""
     match = _RATE_LIMIT.search(f"{headers.get('ratelimit')} {headers.get('ratelimit-policy')}")
     if match is None:
         return None
@@ -333,12 +333,12 @@ def read_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Returns the seconds that `Retry-After` asks for, as a number or as a date; None where it is absent or invalid."""
+    """Parses `Retry-After`, which has seconds or a date. Returns seconds; None if it is absent or invalid."""
     text = headers.get("retry-after", "")
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", text, re.ASCII):
         return float(text)
     try:
-        # A date is compared with the response's own: the clock of this machine may be wrong.
+        # The date is compared with the response's `Date` header, because the clock of this machine may be wrong.
         seconds = (parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("date", ""))).total_seconds()
     except (TypeError, ValueError, IndexError):
         return None

@@ -1,4 +1,4 @@
-"""What a call asks its client to do. `_sync` and `_async` carry these out; all decisions are made here, without I/O."""
+"""The effects that a call asks its client to perform. `_sync` and `_async` perform them; `_core` itself does no I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar, Union
 
 
 class Wakeup(Protocol):
-    """What ends a wait early: `threading.Event` or `anyio.Event`."""
+    """An event that ends a wait early: `threading.Event` or `anyio.Event`."""
 
     def set(self) -> object:
         """Ends the wait."""
@@ -29,7 +29,7 @@ class Send:
     headers: Mapping[str, str] = field(repr=False)
     content: bytes | None = field(repr=False)
     seconds: float
-    """The most that may pass until the last byte of the response."""
+    """Maximum seconds until the last byte of the response."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Wait:
     wakeup: Wakeup
 
 
-# The fields without a representation may hold the key: frames of a traceback show what they hold.
+# Fields with `repr=False` may contain the key. Some tools print the variables of a traceback's frames.
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Received:
-    """A response, read to its end."""
+    """A response that was read to its end."""
 
     status: int
     headers: Mapping[str, str]
@@ -62,15 +62,15 @@ class Received:
 
 @dataclass(frozen=True)
 class Failed:
-    """No response."""
+    """No response came."""
 
     message: str = field(repr=False)
     is_timeout: bool = False
 
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
-"""The most that is read of a response, unpacked: the service's own have less than a hundredth of it. Without a bound, whatever
-answers in its place, and never ends, takes all memory."""
+"""Maximum bytes of a decompressed response. The service's responses have less than a hundredth of it. Without a bound,
+another server that answers instead of the service, without an end, could fill the memory."""
 
 TOO_LARGE = Failed("the response is larger than 64 MiB")
 
@@ -80,4 +80,4 @@ Effect = Union[Key, Send, Wait]
 Result = TypeVar("Result")
 
 Flow = Generator[Effect, object, Result]
-"""A piece of work in progress."""
+"""A call in progress: a generator that yields effects and returns the call's result."""

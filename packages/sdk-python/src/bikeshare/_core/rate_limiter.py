@@ -1,4 +1,4 @@
-"""How many requests may be sent, and when."""
+"""Decides when requests may be sent, so that a client keeps to its key's rate limit."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class RateLimit:
     """The state of a key's rate limit, as a response reports it."""
 
     limit: int
-    """Requests in any window."""
+    """Maximum requests in any window."""
     window: float
-    """Seconds of a window."""
+    """Length of the window in seconds."""
     remaining: int
-    """Requests left."""
+    """Requests left in the present window."""
     reset: float
-    """Seconds until the next request is given back."""
+    """Seconds until the oldest counted request leaves the window."""
 
 
 class Ticket:
@@ -31,16 +31,16 @@ class Ticket:
 
     def __init__(self, wakeup: Wakeup) -> None:
         self.wakeup = wakeup
-        """Is set when the request may perhaps be sent earlier than was said."""
+        """It is set when the request may be sent earlier than `admit` has returned."""
 
 
 class RateLimiter:
-    """Admits requests in the order of the calls, as many as the rate limit allows. One for all requests of a client.
+    """Admits requests in the order of the calls, as fast as the rate limit allows. All requests of a client share it.
 
-    The service counts a request on arrival and gives it back one window later. It arrived between being sent and being
-    answered, so counting each from its start until a window after its response never lets too many through. Where the
-    responses report fewer left than this client used, others use the same key; their share is assumed until the next
-    response.
+    The service counts a request from its arrival, for one window. The client does not know the time of arrival, so it
+    counts a request from its start until one window after its response, which is never too short. When a response reports
+    fewer requests left than this client's own requests explain, other clients use the same key. The limiter then counts
+    their requests too, until the next response.
 
     Threads may share it.
     """
@@ -53,25 +53,25 @@ class RateLimiter:
         self._limit = RATE_LIMIT
         self._window: float = RATE_WINDOW_SECONDS
         self._in_flight = 0
-        # When each answered request leaves the window, soonest first.
+        # The times at which answered requests leave the window, soonest first.
         self._releases: deque[float] = deque()
-        # Requests that others used, and when the first of all that are used is given back.
+        # Requests of other clients, and the time at which the oldest counted request leaves the window.
         self._used_by_others = 0
         self._reset_at = 0.0
         self._paused_until = 0.0
 
     def join(self) -> Ticket:
-        """Returns a place at the end of the queue. Follow it with `leave`, whatever happens."""
+        """Returns a ticket at the end of the queue. Call `leave` with it at the end, also after an exception."""
         with self._lock:
             ticket = Ticket(self._create_wakeup())
             self._queue.append(ticket)
             return ticket
 
     def admit(self, ticket: Ticket) -> float:
-        """Admits a request when its turn has come: then returns 0.
+        """Admits a request if its turn has come, and returns 0.
 
-        Otherwise returns the most seconds to wait, infinity where only the request before it can tell. When the ticket's
-        `wakeup` is set, or when they are over, ask again.
+        Otherwise returns the maximum seconds to wait; infinity: until `wakeup` is set. Call it again when the seconds are
+        over, or when the ticket's `wakeup` is set.
         """
         with self._lock:
             if self._queue[0] is not ticket:
@@ -87,21 +87,21 @@ class RateLimiter:
             return 0.0
 
     def leave(self, ticket: Ticket) -> None:
-        """Gives up a place in the queue that was not used."""
+        """Removes a ticket from the queue, unless it was admitted."""
         with self._lock:
             if ticket in self._queue:
                 self._queue.remove(ticket)
                 self._wake_first()
 
     def finish(self) -> None:
-        """Ends an admitted request: it has been answered, or never will be."""
+        """Ends an admitted request, because it was answered or has failed."""
         with self._lock:
             self._in_flight -= 1
             self._releases.append(self._now() + self._window)
             self._wake_first()
 
     def update(self, reported: RateLimit) -> None:
-        """Takes over what a response reports. Call it before `finish`."""
+        """Takes over the rate limit that a response reports. Call it before `finish`."""
         with self._lock:
             self._limit, self._window = reported.limit, reported.window
             own = self._in_flight + len(self._releases)
@@ -109,18 +109,18 @@ class RateLimiter:
             self._reset_at = self._now() + reported.reset
 
     def pause(self, seconds: float) -> None:
-        """Admits nothing for some seconds: the service rejected a request."""
+        """Admits no request for some seconds, because the service rejected one."""
         with self._lock:
             self._paused_until = max(self._paused_until, self._now() + seconds)
 
     def _next_send_time(self) -> float:
-        """When a request may be sent: infinity where only a response can tell."""
+        """Returns when the next request may be sent; infinity: only the next response will tell."""
         while self._releases and self._releases[0] <= self._now():
             self._releases.popleft()
         own = self._in_flight + len(self._releases)
         if own + self._used_by_others < self._limit:
             return self._paused_until
-        # Others use the limit too. Once a request must have been given back, a single one is sent to find out.
+        # Other clients use up the limit. When a request must have left the window, a single one is sent to find out more.
         probe_at = self._reset_at if own < self._limit and self._in_flight == 0 else math.inf
         release_at = self._releases[0] if self._releases else math.inf
         return max(self._paused_until, min(release_at, probe_at))

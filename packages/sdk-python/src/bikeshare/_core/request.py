@@ -1,4 +1,4 @@
-"""How a call becomes a request."""
+"""Builds the request of a call: its address, its headers and its body."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from .._version import __version__
 from ..errors import UsageError
 
 Query = Mapping[str, object]
-"""Query parameters; those that are None are not sent."""
+"""Query parameters. Those that are None are not sent."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """An endpoint as the client must know it; generated from the contract."""
+    """What the client needs to know of an endpoint. It is generated from the contract."""
 
     method: str
     path: str
     success: int
-    """The status of its success."""
+    """The HTTP status of a success."""
     is_idempotent: bool = False
-    """It takes an `Idempotency-Key`."""
+    """Whether it takes an `Idempotency-Key`."""
     is_open: bool = False
-    """It needs no key and does not count towards the rate limit."""
+    """Whether it needs no key and does not count towards the rate limit."""
     is_once: bool = False
-    """What it does would happen again where it is sent again."""
+    """Whether a repeated request has its effect again, so that it is not retried."""
 
     @property
     def operation(self) -> str:
-        """Method and path, for messages: `GET /v1/rides/{id}`."""
+        """Returns method and path, for messages: `GET /v1/rides/{id}`."""
         return f"{self.method} {self.path}"
 
 
@@ -50,15 +50,16 @@ _LOOPBACK = re.compile(r"(?:[\w.-]+\.)?localhost|127(?:\.\d+){3}|::1", re.ASCII)
 
 
 def parse_base_url(text: object) -> str:
-    """Returns the service's base URL, checked and without a trailing slash.
+    """Checks the service's base URL and returns it without a trailing slash.
 
     :raises UsageError: when it is not https (except on this machine), has credentials, a query or a fragment, or ends in
-        /v1, with which every path begins. The text is not repeated: someone who confuses the options puts the key here
+        /v1, because every path begins with /v1. The message does not contain the text, because somebody may pass the key
+        as the base URL by mistake
     """
     if not isinstance(text, str) or not text:
         raise UsageError("base_url is not set")
     wrong = UsageError("base_url must be https:// or http://localhost")
-    # What a URL cannot hold, and what `urlsplit` would silently drop.
+    # These characters are not allowed in a base URL, or `urlsplit` would silently drop them.
     if not re.fullmatch(r"[!-~]+", text) or re.search(r"[@?#\\]", text):
         raise wrong
     try:
@@ -75,7 +76,8 @@ def parse_base_url(text: object) -> str:
 
 
 def require_header_value(name: str, value: object) -> str:
-    """Returns a header's value, checked: visible ASCII with spaces only inside, or it would be changed or refused.
+    """Checks a header's value and returns it: visible ASCII, with spaces only inside. Other values would be changed or
+    rejected on the way.
 
     :raises UsageError: with the name, but not the value
     """
@@ -87,11 +89,11 @@ def require_header_value(name: str, value: object) -> str:
 def build_url(base_url: str, request: ApiRequest) -> str:
     """Returns the address of a request.
 
-    :raises UsageError: for an id that a path cannot hold
+    :raises UsageError: for an id that cannot be part of a path
     """
     path = request.route.path
     if "{" in path:
-        # An empty segment would be the list; dots would be resolved as the parent directory.
+        # With an empty id the path would be that of the list; `.` and `..` would be resolved as relative steps.
         if not isinstance(request.id, str) or request.id in ("", ".", ".."):
             raise UsageError(f"{request.id!r} is not a valid id")
         path = path[: path.index("{")] + quote(request.id, safe="", errors="replace") + path[path.index("}") + 1 :]
@@ -100,7 +102,7 @@ def build_url(base_url: str, request: ApiRequest) -> str:
 
 
 def build_headers(request: ApiRequest, user_agent: str | None, idempotency_key: str | None) -> dict[str, str]:
-    """Returns the headers of a request, as hooks see them: without the key."""
+    """Returns the headers of a request without the key, as hooks get them."""
     headers = {"accept": "application/json", "user-agent": f"{user_agent or ''} bikeshare-sdk-python/{__version__}".strip()}
     if not request.route.is_open:
         headers["authorization"] = "Bearer [redacted]"
@@ -112,7 +114,7 @@ def build_headers(request: ApiRequest, user_agent: str | None, idempotency_key: 
 
 
 def encode_body(request: ApiRequest) -> bytes | None:
-    """Returns the body in JSON, without the fields that are None: passing one on as None means that it is not given."""
+    """Returns the body in JSON, without the fields that are None, because None means that a field is not given."""
     if request.body is None:
         return None
     fields = {name: value for name, value in request.body.items() if value is not None}

@@ -1,4 +1,4 @@
-"""When a failed request is sent again, and after how long."""
+"""Decides whether a failed request is sent again, and after which delay."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import threading
 from ..errors import BikeShareError, ConnectionError, TimeoutError
 
 FIRST_DELAY = 0.5
-"""Maximum first delay in seconds. Too low: burdens a service that is recovering. Too high: makes a short failure noticeable."""
+"""Maximum of the first delay, in seconds. Too low: burdens a service that is recovering. Too high: makes a short failure
+noticeable."""
 MAX_DELAY = 8.0
-"""No delay is longer, unless the service asks for it."""
+"""Maximum delay in seconds, unless the service asks for a longer one."""
 RETRY_AFTER_JITTER = 0.25
-"""Spreads callers that got the same `Retry-After`, so that they do not all return in the same instant."""
+"""Random extra seconds, so that callers that got the same `Retry-After` do not all return at the same instant."""
 BUDGET = 20.0
 """Retries that a client may spend in a row. Too low: a short outage fails calls. Too high: prolongs a long outage."""
 BUDGET_PER_SUCCESS = 0.1
@@ -19,7 +20,7 @@ BUDGET_PER_SUCCESS = 0.1
 
 
 def is_retryable(error: BikeShareError) -> bool:
-    """Tells whether sending the same request again may help, where that is safe."""
+    """Tells whether sending the same request again may help. It does not tell whether that is safe."""
     if isinstance(error, (ConnectionError, TimeoutError)):
         return True
     status = error.status or 0
@@ -29,11 +30,11 @@ def is_retryable(error: BikeShareError) -> bool:
 def retry_delay(attempts: int, retry_after: float | None, random: float) -> float:
     """Returns the seconds to wait before the next attempt.
 
-    The service's `Retry-After` comes first; without it, exponential backoff with full jitter, so that callers who failed
-    together do not return together.
+    They are the service's `Retry-After`, or without it an exponential backoff with full jitter, so that callers that
+    failed together do not return together.
 
     :param attempts: requests sent so far
-    :param random: from 0 up to 1
+    :param random: a random number from 0 up to 1
     """
     if retry_after is not None:
         return retry_after + random * RETRY_AFTER_JITTER
@@ -41,14 +42,14 @@ def retry_delay(attempts: int, retry_after: float | None, random: float) -> floa
 
 
 class RetryBudget:
-    """Limits how much a client adds to the load of a service that fails: a bucket of tokens, full at the start."""
+    """A token bucket that limits how many retries a client adds to the load of a failing service. It is full at first."""
 
     def __init__(self) -> None:
         self._tokens = BUDGET
         self._lock = threading.Lock()
 
     def spend(self) -> bool:
-        """Takes a token for one more retry; false when there is none."""
+        """Takes a token for one retry. Returns false when there is none."""
         with self._lock:
             if self._tokens < 1:
                 return False
@@ -56,6 +57,6 @@ class RetryBudget:
             return True
 
     def earn(self) -> None:
-        """A request succeeded."""
+        """Adds a part of a token, because a request succeeded."""
         with self._lock:
             self._tokens = min(BUDGET, self._tokens + BUDGET_PER_SUCCESS)

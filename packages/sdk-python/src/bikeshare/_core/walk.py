@@ -1,4 +1,4 @@
-"""How lists are walked: where a page begins, where the next one does, and how far a caller has read."""
+"""Walks lists: finds where the next page begins, and remembers how far a caller has read."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from .effects import Flow
 Item = TypeVar("Item")
 
 BEGINNING = "1970-01-01T00:00:00Z"
-"""The `updated_since` that includes everything."""
+"""A value of `updated_since` that includes every item."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where a page begins, and how far into it the caller has read. The beginning where neither cursor nor page is set.
+    """A position in a list: a page, and how far the caller has read it. Without `cursor` and `page` it is the first page.
 
-    A checkpoint is one in JSON, with the names that the TypeScript client gives the fields.
+    A checkpoint is a position in JSON, with the field names of the TypeScript client.
     """
 
     cursor: str | None = None
     page: int | None = None
     limit: int | None = None
-    """With `page`: the page size, without which page numbers mean nothing."""
+    """With `page`: the page size, because a page number depends on it."""
     offset: int = 0
-    """How many items of the page the caller has."""
+    """How many items of the page the caller has got."""
     last_id: str | None = None
-    """The id of the last of them."""
+    """The id of the last item that the caller has got."""
     since: str | None = None
-    """Of a list that is followed: the checkpoint from which the walk began; empty where it began with everything."""
+    """For a followed list: the checkpoint from which the walk began; empty if it began with all items."""
 
 
 _NAMES = {"cursor": "cursor", "page": "page", "limit": "limit", "offset": "offset", "lastId": "last_id", "since": "since"}
@@ -47,11 +47,11 @@ def format_position(position: Position) -> str:
 
 
 def parse_checkpoint(text: object, is_followed: bool) -> Position:
-    """Reads a checkpoint: a position, or a `next_cursor` as the service gave it. Of a list that is followed: a
-    `checkpoint` as the service gave it.
+    """Parses a checkpoint: a position as JSON, or a `next_cursor` of the service. For a followed list: a position, or a
+    `checkpoint` of the service.
 
-    :raises UsageError: for what is not a string, and for half a checkpoint. The service answers one that was changed
-        otherwise
+    :raises UsageError: for a value that is not a string, and for a position that was cut off. The service rejects other
+        invalid checkpoints
     """
     wrong = UsageError("the checkpoint is not valid")
     if not isinstance(text, str):
@@ -67,10 +67,10 @@ def parse_checkpoint(text: object, is_followed: bool) -> Position:
 
 @dataclass(frozen=True)
 class Page(Generic[Item]):
-    """One page of a list as the service answered it."""
+    """One page of a list as the service returned it."""
 
     data: list[Item]
-    """The page's items. It may be empty though more follow."""
+    """The page's items. The list may be empty although more pages follow."""
     page: int | None
     """Numbered paging: this page, counting from 1."""
     total_pages: int | None
@@ -78,7 +78,7 @@ class Page(Generic[Item]):
     next_cursor: str | None
     """Cursor paging: the next page, for `resume_from`; absent or empty on the last."""
     checkpoint: str | None
-    """On the last page of `changes_since()`: what the next one goes on from."""
+    """On the last page of `changes_since()`: the checkpoint for the next call."""
     has_next_page: bool
 
 
@@ -90,22 +90,23 @@ class Source:
     request: Callable[[Mapping[str, object]], Flow[Reply]]
     """Requests the page of a query."""
     filters: Mapping[str, object]
-    """Equal on all pages."""
+    """The filters, which are the same for all pages."""
 
 
 @dataclass(frozen=True)
 class ListStart:
-    """A list: where its pages come from, and where it begins."""
+    """A list: the source of its pages, and where it begins."""
 
     source: Source
     start: Position
     after: str | None = None
-    """Of a list that is resumed by item id: the id after which it begins, or an empty string."""
+    """For a list that is resumed by an item's id: the id after which it begins, or an empty string."""
 
     def resume_from(self, checkpoint: object) -> ListStart:
         """Returns the list from a checkpoint on.
 
-        :raises UsageError: when it is empty: taken for the beginning, it would make a program start over for ever
+        :raises UsageError: when the checkpoint is empty. If it meant the beginning, a program would read the list again
+            and again
         """
         if not checkpoint:
             raise UsageError("the checkpoint is empty: is the list finished?")
@@ -118,7 +119,7 @@ class ListStart:
     def fetch(
         self, position: Position, is_iteration: bool, seen_cursor: str | None = None
     ) -> Flow[tuple[Page[Any], Position | None]]:
-        """Fetches the page at a position; returns where the next begins as well."""
+        """Fetches the page at a position. Returns it, and where the next page begins."""
         filters: dict[str, object] = dict(self.source.filters)
         if self.after:
             filters["after"] = self.after
@@ -148,8 +149,8 @@ class ListStart:
 def _query_at(position: Position, filters: Mapping[str, object], is_iteration: bool) -> dict[str, object]:
     """Returns the query for the page at a position.
 
-    :param is_iteration: whether all pages are wanted: then they are as large as allowed, unless their size was given,
-        since each costs one request of the rate limit
+    :param is_iteration: whether all pages are read. Then the default page size is the largest one, because each page
+        costs one request of the rate limit
     """
     size = cast("int | None", filters.get("limit"))
     if is_iteration:
@@ -168,12 +169,13 @@ def _next_position(
     is_by_changes: bool,
     seen_cursor: str | None,
 ) -> Position | None:
-    """Returns where the page after a response begins; None when the list ends with it. The end is what the
-    specification says it is, and never a response that lacks something: an empty page may stand in the middle.
+    """Returns where the page after a response begins; None when the list ends with this response. An incomplete response
+    is an error and never the end, and an empty page may be in the middle of a list.
 
-    :param is_by_changes: whether the page is one of changes: these are not numbered
-    :param seen_cursor: a cursor that the iteration has used: where it comes again, the list would never end
-    :raises Exception: what `wrong_field` makes, when the response is not the page that was asked for
+    :param is_by_changes: whether the list is read by `changes_since`, whose pages have no numbers
+    :param seen_cursor: a cursor that the iteration has used. If it comes again, the list would never end, which is an
+        error
+    :raises Exception: the error of `wrong_field`, when the response is not the requested page
     """
     if not isinstance(body.get("data"), list):
         raise wrong_field("data")
@@ -197,37 +199,37 @@ def _next_position(
 
 
 class Walk(Generic[Item]):
-    """One iteration over a list. After a failure it stays where it was, and the next step tries the same again."""
+    """One iteration over a list. A failed step does not move it: the next step tries the same again."""
 
     def __init__(self, listed: ListStart) -> None:
         self._list = listed
-        # Where the next page begins; None when there is none.
+        # Where the next page begins; None when there is no next page.
         self._next: Position | None = listed.start
-        # Where the last page began, its items, and how many of them were returned.
+        # The position of the last fetched page, its items, and how many of them were returned.
         self._position = Position()
         self._items: Sequence[Any] = ()
         self._offset = 0
         self._last_id: str | None = None
         # The checkpoint of the last page, from which the next iteration follows the list.
         self._end: str | None = None
-        # Detects cursors that repeat (Brent's algorithm): one cursor is remembered, and replaced by the present one
-        # after 1, 2, 4, 8 … pages, so that a loop of any length is noticed within three times its length.
+        # Detects repeated cursors by Brent's algorithm: one cursor is remembered, and replaced by the present one after
+        # 1, 2, 4, 8 … pages. So a loop of cursors is noticed within three times the loop's length.
         self._seen_cursor: str | None = None
         self._pages = 0
 
     def has_items(self) -> bool:
-        """Tells whether the next item is here already."""
+        """Tells whether the next item was fetched already."""
         return self._offset < len(self._items)
 
     def take_item(self) -> Item:
-        """Takes the next item, which must be here."""
+        """Returns the next item. Call it only if `has_items`."""
         item = self._items[self._offset]
         self._offset += 1
         self._last_id = _id_of(item)
         return cast(Item, item)
 
     def next_page(self) -> Flow[Page[Item] | None]:
-        """Fetches pages up to one that has items that were not returned, and returns all of it; None at the end."""
+        """Fetches the next page and returns it; None at the end."""
         page = yield from self._advance()
         if page is None:
             return None
@@ -237,7 +239,7 @@ class Walk(Generic[Item]):
         return cast("Page[Item]", page)
 
     def next_items(self) -> Flow[bool]:
-        """Fetches pages until an item is here; false at the end."""
+        """Fetches pages until there is an item. Returns false at the end."""
         while not self.has_items():
             if (yield from self._advance()) is None:
                 return False
@@ -252,22 +254,24 @@ class Walk(Generic[Item]):
             self._seen_cursor = next_position.cursor if next_position else None
         self._position, self._next = self._next, next_position
         self._end, self._items = page.checkpoint, page.data
-        # When the last returned item has left this page, the whole page is returned again: better twice than never.
+        # If the last returned item is no longer on the page, the whole page is returned again: repeating items is better
+        # than losing some.
         ids = [_id_of(item) for item in self._items] if self._position.offset else []
         last_id = self._position.last_id
         self._offset = ids.index(last_id) + 1 if last_id in ids else 0
         return page
 
     def checkpoint(self) -> str | None:
-        """Returns the position after what was returned last; None when the iteration is finished."""
+        """Returns the position after the last returned item; None when the iteration is finished."""
         after, start = self._list.after, self._list.start
         if after is not None:
-            # "now" cannot be asked again later. If there was no event yet, the next iteration begins with the oldest.
+            # "now" is not returned after the first request, because a saved "now" would mean a later instant. If there was
+            # no event yet, the next iteration begins with the oldest.
             begun = after if self._next or after != "now" else None
             return self._last_id or self._end or begun or None
         is_followed = start.since is not None
-        # An item that changes again moves to the end of the list: an offset into the rest would skip items, so the page
-        # is returned again.
+        # In a followed list an item that changes again moves to the end. An offset into the page could then skip items,
+        # so the whole page is returned again.
         begun_page = (
             self._position if is_followed else replace(self._position, offset=self._offset, last_id=self._last_id)
         )
