@@ -1,4 +1,4 @@
-"""A service that runs, given by the environment, and both clients as one."""
+"""Fixtures with both clients of a running service, whose address and key come from environment variables."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ needs_sandbox = pytest.mark.skipif(not IS_SANDBOX, reason="live data have no fau
 
 @dataclass
 class Side:
-    """One of the two clients. A test says what is done once, and both do it, in real time."""
+    """One of the two clients. A test is written once, and runs with each, in real time."""
 
     client: Any
     _portal: Any
 
     def do(self, call: Any) -> Any:
-        """Does one thing: what an awaitable gives where it gives one."""
+        """Calls a function and returns its result. If this is awaitable, it is awaited."""
 
         async def work() -> Any:
             result = call()
@@ -39,11 +39,11 @@ class Side:
         return self._portal.call(work) if self._portal else call()
 
     def items(self, iterable: Any) -> list[Any]:
-        """All that an iterable has."""
+        """Returns all items of an iterable."""
         return self.do(lambda: _collect(iterable)) if self._portal else list(iterable)  # type: ignore[no-any-return]
 
     def raises(self, error: type[Exception], call: Any) -> Any:
-        """The error that a call raises."""
+        """Returns the error that a call raises."""
         with pytest.raises(error) as caught:
             self.do(call)
         return caught.value

@@ -1,4 +1,4 @@
-"""The clients on a service that runs: the same tests with a live key and with the key of a sandbox."""
+"""Tests both clients on a running service. The same tests run with a live key and with the key of a sandbox."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bikeshare.sandbox import SandboxClient
 from bikeshare.types import SandboxEventName, SandboxScenarioName
 
 OF_THRESHOLDS = ("station.below_threshold", "station.back_to_normal")
-"""They need a webhook with a threshold, which these tests have not."""
+"""Events that cannot be caused here, because they need a webhook with a threshold."""
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
 
@@ -60,7 +60,7 @@ def test_changes_and_events_since_a_checkpoint_have_what_was_done(side: Side) ->
     side.do(lambda: side.client.reservations.cancel(held["id"]))
     assert bike["id"] in [each["id"] for each in side.items(side.client.bikes.changes_since(changes.checkpoint()))]
     seen: list[str] = []
-    # They are numbered a moment after they happen.
+    # Events appear in the list a moment after they happen.
     for _ in range(200):
         events = side.client.events.since(events.checkpoint())
         seen += [event["event"] for event in side.items(events) if event["data"]["id"] == held["id"]]

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findPython } from "./python.ts";
 
-/** The result of one of pytest's tests, as tests/conftest.py writes it. */
+/** The result of one test of pytest, as tests/conftest.py writes it. */
 interface Result {
   readonly name: string;
   readonly outcome: "passed" | "failed" | "skipped";
@@ -17,14 +17,14 @@ interface Result {
 interface Run {
   readonly results: readonly Result[];
   readonly output: string;
-  /** pytest's: 0 all passed, 1 some failed; others: it could not run them. */
+  /** The exit status of pytest. 0: all tests passed. 1: some failed. Others: it could not run the tests. */
   readonly status: number;
 }
 
 const directory = join(import.meta.dirname, "..");
 const python = findPython();
 
-/** Runs all tests of Python's; each is then a test here, so that it is counted and shown like any other. */
+/** Runs all Python tests. Each result becomes a test here, so that it is counted and shown like other tests. */
 async function runTests(path: string): Promise<Run> {
   const scratch = mkdtempSync(join(tmpdir(), "bikeshare-pytest-"));
   const file = join(scratch, "results.jsonl");
@@ -68,7 +68,7 @@ describe.skipIf(python.missing !== undefined)(
   },
 );
 
-/** @returns the name of a test, and why it was skipped where it was */
+/** Returns the title of a test. For a skipped test it contains the reason. */
 function titleOf(name: string, parts: readonly Result[]): string {
   const skipped = parts.find(({ outcome }) => outcome === "skipped");
   return name.replace(/^tests\//, "") + (skipped === undefined ? "" : ` (${skipped.reason})`);

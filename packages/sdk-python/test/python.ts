@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** What a run of the tests needs: modules of Python, as Debian's packages have them. */
+/** The Python modules that the tests need. Debian has packages of them. */
 const MODULES = ["httpx", "pytest"];
 
 /** A Python that can run the tests, or why there is none. */
@@ -9,7 +9,7 @@ export interface Interpreter {
   readonly missing?: string;
 }
 
-/** Returns the first Python on the path, or Debian's own, that has all modules. A version manager's often lacks them. */
+/** Returns the first Python that has all modules: the one on the path, which may lack them, or Debian's own. */
 export function findPython(modules: readonly string[] = MODULES): Interpreter {
   const found = ["python3", "/usr/bin/python3"].find((path) => canImport(path, modules));
   return found === undefined ? { missing: `no Python 3.10 or newer with ${modules.join(" and ")}` } : { path: found };

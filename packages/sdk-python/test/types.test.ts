@@ -9,7 +9,7 @@ import { findPython } from "./python.ts";
 const run = promisify(execFile);
 const directory = join(import.meta.dirname, "..");
 
-/** What a program printed, whatever its exit status is: a type checker's says that there is something. */
+/** Returns the output of a program with any exit status: a type checker that finds errors exits with another than 0. */
 async function outputOf(program: string, args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await run(program, args, { cwd: directory }).catch(
     (error: unknown) => error as { stdout: string; stderr: string },

@@ -1,4 +1,4 @@
-"""What the tests share: a fake service, virtual time, and both clients behind one interface."""
+"""Shared by the tests: a fake service, virtual time, and both clients behind one interface."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from bikeshare.sandbox import AsyncSandboxClient, SandboxClient
 
 ROOT = Path(__file__).parents[3]
 KEY = "bss_test_1234567890"
-"""The key that tests use; none may find it in what a client shows."""
+"""The key that tests use. Nothing that a client shows may contain it."""
 
 
 class Fake:
-    """The fake of @bikeshare/sdk as a program of another language sees it: over HTTP alone."""
+    """The fake of @bikeshare/sdk, called over HTTP, as a program in any language does."""
 
     def __init__(self, process: subprocess.Popen[str], url: str, key: str) -> None:
         self.process = process
@@ -64,12 +64,12 @@ class Fake:
         return self._ask("POST", path, body)  # type: ignore[no-any-return]
 
     def script(self, *answers: Any) -> None:
-        """Says what becomes of the next requests."""
+        """Sets what happens to the next requests."""
         self._ask("DELETE", "/script")
         self.tell("/script", {"answers": answers})
 
     def requests(self) -> list[dict[str, Any]]:
-        """Every request that came, oldest first."""
+        """Returns all requests that the fake got, oldest first."""
         return self._ask("GET", "/requests")["data"]  # type: ignore[no-any-return]
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
@@ -79,11 +79,11 @@ class Fake:
             return json.load(response)
 
     def name(self, kind: str) -> str:
-        """A name that no other test uses."""
+        """Returns a name that no other test uses."""
         return f"{kind}-{next(self._numbers)}"
 
     def station(self, bikes: int = 0) -> str:
-        """Puts a station with some bikes."""
+        """Adds a station with some bikes."""
         station = self.name("station")
         self.tell("/stations", {"id": station, "region_id": "centre"})
         for _ in range(bikes):
@@ -91,7 +91,7 @@ class Fake:
         return station
 
     def rides(self, count: int) -> str:
-        """Puts some rides of one bike, and returns the bike."""
+        """Adds some rides of one bike, and returns the bike."""
         bike = self.name("bike")
         for _ in range(count):
             self.tell("/rides", {"id": self.name("ride"), "bike_id": bike})
@@ -99,14 +99,14 @@ class Fake:
 
 
 class VirtualTime:
-    """A clock that goes on only when everyone waits."""
+    """A clock that only moves when all code waits for it."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self.waits: list[float] = []
-        """Seconds that were waited for, each time."""
+        """The seconds of each wait."""
         self.late = 0.0
-        """Seconds by which a wait that is not interrupted ends late."""
+        """Seconds by which a wait ends late, if nothing interrupts it."""
         self._ids = itertools.count(1)
         self._sleepers: list[tuple[float, int, anyio.Event]] = []
         self._wakers = 0
@@ -115,14 +115,14 @@ class VirtualTime:
         return Platform(now=lambda: self.now, random=random, new_id=lambda: str(uuid.uuid4()))
 
     def wait(self, event: threading.Event, seconds: float | None) -> None:
-        """Of the one thread that there is."""
+        """Waits in the only thread: moves the clock."""
         assert seconds is not None
         if not event.is_set():
             self.waits.append(seconds)
             self.now += seconds + self.late
 
     def sleep(self, seconds: float) -> None:
-        """Time that the service takes."""
+        """Moves the clock by the time that the service needs."""
         self.now += seconds
 
     async def wait_async(self, event: anyio.Event, seconds: float) -> None:
@@ -150,7 +150,7 @@ class VirtualTime:
                 heapq.heapify(self._sleepers)
 
     async def run(self, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Lets time go on until the work is done."""
+        """Moves the clock until the work is done, and returns its result."""
         result: list[Any] = []
         failure: list[Exception] = []
         async with anyio.create_task_group() as group:
@@ -159,14 +159,14 @@ class VirtualTime:
                 try:
                     result.append(await work())
                 except Exception as error:
-                    # The group would raise it in a group of its own.
+                    # Kept and raised below, because the task group would wrap it in an exception group.
                     failure.append(error)
                 finally:
                     group.cancel_scope.cancel()
 
             group.start_soon(do)
             while True:
-                # All that can go on without time goes on first.
+                # First, all tasks run that do not wait for the clock.
                 for _ in range(20):
                     await anyio.lowlevel.checkpoint()
                 if self._sleepers:
@@ -178,11 +178,11 @@ class VirtualTime:
 
 
 Handler = Callable[[httpx.Request], Any]
-"""Answers a request: with a response, or with what is raised. Of clients for tasks it may be a coroutine."""
+"""Answers a request: returns a response, or raises an error. For clients for tasks it may be a coroutine function."""
 
 
 class Side:
-    """One of the two clients. A test says what is done once, and both do it."""
+    """One of the two clients. A test is written once, and runs with each."""
 
     is_async = False
 
@@ -199,22 +199,22 @@ class Side:
         is_sandbox: bool = False,
         **limits: Any,
     ) -> Any:
-        """Makes a client in virtual time, of a handler or of a service that listens."""
+        """Makes a client in virtual time. Its requests go to a handler, or to the service at `base_url`."""
         raise NotImplementedError
 
     def do(self, call: Callable[[], Any]) -> Any:
-        """Does one thing: what an awaitable gives where it gives one."""
+        """Calls a function and returns its result. If this is awaitable, it is awaited."""
         raise NotImplementedError
 
     def items(self, iterable: Any) -> list[Any]:
-        """All that an iterable has."""
+        """Returns all items of an iterable."""
         raise NotImplementedError
 
     def close(self) -> None:
         raise NotImplementedError
 
     def caught(self, call: Callable[[], Any]) -> Any:
-        """What a call raises."""
+        """Returns the exception that a call raises."""
         try:
             result = self.do(call)
         except Exception as error:
@@ -302,17 +302,17 @@ def shared_of(time: VirtualTime, create_wakeup: Any, given: dict[str, Any]) -> A
 
 
 def reply(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> httpx.Response:
-    """A response in JSON."""
+    """Returns a response in JSON."""
     return httpx.Response(status, json=body, headers=headers)
 
 
 def error(status: int, code: str, headers: dict[str, str] | None = None) -> httpx.Response:
-    """An error response of the service."""
+    """Returns an error response of the service."""
     return reply({"error": code, "message": f"Why {code}."}, status, {"request-id": f"req-{status}", **(headers or {})})
 
 
 class Script:
-    """A handler that does what its lines say, one a request, and the last line again and again."""
+    """A handler that answers each request with its next line, and repeats the last line."""
 
     def __init__(self, *lines: Any) -> None:
         self._lines = lines

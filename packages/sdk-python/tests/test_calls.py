@@ -1,4 +1,4 @@
-"""Single calls: options, requests, retries, errors, and the key that nobody may see."""
+"""Single calls: options, requests, retries, errors, and that the key is never shown."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_retries_end_when_the_budget_is_spent_and_ten_successes_earn_one_more(si
     client = side.client(script)
     for _ in range(100):
         side.caught(client.health.live)
-    # 20 retries of the budget, and each call's first attempt.
+    # The budget's 20 retries, and each call's first attempt.
     assert len(script.sent) == 120
     is_up = True
     for _ in range(11):
@@ -317,7 +317,7 @@ def test_an_exception_of_a_hook_ends_the_call(side: Side) -> None:
 
     client = side.client(Script(reply(RIDE)), hooks=Hooks(on_response=fail))
     assert str(side.caught(lambda: client.rides.get("r1"))) == "a hook's own"
-    # The limit's count is right all the same: nothing waits for the request that ended so.
+    # The request does not count as in flight any more.
     assert client._driver._shared.rate_limiter._in_flight == 0
 
 

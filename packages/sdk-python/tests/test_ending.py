@@ -1,4 +1,4 @@
-"""What is left when a call is cancelled, or a client is closed: nothing."""
+"""Tests that nothing is left when a call is cancelled, or a client is closed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LONG = {"timeout": 120.0, "total_timeout": 120.0}
 
 
 def arrived(fake: Fake, before: int) -> None:
-    """Returns when the service has another request."""
+    """Waits until the service has got another request."""
     while len(fake.requests()) == before:
         pass
 
 
 def in_thread(work: Callable[[], object]) -> tuple[threading.Thread, list[BaseException]]:
-    """Starts a thread; tells what it raised."""
+    """Starts a thread. Returns it, and the list of the exceptions that it raises."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -72,7 +72,7 @@ def test_a_task_that_is_cancelled_while_it_waits_gives_its_turn_to_the_next(fake
             assert len(limiter._queue) == 3
             waiting.clear()
             tasks[0].cancel()
-            # The next is woken, and begins to wait in its place.
+            # The next call is woken, and waits in the first place of the queue.
             await waiting.wait()
             assert len(limiter._queue) == 2
             for task in tasks:
@@ -107,7 +107,7 @@ def test_close_ends_what_is_under_way_in_other_tasks(fake: Fake, phase: str) -> 
 
 
 def client_in(kind: Any, fake: Fake, phase: str, hooks: Hooks) -> Any:
-    """A client whose next call comes into a phase and stays there."""
+    """Returns a client whose next call hangs in one phase: in a request, in a wait for the rate limit, or before a retry."""
     key = fake.tell("/keys", {"rateLimit": 1})["key"] if phase == "wait" else fake.key
     fake.script(*{"request": ["hang"], "wait": [], "retry": [{"status": 503, "retryAfter": 100}]}[phase])
     return kind(base_url=fake.url, api_key=key, hooks=hooks, **LONG)
@@ -148,5 +148,5 @@ def test_threads_share_the_limit_of_a_client(fake: Fake) -> None:
         for thread, _ in raised:
             thread.join()
     failures = [error for _, errors in raised for error in errors]
-    # Of 15 requests the service allows 10; what would have to wait a minute does not even ask.
+    # The service allows 10 of 15 requests. The others would wait for a minute, so they fail without sending a request.
     assert [(type(error), error.attempts) for error in failures] == [(TimeoutError, 0)] * 5  # type: ignore[attr-defined]

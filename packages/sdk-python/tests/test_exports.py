@@ -23,7 +23,7 @@ FILE: Any = {
 
 @pytest.fixture(params=["sync", "async"])
 def download(request: pytest.FixtureRequest) -> Any:
-    """Downloads from a handler; returns the bytes."""
+    """Downloads an export from a handler, and returns its bytes."""
 
     def get(handler: Any, file: Any = FILE) -> bytes:
         to, transport = io.BytesIO(), httpx.MockTransport(handler)

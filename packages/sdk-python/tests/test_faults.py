@@ -1,4 +1,4 @@
-"""The faults that the TypeScript client is held to, one by one, on the same scripted fake."""
+"""The faults of faults.json, with which the TypeScript client is tested too, on the same scripted fake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAULTS = json.loads((ROOT / "packages/sdk/test/faults.json").read_text("utf-8"))
 
 
 def options_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a call, as this package names them."""
+    """Returns the options of a call under the names of this package."""
     seconds = {"timeoutMs": "timeout", "totalTimeoutMs": "total_timeout"}
     return {seconds.get(name, "max_retries"): value / 1000 if name in seconds else value for name, value in options.items()}
 

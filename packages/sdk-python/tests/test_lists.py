@@ -21,7 +21,7 @@ def some(count: int) -> list[dict[str, str]]:
 
 
 class Listed:
-    """A handler with a list of items that answers as the service does, by cursor and by number."""
+    """Returns a handler that serves a list of items as the service does, by cursor and by page number."""
 
     def __init__(self, items: list[dict[str, str]], fails: Callable[[], bool] = lambda: False) -> None:
         self.items = items
@@ -35,7 +35,7 @@ class Listed:
         query = request.url.params
         limit = min(int(query.get("limit", 50)), 200)
         page, cursor = int(query.get("page", 1)), query.get("cursor")
-        # A cursor holds the position of the item before: what is inserted above it does not move it.
+        # A cursor contains the last item's position, so items that are inserted above do not move it.
         ids = [item["id"] for item in self.items]
         start = (page - 1) * limit if cursor is None else ids.index(cursor) + 1
         body: dict[str, Any] = {"data": self.items[start : start + limit]}
@@ -119,7 +119,7 @@ def test_an_iterator_continues_where_it_failed_and_loses_and_repeats_nothing(sid
             except bikeshare.ServerError:
                 continue
             except RuntimeError as ended:
-                # How an executor passes StopAsyncIteration on.
+                # An executor turns StopAsyncIteration into a RuntimeError.
                 assert isinstance(ended.__cause__, StopAsyncIteration)
                 break
         assert seen == some(count)

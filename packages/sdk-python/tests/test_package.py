@@ -1,4 +1,4 @@
-"""What is published."""
+"""Tests of the published package."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_wheel_is_installed_into_an_environment_of_its_own_and_works_there(
     built: Path, tmp_path: Path, fake: Fake
 ) -> None:
     pytest.importorskip("pip", reason="no `pip`")
-    # Its dependencies are the machine's: an index cannot be reached everywhere.
+    # The environment uses the machine's packages as dependencies, because a package index is not always reachable.
     venv.create(tmp_path / "env", system_site_packages=True)
     python = str(tmp_path / "env/bin/python")
     (wheel,) = built.glob("*.whl")

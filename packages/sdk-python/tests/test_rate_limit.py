@@ -1,4 +1,4 @@
-"""How the clients keep to a key's rate limit."""
+"""Tests that the clients keep to a key's rate limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bikeshare import Hooks, RateLimitDetails, TimeoutError
 
 
 class Limiter:
-    """Counts as the service does: exactly, at most `limit` in any 60 s; refused ones are not counted."""
+    """Counts like the service: at most `limit` requests in any 60 s; rejected requests do not count."""
 
     def __init__(self, time: VirtualTime, limit: int) -> None:
         self._time = time
@@ -26,7 +26,7 @@ class Limiter:
         self.refused: list[float] = []
 
     def take(self) -> dict[str, str]:
-        """Counts a request; returns the headers of its response."""
+        """Counts a request, and returns the headers of its response."""
         now = self._time.now
         while self._counted and self._counted[0] <= now - 60:
             self._counted.popleft()
@@ -44,7 +44,7 @@ class Limiter:
 
 
 def service(side: Side, time: VirtualTime, pages: int, limit: int = 60, size: int = 1) -> tuple[Handler, Limiter]:
-    """A service of some pages, that takes 20 ms to hear and 20 ms to answer."""
+    """Returns a service with some pages. Each request and each response takes 20 ms."""
     limits = Limiter(time, limit)
 
     def hear(request: httpx.Request) -> tuple[int, dict[str, str]]:
@@ -87,7 +87,7 @@ def test_reads_1000_pages_at_60_a_minute_without_a_429_in_the_time_that_the_limi
     client = side.client(handler, time=time)
     assert len(side.items(client.rides.list())) == 1000
     assert limits.refused == []
-    # 1,000 requests are 16 whole windows and 40 requests.
+    # 1,000 requests at 60 a minute need 16 whole windows, and 40 requests of the next.
     assert 16 * 60 < time.now < 17.2 * 60
 
 
@@ -107,7 +107,7 @@ def test_a_long_walk_needs_the_memory_of_a_page(time: VirtualTime) -> None:
     finally:
         tracemalloc.stop()
         side.close()
-    # All 15,000 items would be about 9 MB. The first pages have what is loaded once, such as codecs.
+    # All 15,000 items would need about 9 MB. The first pages also load things that stay, such as codecs.
     assert kept[2] - kept[1] < 50_000, kept
     assert peak < 3_000_000, peak
 
@@ -133,7 +133,7 @@ def test_is_shared_by_all_tasks_of_a_client_in_the_order_of_their_calls() -> Non
             for _ in range(8):
                 group.start_soon(walk)
 
-    # The first response tells of the limit.
+    # The client learns the limit from the first response.
     side.do(client.me.get)
     side.do(work)
     side.close()
@@ -155,7 +155,7 @@ def test_announces_each_wait_and_only_then(side: Side, time: VirtualTime) -> Non
     notes: list[RateLimitDetails] = []
     client = side.client(handler, time=time, hooks=Hooks(on_rate_limit=notes.append))
     side.items(client.rides.list())
-    # The first of 60 requests was answered at 40 ms and is given back 60 s later; the last was answered at 2,400 ms.
+    # The first of 60 requests was answered at 40 ms and leaves the window 60 s later. The last was answered at 2,400 ms.
     assert [(note.operation, note.reason) for note in notes] == [("GET /v1/rides", "throttled")]
     assert notes[0].wait == pytest.approx(57.64)
 

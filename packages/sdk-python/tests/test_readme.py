@@ -1,4 +1,4 @@
-"""The programs of the README do what they say."""
+"""Runs the programs of the README."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bikeshare import BikeShare
 from bikeshare.webhooks import sign
 
 README = (ROOT / "packages/sdk-python/README.md").read_text("utf-8")
-# The service_tests run the program on sandboxes.
+# The program about sandboxes is not run here, but in service_tests.
 MIRROR, CALLS, TASKS, _, RECEIVE = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def run(program: str, fake: Fake) -> dict[str, Any]:
-    """Runs a program; returns its names."""
+    """Runs a program, and returns its global names."""
     names: dict[str, Any] = {"__name__": "readme", "base_url": fake.url, "api_key": fake.key}
     exec(compile(program, "README.md", "exec", dont_inherit=True), names)
     return names

@@ -63,7 +63,7 @@ def test_the_clock_is_advanced_once_and_waited_for(side: Side, time: VirtualTime
     client = side.client(script, time=time, is_sandbox=True)
     assert side.do(lambda: client.sandbox.advance_and_wait(seconds=900)) == READY
     assert sent(script) == ['POST /sandbox/v1/clock/advance {"seconds":900}', *["GET /sandbox/v1/clock"] * 21]
-    # At most one look a second once it lasts: far below 600 a minute.
+    # After a while there is at most one request a second, far below 600 a minute.
     assert time.now > 15
 
 
@@ -76,7 +76,7 @@ def test_a_wait_ends_with_its_total_timeout(side: Side, time: VirtualTime) -> No
 
 def test_a_wait_that_wakes_up_after_its_total_timeout_ends_with_it(side: Side, time: VirtualTime) -> None:
     client = side.client(Script(reply(BUSY)), time=time, is_sandbox=True)
-    # The second look is due at 0.05 s, just before the end.
+    # The second request for the clock is due at 0.05 s, just before the timeout.
     time.late = 0.001
     error = side.caught(lambda: client.sandbox.wait_until_ready(options={"total_timeout": 0.0505}))
     assert isinstance(error, TimeoutError) and "not ready within 0.0505 s" in str(error)
@@ -149,7 +149,7 @@ def test_closing_the_client_ends_a_wait_for_the_clock() -> None:
 
 
 class Service:
-    """A sandbox that answers each request with the same, and remembers what it was sent."""
+    """A sandbox that gives the same answer to each request, and records the requests."""
 
     def __init__(self) -> None:
         self.status = 200

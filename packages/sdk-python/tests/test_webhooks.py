@@ -1,4 +1,4 @@
-"""Verification, held to the published vectors."""
+"""Tests the verification with the published vectors."""
 
 from __future__ import annotations
 

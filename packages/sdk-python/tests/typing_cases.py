@@ -1,4 +1,4 @@
-"""What type checkers know of programs that use this package. It is checked, not run; marked lines must be errors."""
+"""Uses of this package for type checkers. The file is checked and not run. Marked lines must be errors."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@ import { createOpenApiDocument, createSandboxOpenApiDocument, type OpenApiDocume
 import { resourcesTexts } from "./resources.ts";
 import { typesText } from "./types.ts";
 
-/** The files that are made from the OpenAPI documents of the API and of the sandbox: where each stands, and what must be in it. */
+/** Returns the files that are made from the OpenAPI documents of the API and of the sandbox: their addresses and texts. */
 export function generatedFiles(): readonly { readonly url: URL; readonly text: string }[] {
   const options = { baseUrl: "https://bikes.example", version: "0.1.0" };
   const document = merge(createOpenApiDocument(options), createSandboxOpenApiDocument(options));

@@ -1,7 +1,7 @@
-/** Pieces of Python text, as every generated file writes them. */
+/** Functions that write pieces of Python code, for all generated files. */
 
 const MAX_LINE_LENGTH = 120;
-/** Python's keywords that names of the interface happen to be. */
+/** Keywords of Python that the API also uses as names. */
 const KEYWORDS: ReadonlySet<string> = new Set([
   "class",
   "for",
@@ -16,17 +16,17 @@ const KEYWORDS: ReadonlySet<string> = new Set([
 
 export const isKeyword = (name: string): boolean => KEYWORDS.has(name);
 
-/** A name as an argument: `from_`. */
+/** Returns the Python argument for a name: `from_` for `from`. */
 export const argumentName = (name: string): string => (isKeyword(name) ? `${name}_` : name);
 
-/** `vehicleTypes` as `vehicle_types`. */
+/** Returns `vehicle_types` for `vehicleTypes`. */
 export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** `vehicle_types` and `vehicleTypes` as `VehicleTypes`. */
+/** Returns `VehicleTypes` for `vehicle_types` and `vehicleTypes`. */
 export const pascalCase = (name: string): string =>
   name.replaceAll(/(?:^|[_.])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A text as a docstring, in lines that are not too long. */
+/** Returns a text as a docstring, with wrapped lines. */
 export function docstring(text: string, indent: string): string {
   const safe = text.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"');
   const full = /[.?!)`]$/.test(safe) ? safe : `${safe}.`;
@@ -45,7 +45,7 @@ function wrap(text: string, length: number): string[] {
   return lines;
 }
 
-/** Values between brackets: on one line where they fit, else each on its own. */
+/** Returns items between brackets: on one line if they fit, otherwise each on its own line. */
 export function bracketed(before: string, items: readonly string[], after: string, indent: string): string {
   const one = `${indent}${before}${items.join(", ")}${after}`;
   if (one.length <= MAX_LINE_LENGTH) return one;

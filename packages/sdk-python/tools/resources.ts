@@ -7,7 +7,7 @@ import { isPage, nameOf, type Schema, typeOf } from "./types.ts";
 const MADE =
   "# Made from the OpenAPI document by `pnpm --filter @bikeshare/sdk-python run generate`. Do not edit here.";
 
-/** What is read of an operation. */
+/** The fields of an OpenAPI operation that are used here. */
 interface Operation {
   readonly operationId: string;
   readonly summary?: string;
@@ -28,23 +28,23 @@ interface Content {
   readonly "application/json"?: { readonly schema: Schema };
 }
 
-/** An endpoint, as a method. */
+/** An endpoint, with what its method needs. */
 interface Endpoint {
   readonly noun: string;
   readonly verb: string;
   readonly route: string;
   readonly doc: string;
-  /** The one argument of its path: an id, or a name. */
+  /** The argument in the path: an id or a name. */
   readonly pathArgument: Argument | undefined;
   readonly query: readonly Argument[];
   readonly body: readonly Argument[];
-  /** It takes an object without fields. */
+  /** Whether the body is an object without fields. */
   readonly hasEmptyBody: boolean;
   readonly isIdempotent: boolean;
-  /** The type of an item, of a numbered list. */
+  /** For a list with page numbers: the type of its items. */
   readonly item: string | undefined;
   readonly result: string;
-  /** The type of an item of a list that is not numbered. */
+  /** For a list without page numbers: the type of its items. */
   readonly unnumbered: string | undefined;
 }
 
@@ -54,7 +54,7 @@ interface Argument {
   readonly isRequired: boolean;
 }
 
-/** The texts of src/bikeshare/_generated/routes.py and resources.py. @param types the text of types.py */
+/** Returns the texts of src/bikeshare/_generated/routes.py and resources.py. @param types the text of types.py */
 export function resourcesTexts(
   document: OpenApiDocument,
   types: string,
@@ -68,7 +68,7 @@ export function resourcesTexts(
   const docs = new Map(document.tags.map(({ name, description }) => [name, description]));
   const classes = [false, true].flatMap((isAsync) => [
     ...Object.entries(nouns).map(([noun, each = []]) => classText(noun, docs.get(noun) ?? "", each, isAsync)),
-    // The client of a sandbox adds that, with a rate limit of its own.
+    // `sandbox` is left out, because the client of a sandbox adds it, with a separate rate limit.
     clientText(
       Object.keys(nouns).filter((noun) => noun !== "sandbox"),
       docs,
@@ -108,7 +108,7 @@ MAX_PAGE_SIZE = ${MAX_PAGE_SIZE}
 `;
 }
 
-/** Operations that happen again where they are sent again. */
+/** The ids of operations that have their effect again if the request is repeated. */
 const repeating = new Set(
   Object.entries<{ readonly metadata: EndpointMetadata }>(sandboxContract).flatMap(([verb, { metadata }]) =>
     metadata.repeats ? [`sandbox.${verb}`] : [],
@@ -159,7 +159,7 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
   };
 }
 
-/** The parameters of a list that say where in it to read. */
+/** The parameters of a list that set a position. */
 const POSITIONS: ReadonlySet<string> = new Set(["page", "cursor", "updated_since", "changes_since", "after"]);
 const CHANGES =
   "Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is. Nothing is " +
@@ -231,7 +231,7 @@ interface ListMethod {
   readonly call: string;
   readonly isAsync: boolean;
   readonly isById?: boolean;
-  /** One more entry of the query. */
+  /** A further entry of the query. */
   readonly extra?: string;
 }
 
@@ -294,7 +294,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** @param types the text of the types, of which those that are used are imported */
+/** Returns the head of resources.py, which imports the types that `text` uses. @param types the text of types.py */
 function headOf(text: string, types: string): string {
   const isUsed = (name: string) =>
     new RegExp(`(?<=-> |: |\\[|, |\\| )${name}(?=[\\],: )])|cast\\("${name}"`).test(code);

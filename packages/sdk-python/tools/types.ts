@@ -2,7 +2,7 @@ import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { namedSets, sandboxSets } from "../../contract/tools/json-types-files.ts";
 import { bracketed, docstring, isKeyword, pascalCase } from "./python-text.ts";
 
-/** What is read of a schema. */
+/** The fields of a JSON schema that are used here. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 `;
 
-/** What each schema is called that a client of TypeScript's calls otherwise: there \`Event\` is the browser's. */
+/** New names for schemas, the same as in the TypeScript client. There `Event` would be the browser's type. */
 const RENAMED: Readonly<Record<string, string>> = { Event: "EventRecord", Sandbox: "SandboxStatus" };
-/** What is read of errors by the client, and what calls take as arguments. */
+/** Schemas that need no Python type: the client itself reads errors, and request bodies are arguments of methods. */
 const LEFT_OUT = /^(?:Error|\w+Request|\w+Extension|SandboxReset)$/;
 
-/** Names of sets of values, by the values. */
+/** The names of sets of values, found by their values. */
 const sets = [...namedSets(), ...sandboxSets];
 const setNames = new Map(sets.map(({ name, values }) => [JSON.stringify(values), name]));
 
@@ -46,13 +46,13 @@ export function isPage(schema: Schema | undefined): boolean {
   return schema?.properties?.["page"] !== undefined && schema.properties["data"] !== undefined;
 }
 
-/** The type that a reference leads to. */
+/** Returns the name of the type that a reference means. */
 export function nameOf(reference: string): string {
   const name = reference.slice(reference.lastIndexOf("/") + 1);
   return RENAMED[name] ?? name;
 }
 
-/** The text of src/bikeshare/types.py. */
+/** Returns the text of src/bikeshare/types.py. */
 export function typesText({ components, webhooks }: OpenApiDocument): string {
   const schemas = components.schemas as Readonly<Record<string, Schema>>;
   const writer = createTypeWriter();
@@ -78,7 +78,7 @@ function union(name: string, description: string, members: readonly Schema[]): s
   return `${bracketed(`${name} = Union[`, names, "]", "")}\n${docstring(description, "")}`;
 }
 
-/** Declares objects, and the objects inside them, each once. */
+/** Creates a writer that declares objects, and the objects inside them, each once. */
 function createTypeWriter() {
   const texts: string[] = [];
   const inner = new Map<string, string>();
@@ -112,7 +112,7 @@ function createTypeWriter() {
       );
       return;
     }
-    // A field that is a keyword of Python's can only be declared so.
+    // A field that is a Python keyword can only be declared in the functional form.
     const lines = fields.map(({ field, type }) => `        ${JSON.stringify(field)}: ${JSON.stringify(type)},`);
     const doc = schema.description === undefined ? "" : `${docstring(schema.description, "")}\n`;
     texts.push(`\n${name} = TypedDict(\n    "${name}",\n    {\n${lines.join("\n")}\n    },\n)\n${doc}`);
@@ -122,9 +122,9 @@ function createTypeWriter() {
 }
 
 /**
- * The type of a value.
+ * Returns the Python type of a schema's values.
  *
- * @param declareObject declares an object that has no name of its own, and returns one
+ * @param declareObject declares an object without a name, and returns its new name
  */
 export function typeOf(schema: Schema, declareObject: (schema: Schema) => string): string {
   const next = (inner: Schema) => typeOf(inner, declareObject);
