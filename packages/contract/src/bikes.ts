@@ -30,7 +30,7 @@ export type Bike = z.infer<typeof bike>;
 
 export const bikeList = followedListOf(bike, { title: "BikeList", description: "One page of bikes." });
 
-/** Filters of the bike list, beside paging. */
+/** The filters of the bike list. */
 export const bikeFilters = {
   vehicle_state: z.enum(vehicleState.options, givenOnce()).optional().describe("Only bikes in this state"),
   station_id: identifierParam.optional().describe("Only bikes at this station"),

@@ -25,13 +25,13 @@ export interface EndpointMetadata {
   readonly plainHttp?: boolean;
   /** The request's body is bytes, sent as `application/octet-stream`, instead of JSON. */
   readonly takesBytes?: true;
-  /** Whether it takes an `Idempotency-Key`. */
+  /** Whether the endpoint takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** A repeated request has its effect again, so clients must not retry it. */
   readonly repeats?: true;
-  /** The codes of status 409 that it may answer with. */
+  /** The error codes with status 409 that the endpoint may return. */
   readonly conflicts?: readonly ErrorCode[];
-  /** The codes that a single item may fail with, for a batch. */
+  /** For a batch: the error codes that a single item may fail with. */
   readonly itemErrors?: readonly ErrorCode[];
   /** The endpoint's planned retirement. */
   readonly deprecated?: Deprecation;

@@ -247,7 +247,7 @@ export function describeContract(
   return { paths: Object.fromEntries(described), schemas };
 }
 
-/** Tells whether an endpoint answers 304 to a caller whose copy is current. Of MDS's, only those that declare a 304 do. */
+/** Tells whether an endpoint answers 304 to a caller whose copy is current. MDS endpoints do only if they declare a 304. */
 function hasNotModified(path: string, { responses }: Operation): boolean {
   return path.startsWith("/mds/") ? "304" in responses : /^\/(v1|gbfs)\//.test(path);
 }

@@ -38,7 +38,7 @@ function single<Kind extends FactKind, const Path extends string>(kind: Kind, pa
   } as const;
 }
 
-/** Returns the endpoints of a kind of which a system has many, each with an id. */
+/** Returns the endpoints of a kind of facts that a system has many times, each with an id, such as stations. */
 function many<Kind extends FactKind, const Path extends string>(
   kind: Kind,
   path: Path,
@@ -82,7 +82,7 @@ function many<Kind extends FactKind, const Path extends string>(
   } as const;
 }
 
-/** Returns the endpoints of a kind of which a system has so few that one response lists all. */
+/** Like `many`, with an endpoint that lists everything in one response, for kinds with few things, such as regions. */
 function listed<Kind extends FactKind, const Path extends string>(kind: Kind, path: Path, noun: string) {
   const at = `/operator/v1/${path}` as const;
   const described = describedFactsOf(kind);

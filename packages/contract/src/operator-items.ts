@@ -58,7 +58,7 @@ interface PairedFields {
   readonly currency?: string | null | undefined;
 }
 
-/** Returns the fields that are missing beside others, or do not go with them. */
+/** Returns the fields that are missing although a related field is given, or that do not fit the other fields. */
 function incompleteFields(given: PairedFields): [path: string, message: string][] {
   const { lat, lon, vehicle_state: state, reason, currency } = given;
   const found: [string, string][] = [];
@@ -139,7 +139,7 @@ const specialGroup = z
   .optional()
   .describe("Of the rider. Agencies alone read it, in reports");
 
-/** A ride begins. */
+/** The start of a ride. */
 export const rideStart = item("RideStart", {
   id: textOf("givenIdentifier", { description: "Your own id of the ride; the same again changes nothing" }),
   bike_id: givenIdentifier,
@@ -159,7 +159,7 @@ const endLocation = {
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
 };
 
-/** What a ride cost. Agencies alone read it. */
+/** The costs of a ride. Only agencies read them. */
 const costs = {
   standard_cost: count.nullable().optional().describe("What such a ride costs, in the currency's smallest unit"),
   actual_cost: count.nullable().optional().describe("What its rider paid, in the currency's smallest unit"),
@@ -171,7 +171,7 @@ const costs = {
     .describe("ISO 4217; needed with a cost"),
 };
 
-/** A ride ends. */
+/** The end of a ride. */
 export const rideEnd = locatedItem("RideEnd", {
   id: givenIdentifier,
   ended_at: givenInstant.optional().describe("Now, when left out"),
@@ -186,7 +186,7 @@ export const rideEnd = locatedItem("RideEnd", {
 });
 export type RideEnd = z.infer<typeof rideEnd>;
 
-/** A ride did not come about. */
+/** The cancellation of a ride that did not take place. */
 export const rideCancel = item("RideCancel", {
   id: givenIdentifier,
   cancelled_at: givenInstant.optional().describe("Now, when left out"),
@@ -217,7 +217,7 @@ export const rideCorrection = locatedItem(
 );
 export type RideCorrection = z.infer<typeof rideCorrection>;
 
-/** A ride that is over, as history. It makes no events and moves no bike. */
+/** A ride of the past, for the history. It makes no events and moves no bike. */
 export const pastRide = extendApi(
   z
     .object({

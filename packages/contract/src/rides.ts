@@ -28,7 +28,7 @@ export type Ride = z.infer<typeof ride>;
 
 export const rideList = followedListOf(ride, { title: "RideList", description: "One page of rides." });
 
-/** Filters of the ride list, beside paging. */
+/** The filters of the ride list. */
 export const rideFilters = {
   status: z.enum(rideStatus.options, givenOnce()).optional().describe("Only rides in this state"),
   bike_id: identifierParam.optional().describe("Only rides of this bike"),

@@ -40,7 +40,7 @@ export const station = namedObject(
 );
 export type Station = z.infer<typeof station>;
 
-/** A station in an answer, at present or at an instant. */
+/** A station as a response shows it: at present, or as it was at an instant. */
 export const stationAt = namedObject("StationAt", "A station as it is, or with `at` as it was.", {
   ...station.shape,
   as_of: timestamp.optional().describe("With `at` alone: the instant at which the station was so"),
@@ -61,7 +61,7 @@ const atParam = instantParam
 /** The query of one station. */
 export const stationQuery = z.object({ at: atParam }).strict();
 
-/** Filters of the station list, beside paging. */
+/** The filters of the station list. */
 export const stationFilters = {
   at: atParam,
   status: z.enum(stationStatus.options, givenOnce()).optional().describe("Only stations in this state"),

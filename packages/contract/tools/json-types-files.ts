@@ -199,7 +199,7 @@ function sdkDeclarations(): readonly Declaration[] {
   ];
 }
 
-/** What became of deliveries. */
+/** Returns the types of deliveries and their attempts. */
 function deliveryTypes(): Declaration[] {
   return [
     names("DeliveryStatus", "The states of a delivery.", deliveryStatus.options),

@@ -25,7 +25,7 @@ export interface Tagged {
   readonly tag: string;
   /** The field whose type is unknown when the tag is unknown. */
   readonly content: string;
-  /** What the declarations for unknown tags are called: `UnknownEvent`. */
+  /** The name of the declaration for unknown tags, such as `UnknownEvent`. */
   readonly unknown: string;
   /** Members by name. Their shapes differ in `tag` and `content` alone. */
   readonly members: Readonly<Record<string, z.AnyZodObject>>;

@@ -56,7 +56,7 @@ const CARRIAGE_RETURN = 0x0d;
  * Reads CSV. Skips empty lines. In an unquoted field, every quote is text.
  * @throws OpenQuoteError
  * @throws LongLineError
- * @throws whatever the handler throws
+ * @throws the error of the handler
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
   const decoder = new StringDecoder("utf8");

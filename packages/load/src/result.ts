@@ -134,7 +134,7 @@ export interface DeliveryResult {
   readonly expected: number;
   readonly received: number;
   readonly lost: number;
-  /** Repeated deliveries, by their `delivery_id`. Allowed after a crash only. */
+  /** Deliveries whose `delivery_id` had arrived before. They are allowed only after a crash. */
   readonly repeated: number;
   /** Rides whose end an endpoint received before the start. The service promises no order. */
   readonly reordered: number;

@@ -55,7 +55,7 @@ export class BikeShare {
   declare readonly vehicleTypes: ListResource<VehicleType, VehicleTypeListQuery>;
   /** The regions that stations refer to by id. Scope `stations:read`. */
   declare readonly regions: ListResource<Region, RegionListQuery>;
-  /** What riders should know at present: closures, moves, disturbances. Scope `stations:read`. */
+  /** Open alerts to riders: closures, moves, disturbances. Scope `stations:read`. */
   declare readonly alerts: Resource<Alert, AlertListQuery>;
   /** Rides, newest first. Scope `rides:read`. */
   declare readonly rides: FollowedResource<Ride, RideListQuery>;
@@ -75,7 +75,7 @@ export class BikeShare {
   declare readonly exports: Resource<Export, ExportListQuery>;
   /** Your key: its scopes, limits and expiry. */
   declare readonly me: CurrentKey;
-  /** Whether the service works. Needs no key. */
+  /** Tells whether the service works. Needs no key. */
   declare readonly health: HealthChecks;
 
   /** @throws UsageError that names the wrong option */

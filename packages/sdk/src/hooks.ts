@@ -35,7 +35,7 @@ export interface ResponseDetails {
 export interface RetryDetails {
   /** The request that failed. */
   readonly request: RequestDetails;
-  /** Why it failed. */
+  /** Why the request failed. */
   readonly error: BikeShareError;
   /** Milliseconds until it is sent again, without the wait for the rate limit. */
   readonly delayMs: number;

@@ -174,11 +174,11 @@ export interface CurrentKey {
   get(options?: RequestOptions): ApiPromise<Me>;
 }
 
-/** Whether the service works. Needs no key, and does not count towards its rate limit. */
+/** Tells whether the service works. It needs no key, and does not count towards a key's rate limit. */
 export interface HealthChecks {
-  /** Whether the service runs. */
+  /** Tells whether the service runs. */
   live(options?: RequestOptions): ApiPromise<Health>;
-  /** Whether it can serve requests. Throws `ServerError` while it cannot. */
+  /** Tells whether the service can answer requests. Throws `ServerError` while it cannot. */
   ready(options?: RequestOptions): ApiPromise<Health>;
 }
 

@@ -53,7 +53,7 @@ export function createSchedule(): Schedule {
   };
 }
 
-/** Where the operator's backend believes its available bikes to be. */
+/** The available bikes at each station, as the simulated operator's backend believes. */
 type Fleet = ReturnType<typeof createFleet>;
 
 function createFleet(city: City) {

@@ -57,11 +57,11 @@ const RIDES_PER_BIKE_A_DAY = 2.5;
 const MINUTES_PER_DAY = 1440;
 /** Shares of rides with a peculiarity. They are larger than in real systems, so that each is seen within minutes. */
 const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
-/** How often each station fails and each bike breaks, a simulated day. */
+/** How often each station fails, and each bike breaks, in a simulated day. */
 const STATION_FAILURES_A_DAY = 0.5;
 const BIKE_FAILURES_A_DAY = 0.03;
 const VAN_TOURS_AN_HOUR = 12;
-/** How often each station's bikes report, a simulated hour. */
+/** How often each station's bikes report in a simulated hour. */
 const TELEMETRY_AN_HOUR = 0.5;
 
 /**

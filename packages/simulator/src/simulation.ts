@@ -34,7 +34,7 @@ export interface Simulation {
   readonly failed: Promise<Error>;
   /** Ends rides and outages, waits up to `STOP_TIMEOUT_MS` until all is acknowledged, and then sends nothing more. */
   stop(): Promise<void>;
-  /** Where the operator believes its available bikes to be. */
+  /** Returns the station of each available bike, as the simulated operator believes. */
   standing(): ReadonlyMap<string, CityStation>;
 }
 

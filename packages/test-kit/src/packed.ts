@@ -9,7 +9,7 @@ const run = promisify(execFile);
 export interface Packed {
   /** The file that would be sent to a registry. */
   readonly tarball: Buffer;
-  /** Where it is installed: `<project>/node_modules/<name>`. */
+  /** The directory of the installed package: `<project>/node_modules/<name>`. */
   readonly installed: string;
 }
 

@@ -20,7 +20,7 @@ export interface ReceiverOptions {
    * recorded the id and the process ended before the work was done, the delivery would be lost.
    */
   readonly seen?: ((deliveryId: string) => boolean | Promise<boolean>) | undefined;
-  /** How far the time of signing may be from now. Default 300. Above 0 and finite. */
+  /** Maximum seconds between the signing and now, in either direction. Default 300. It must be above 0 and finite. */
   readonly toleranceSeconds?: number | undefined;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: Clock | undefined;

@@ -44,7 +44,7 @@ export function createTestDelivery<Name extends KnownName | (string & {})>(
   return delivery as unknown as TestDelivery<Name>; // `data` is this event's example with changed fields.
 }
 
-/** How a delivery is sent. */
+/** How a delivery is signed, and where it is sent. */
 export interface SendOptions {
   /** Your receiver's secret, or several. Default `TEST_SECRET`. */
   readonly secret?: Secrets | undefined;

@@ -1,4 +1,4 @@
-/** Why a delivery was refused. */
+/** Why a request is not accepted as a delivery. */
 export type VerificationFailure =
   /** There is no `Service-Signature` header. */
   | "missing_header"

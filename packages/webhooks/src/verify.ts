@@ -23,7 +23,7 @@ export const systemClock: Clock = () => Date.now();
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
 export interface VerificationOptions {
-  /** How far the time of signing may be from now. Default 300. Above 0 and finite. */
+  /** Maximum seconds between the signing and now, in either direction. Default 300. It must be above 0 and finite. */
   readonly toleranceSeconds?: number | undefined;
   /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: Clock | undefined;

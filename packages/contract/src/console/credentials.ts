@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { issueText } from "../messages.ts";
 
-/** A string of a request that is no longer than it needs to be. */
+/** Returns the schema of a string with a maximum length. */
 function atMost(limit: number) {
   return z.string().max(limit, issueText("tooLong", { limit }));
 }

@@ -176,7 +176,7 @@ export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 /** The base path of a partner's pages. */
 export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
 
-/** Which of a partner's webhooks an endpoint is about. */
+/** The query parameter that names the partner's webhook. */
 export const ofWebhook = z
   .object({
     endpoint_id: identifierParam.optional().describe("The webhook's id; may be left out where the partner has one"),
@@ -184,7 +184,7 @@ export const ofWebhook = z
   .strict();
 
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
-/** Which of a partner's webhooks a list is about. */
+/** The query parameter that limits a list to one webhook of the partner. */
 export const ofWebhooks = z
   .object({ endpoint_id: identifierParam.optional().describe("Only this webhook's; all, when left out") })
   .strict();

@@ -58,7 +58,7 @@ export const systemItemPath = systemPath.extend({ id: identifierParam });
 /** The path parameters of a partner's pages. */
 export const partnerPath = systemPath.extend({ partner_id: identifierParam });
 
-/** Query parameters of every list of the console, beside its filters. */
+/** The paging parameters of every list of the console. */
 export const consolePageQuery = { limit: pagingQuery.limit, cursor: pagingQuery.cursor };
 
 /** One page of a list of the console, newest first. `next_cursor` is absent at the end. */

@@ -119,7 +119,7 @@ const replays = {
   },
 } as const;
 
-/** All endpoints of a system, for the operator. */
+/** Endpoints with which the operator sees and changes the webhooks of all partners. */
 export const systemEndpoints = {
   ...webhookChanges,
   ...replays,

@@ -58,7 +58,7 @@ const feedSource = z
   .strict();
 export type FeedSource = z.infer<typeof feedSource>;
 
-/** The sources of a system's stations and bikes, for the operator. */
+/** Endpoints with which the operator sees the sources of a system's stations and bikes. */
 export const feedEndpoints = {
   list: {
     method: "GET",

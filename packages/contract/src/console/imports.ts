@@ -74,7 +74,7 @@ export type ImportReportEntry = z.infer<typeof reportEntry>;
 
 const base = "/console/v1/systems/:system_id/imports";
 
-/** The imports into a system, for the operator. */
+/** Endpoints with which the operator sees and undoes the imports into a system. */
 export const importEndpoints = {
   list: {
     method: "GET",

@@ -161,7 +161,7 @@ export const partnerKeyEndpoints = {
   ...keyEndpoints("/console/v1/systems/:system_id/partners/:partner_id", partnerPath, "partner"),
 } as const;
 
-/** All keys of a system, for the operator. */
+/** Endpoints with which the operator manages all keys of a system. */
 export const systemKeyEndpoints = {
   list: {
     method: "GET",

@@ -66,7 +66,7 @@ const ofPartner = `${ofSystem}/:partner_id` as const;
 const admin = consoleNeeds("operator", "admin", { conflicts: ["conflict"] });
 const nothing = z.object({}).strict();
 
-/** The partners of a system, for the operator. */
+/** Endpoints with which the operator manages the partners of a system. */
 export const partnerEndpoints = {
   list: {
     method: "GET",

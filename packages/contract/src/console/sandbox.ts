@@ -19,7 +19,7 @@ import { changeErrors, consoleBodyErrors, consoleErrors, consoleNeeds, partnerPa
 
 const PATH = "/console/v1/systems/:system_id/partners/:partner_id/sandbox";
 
-/** Maximum events that the sandbox's page lists. Too high: each request costs more, and nobody reads so far. */
+/** Maximum events that the sandbox's page lists. Too high: each request costs more, for events that nobody reads. */
 export const MAX_SANDBOX_HAPPENINGS = 30;
 
 const sentDelivery = z

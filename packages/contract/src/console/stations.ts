@@ -57,7 +57,7 @@ const history = {
 const ofSystem = "/console/v1/systems/:system_id";
 const ofPartner = `${ofSystem}/partners/:partner_id`;
 
-/** The stations of a partner's system. */
+/** Endpoints with which a partner sees the system's stations. */
 export const partnerStationEndpoints = {
   list: {
     ...list,
@@ -75,7 +75,7 @@ export const partnerStationEndpoints = {
   },
 } as const;
 
-/** Stations for the operator. */
+/** Endpoints with which the operator sees the system's stations. */
 export const systemStationEndpoints = {
   list: {
     ...list,

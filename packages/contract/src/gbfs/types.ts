@@ -22,8 +22,8 @@ export interface MultiPolygon {
 }
 
 /**
- * The type of a field. `Value` is the canonical value: that of GBFS 3.1, whatever the document's version. Every version
- * writes a kind in the same way, unless the kind's comment says otherwise.
+ * The type of a field. `Value` is the canonical value: the value in the form of GBFS 3.1, also for documents of older
+ * versions. All versions write a kind in the same way, unless the kind's comment says otherwise.
  */
 export interface FieldType<Value = unknown> {
   readonly kind:

@@ -12,15 +12,15 @@ export interface EndpointTraits {
   readonly isPaged: boolean;
   /** Whether the endpoint reads data, so that its answers carry an ETag. */
   readonly isConditional: boolean;
-  /** Whether it takes an `Idempotency-Key`. */
+  /** Whether the endpoint takes an `Idempotency-Key`. */
   readonly idempotent: boolean;
-  /** The codes of status 409 that it may answer with. */
+  /** The error codes with status 409 that the endpoint may return. */
   readonly conflicts: readonly ErrorCode[];
-  /** Whether it is to be retired. */
+  /** Whether the endpoint is deprecated. */
   readonly isDeprecated: boolean;
 }
 
-/** Returns the answer when all went well. */
+/** Returns the description of a success. */
 export function success(
   status: number,
   generated: Response,
@@ -41,7 +41,7 @@ export function success(
   };
 }
 
-/** Returns the answer when the caller's copy is current. */
+/** Returns the description of the status 304, for a caller whose copy is current. */
 export function notModified(traits: EndpointTraits): Response {
   return {
     description: "What you have is current: the `ETag` that you sent in `If-None-Match` still stands. No body.",

@@ -16,8 +16,8 @@ export interface Requested {
 }
 
 /**
- * Runs a closed-model load: each connection sends its next request after the complete answer, of which only the status
- * and the length are read. Requests in flight at the end are dropped and not counted.
+ * Runs a closed-model load: each connection sends its next request after the complete answer. Only the status and the length
+ * of an answer are read. Requests in flight at the end are dropped and not counted.
  */
 export async function saturate(
   { base, paths, keys = [""], headers, status = 200, isTolerant = false }: Requested,

@@ -1,4 +1,4 @@
-/** How often an endpoint answered in one way. */
+/** How often an endpoint had one outcome. */
 export interface OutcomeCount {
   readonly endpoint: string;
   readonly outcome: string;

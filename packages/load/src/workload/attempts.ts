@@ -13,7 +13,7 @@ export interface Attempt {
   readonly error: string | undefined;
 }
 
-/** What callers noticed in a period. Times are in milliseconds. */
+/** The results of requests in a period, as callers saw them. Times are in milliseconds. */
 export interface Figures {
   readonly requests: number;
   /** Failed attempts by error. */

@@ -26,7 +26,7 @@ export interface Ledger {
   /** Answers that contradict earlier ones. */
   readonly failures: string[];
   readonly requests: Requests;
-  /** Whether others end reservations too, such as an operator whose riders take the bikes. */
+  /** Whether reservations may end without the clients, such as when an operator's riders take the bikes. */
   readonly othersEndReservations: boolean;
 }
 

@@ -15,7 +15,7 @@ export class ApiPromise<Data> implements Promise<Data> {
     return this.#response;
   }
 
-  /** As of any promise. */
+  /** Works as `then` of any promise, with the data. */
   // oxlint-disable-next-line unicorn/no-thenable -- it can be awaited, raced and passed on
   then<Result = Data, Failure = never>(
     onFulfilled?: ((data: Data) => Result | PromiseLike<Result>) | null,
@@ -24,12 +24,12 @@ export class ApiPromise<Data> implements Promise<Data> {
     return this.#response.then(({ data }) => data).then(onFulfilled, onRejected);
   }
 
-  /** As of any promise. */
+  /** Works as `catch` of any promise. */
   catch<Failure = never>(onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null) {
     return this.then(undefined, onRejected);
   }
 
-  /** As of any promise. */
+  /** Works as `finally` of any promise. */
   finally(onFinally?: (() => void) | null): Promise<Data> {
     return this.then(undefined).finally(onFinally);
   }

@@ -51,7 +51,7 @@ export function deliveriesOf(city: City, partnerId: string, query: Values): Deli
   return { data, next_cursor: encodeCursor(scope, [last.created_at, last.id] as const) };
 }
 
-/** @throws ServiceError `not_found` */
+/** Returns a partner's delivery. @throws ServiceError `not_found` */
 export function findDelivery(city: City, partnerId: string, id: string): DeliveryDetail {
   const found = city.deliveries.get(id);
   if (found?.partnerId === partnerId) return found.shown;

@@ -98,7 +98,7 @@ export interface FakeBikeShare {
 /** The name of everything that can be delivered: events, and the notices that the events list leaves out. */
 export type DeliveryName = KnownDelivery["event"];
 
-/** How a delivery is sent. */
+/** How a delivery is signed, and where it is sent. */
 export interface WebhookOptions {
   /** The secret, or several, that sign. Default: `fake.webhookSecret`. Your receiver must reject any other one. */
   readonly secret?: string | readonly string[] | undefined;
@@ -110,7 +110,7 @@ export interface WebhookOptions {
   readonly age?: number | undefined;
 }
 
-/** How the delivery of an example is sent. */
+/** The options for the delivery of an example. */
 export interface ExampleOptions<Name extends DeliveryName> extends WebhookOptions {
   /** The fields that differ from the documentation's example. */
   readonly data?: Partial<DeliveryOf<Name>["data"]> | undefined;
