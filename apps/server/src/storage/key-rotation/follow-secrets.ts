@@ -18,7 +18,7 @@ interface FollowSecretsOptions {
   readonly path: string;
   /** The secrets as they were read at the start. */
   readonly secrets: AllSecrets;
-  /** This process, by a name that no other one has. */
+  /** A name of this process that no other process has. */
   readonly process: string;
   readonly host: string;
   readonly log: { info(detail: object, message: string): void };
@@ -28,16 +28,19 @@ interface FollowSecretsOptions {
 }
 
 interface FollowedSecrets {
-  /** The keys at present: each look at a property gives those of the file as it was read last. */
+  /** The current keys: reading a property returns the keys of the latest valid version of the file. */
   readonly secrets: AllSecrets;
   close(): Promise<void>;
 }
 
-/** Too high: a change of keys takes longer, since it waits for every process twice. */
+/** Between two reads of the file. Too high: a key rotation takes longer, because it waits for every process twice. */
 const POLL_INTERVAL_MS = 2_000;
 /** Polls between two heartbeats of a process whose keys stay as they are. */
 const POLLS_PER_HEARTBEAT = 5;
-/** A process that was killed is waited for so long: three heartbeats, so that a slow one is not forgotten. */
+/**
+ * How long a process counts as alive after its latest heartbeat. A rotation waits this long for a killed process. Three
+ * heartbeat intervals, so that a slow process still counts.
+ */
 const ALIVE_MS = 30_000;
 
 /** The dependencies of following the secrets file. */
@@ -47,7 +50,7 @@ interface Service {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Returns the keys of a service's secrets file, as it is at any time. */
+/** Follows a service's secrets file until the service closes. @returns the keys, which change when the file changes */
 export async function followSecretsFile(
   db: Database,
   secrets: AllSecrets,
@@ -73,8 +76,8 @@ export async function followSecretsFile(
 }
 
 /**
- * Follows the secrets file, so that its keys change without a restart, and records in the database which keys this process
- * has. A damaged file, or another deployment's, changes nothing.
+ * Polls the secrets file, so that new keys are used without a restart, and records in the database which keys this process
+ * has. Keeps the present keys if the file is damaged or belongs to another deployment.
  */
 async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSecrets> {
   const { db, clock, path, process, host, log, onRead, onError, watch } = options;
@@ -111,7 +114,8 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     await heartbeat();
   };
   const polling = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work, onError, watch });
-  // Twice: the second run finds the request of a rotation that began before this process was registered.
+  // Runs twice: a rotation may change the file after the first read and before this process is recorded as a key holder,
+  // and would not wait for it. The second run reads that change.
   await polling.runOnce().catch(onError);
   await polling.runOnce().catch(onError);
   return {
@@ -123,7 +127,7 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
   };
 }
 
-/** Keys as they are whenever they are looked at. */
+/** Returns an object whose properties give the current keys each time they are read. */
 function presentKeys(current: () => AllSecrets): AllSecrets {
   return {
     get cursorKeys() {

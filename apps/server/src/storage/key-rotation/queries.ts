@@ -20,7 +20,7 @@ const deleteDead = statement(
   "delete from key_holders where alive_until < now() - interval '1 hour'",
 );
 
-/** Says which keys a process has, and that it is alive for `aliveMs`; forgets those that were killed long ago. */
+/** Records which keys a process has, and that it is alive for `aliveMs`. Deletes processes that died over an hour ago. */
 export async function updateKeyHolder(db: Queryable, holder: KeyHolder, aliveMs: number): Promise<void> {
   await db.query(heartbeat, [holder.process, holder.host, holder.keys, holder.current_keys, aliveMs]);
   await db.query(deleteDead);
@@ -30,7 +30,7 @@ export function listKeyHolders(db: Queryable): Promise<KeyHolder[]> {
   return db.query<KeyHolder>(alive);
 }
 
-/** Deletes a process that ends. */
+/** Deletes the record of a process that ends. */
 export async function deleteKeyHolder(db: Queryable, process: string): Promise<void> {
   await db.query(deleteOne, [process]);
 }
@@ -53,7 +53,7 @@ const countSecrets = statement(
    where system_id = $1 and left(encrypted, length($2)) <> $2 and (expires_at is null or expires_at > now())`,
 );
 
-/** Secrets behind one, in the order of their ids, that another key than the one of this fingerprint has encrypted. */
+/** Locks and returns secrets with ids above `after`, by id, that were not encrypted with the key of `fingerprint`. */
 export function lockSecretsOfOtherKeys(
   tx: Transaction,
   systemId: string,
@@ -66,7 +66,7 @@ export async function updateEncrypted(tx: Transaction, systemId: string, row: Se
   await tx.query(setSecret, [systemId, row.endpoint_id, row.id, row.encrypted]);
 }
 
-/** Secrets that sign and that another key has encrypted. */
+/** Counts the unexpired secrets that were not encrypted with the key of `fingerprint`. */
 export async function countSecretsOfOtherKeys(db: Queryable, systemId: string, fingerprint: string): Promise<number> {
   return (await db.query<{ n: number }>(countSecrets, [systemId, `${fingerprint}.`]))[0]?.n ?? 0;
 }
@@ -79,7 +79,7 @@ const lockApps = statement(
 );
 const setApp = statement("keyRotation.setAuthenticatorApp", "update people set totp_secret = $2 where id = $1");
 
-/** People behind one, in the order of their ids, who have an authenticator app. */
+/** Locks and returns people with ids above `after`, by id, who have an authenticator app. */
 export function lockAuthenticatorApps(tx: Transaction, after: string, limit: number): Promise<AppRow[]> {
   return tx.query<AppRow>(lockApps, [after, limit]);
 }

@@ -7,7 +7,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { createTokenCipher, type NumberedKey } from "../secrets/encryption.ts";
 import { countLeft, reencryptAll } from "./rotate.ts";
 
-/** More than two batches of each. */
+/** More than two batches of secrets and of authenticator apps. */
 const SECRETS = 250;
 const APPS = 250;
 
@@ -38,7 +38,7 @@ afterEach(() => harness.close());
 
 const ownerOf = (secretId: string) => ({ systemId: harness.systemId, endpointId, secretId });
 
-/** The database of a process that is killed when it has changed so many rows: what it has not committed is lost. */
+/** A database for a process that is killed after so many changed rows: its uncommitted changes are lost. */
 function killedAfter(changes: number): Database {
   let left = changes;
   const killed = (tx: Transaction): Transaction => ({
@@ -80,7 +80,7 @@ it("who is killed inside a batch loses nothing, the next goes on behind it, and 
   expect(await readable(next, old)).toEqual([SECRETS, APPS]);
   expect(await countLeft(harness.db, keys)).toBe(SECRETS - 100 + APPS);
 
-  // This time among the authenticator apps, behind the last of the secrets.
+  // This process is killed after all secrets, while it changes the authenticator apps.
   await expect(reencryptAll(killedAfter(SECRETS - 100 + 230), keys)).rejects.toThrow("killed");
   expect(await readable(next)).toEqual([SECRETS, 200]);
   expect(await readable(next, old)).toEqual([SECRETS, APPS]);

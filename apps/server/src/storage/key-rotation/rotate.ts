@@ -50,13 +50,13 @@ export interface Rotation extends Reencrypted {
 /** Milliseconds between two checks of the keys that the processes have read. */
 const CHECK_INTERVAL_MS = 250;
 const BYTES = 32;
-/** How long callers use encrypted values: a walk by cursor, a sign-in in progress. */
+/** How long a caller may use an encrypted value, such as a cursor or a sign-in in progress. */
 const IN_USE_MS = 3_600_000;
 
 /**
  * Replaces the keys of the secrets file while the service runs. New keys are added, are used once every process can decrypt
- * with them, and everything stored is encrypted anew once every process encrypts with them. Stopped at any point, the next
- * call goes on from there: the file and the database say how far it came.
+ * with them, and everything stored is encrypted anew once every process encrypts with them. If a rotation is stopped, the
+ * next call continues it: the file and the database record its progress.
  * @throws Error when processes do not read the file in time
  */
 export async function rotateKeys(context: RotationContext): Promise<Rotation> {
@@ -85,7 +85,7 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
 
 /**
  * Removes the keys that no stored value needs.
- * @param isForced also if callers may hold cursors, or be signing in, with values that the old keys encrypted
+ * @param isForced whether to remove old keys although callers may still have cursors, or sign-ins in progress, with them
  * @returns how many keys were removed
  * @throws Error when a stored value, or a process, still needs an old key
  */
@@ -117,7 +117,7 @@ async function readSecretsFile(path: string): Promise<SecretsFile> {
   return parseSecrets(path, await readFile(path, "utf8"));
 }
 
-/** @throws Error that names the processes which `find` still finds when the time is over */
+/** Waits until `find` returns no process. @throws Error that names the remaining processes after `waitMs` */
 async function waitUntilNone(
   { db, path, waitMs, sleep, onWaiting }: RotationContext,
   find: (holders: readonly KeyHolder[]) => readonly KeyHolder[],
@@ -151,7 +151,7 @@ interface Reencrypted {
   readonly unreadable: number;
 }
 
-/** Rows in one transaction. Too low: takes more round trips. Too high: keeps a delivery's endpoint locked for longer. */
+/** Rows in one transaction. Too low: takes more round trips. Too high: keeps rows locked for longer. */
 const BATCH_SIZE = 100;
 
 /** Encrypts every stored value with the first key of the secrets file, in batches: an interrupted run can be continued. */
@@ -174,7 +174,7 @@ export async function reencryptAll(db: Database, secrets: AllSecrets): Promise<R
   return total;
 }
 
-/** Webhook secrets that sign, and authenticator apps, that are encrypted with a key that is not the file's first. */
+/** Counts the unexpired webhook secrets, and the authenticator apps, that are not encrypted with the file's first key. */
 export async function countLeft(db: Database, secrets: AllSecrets): Promise<number> {
   const { fingerprint } = createSecretCipher(secrets.webhookKeys);
   let left = 0;
@@ -183,7 +183,7 @@ export async function countLeft(db: Database, secrets: AllSecrets): Promise<numb
   return left + (await countApps(db, createTokenCipher(secrets.webhookKeys, SIGN_IN_PURPOSE)));
 }
 
-/** Those that no key decrypts were lost before, and need none. */
+/** Counts the apps that an old key encrypted. Ignores apps that no key decrypts: they are lost already and need no key. */
 async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
   let left = 0;
   for (let after = ""; ;) {
@@ -196,7 +196,7 @@ async function countApps(db: Database, tokens: TokenCipher): Promise<number> {
 }
 
 interface Batch extends Reencrypted {
-  /** The id to go on behind; undefined: it was the last batch. */
+  /** The last id of the batch, after which the next one begins; undefined: it was the last batch. */
   readonly last: string | undefined;
 }
 

@@ -5,13 +5,13 @@ import type { AllSecrets, SecretsFile } from "../secrets/secrets.ts";
 export interface KeyHolder {
   readonly process: string;
   readonly host: string;
-  /** Those that it can decrypt with. */
+  /** The keys that it can decrypt with. */
   readonly keys: readonly string[];
-  /** Those that it encrypts with: one of each kind. */
+  /** The keys that it encrypts with: one for cursors and one for webhook secrets. */
   readonly current_keys: readonly string[];
 }
 
-/** The step of a rotation of keys: none is in progress; the new keys are added; the new keys encrypt. */
+/** The step of a key rotation. `none`: no rotation is in progress. `added`: the file has new keys. `used`: they encrypt. */
 export type RotationStep = "none" | "added" | "used";
 
 export function stepOf({ rotation }: SecretsFile): RotationStep {
@@ -22,8 +22,8 @@ export function stepOf({ rotation }: SecretsFile): RotationStep {
 type Key = SecretsFile["cursor_keys"][number];
 
 /**
- * Returns the file with a new key of each kind behind the others: every process can decrypt with it, and none encrypts with
- * it.
+ * Returns the file with a new key of each kind at the end of its list: processes decrypt with it, but do not encrypt with it
+ * yet.
  */
 export function withNewKeys(file: SecretsFile, newKey: () => string, now: Date): SecretsFile {
   const add = (keys: readonly Key[]) => [...keys, { id: unusedId(keys), key: newKey() }];
@@ -35,7 +35,7 @@ export function withNewKeys(file: SecretsFile, newKey: () => string, now: Date):
   };
 }
 
-/** Returns the file with the keys that were added last in front, where they encrypt. */
+/** Returns the file with the newest key of each list moved to the front: the first key encrypts. */
 export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
   if (stepOf(file) !== "added") return file;
   const use = (keys: readonly Key[]) => [...keys.slice(-1), ...keys.slice(0, -1)];
@@ -47,7 +47,7 @@ export function withNewKeysInUse(file: SecretsFile, now: Date): SecretsFile {
   };
 }
 
-/** Returns the file with nothing but the keys that encrypt. */
+/** Returns the file with only the keys that encrypt: the first of each list. */
 export function withoutOldKeys({ rotation: _over, ...file }: SecretsFile): SecretsFile {
   return { ...file, cursor_keys: file.cursor_keys.slice(0, 1), webhook_keys: (file.webhook_keys ?? []).slice(0, 1) };
 }

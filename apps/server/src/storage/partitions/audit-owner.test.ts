@@ -87,7 +87,7 @@ describe("in our own PostgreSQL the service's role", () => {
       "create policy p on T using (false)",
     ].flatMap((text) => ["audit_log", "audit_log_default", thisMonth].map((table) => text.replace("T", table))),
   )("cannot: %s", async (text) => {
-    // A right that one does not have is granted to nobody, with a warning.
+    // PostgreSQL answers the grant of a right that the grantor lacks with a warning, and grants nothing.
     const outcome = await run(text).then(
       () => "done",
       (error: unknown) => String(error),

@@ -31,7 +31,7 @@ async function daysCounted(): Promise<string[]> {
   return (await harness.db.query<{ day: string }>(countedDays, [harness.systemId])).map(({ day }) => day);
 }
 
-// One after the other, as the days pass.
+// The tests run in this order, because the days pass.
 describe("partitions of events", { shuffle: false }, () => {
   it("are made for today and tomorrow, once, by however many at the same time", async () => {
     await Promise.all(Array.from({ length: 8 }, () => createPartitions(harness.db, eventsTable, "2026-06-01")));
@@ -42,7 +42,7 @@ describe("partitions of events", { shuffle: false }, () => {
     const other = openDatabase({
       connectionString: harness.db.connectionString,
       maxConnections: 1,
-      // Ends what waits for the transaction below, which waits for it.
+      // Ends a statement that waits for the transaction below, which in turn waits for the statement.
       statementTimeoutMs: 30_000,
     });
     await harness.write([{}]);

@@ -10,10 +10,11 @@ const partitions = statement(
    where i.inhparent = $1::text::regclass order by c.relname`,
 );
 
-// The names of tables and columns come from partition.rules.ts: no statement can take them as values.
+// Names of tables and columns are part of the text, because a statement cannot take them as values. All of them come from
+// partition.rules.ts.
 const deleteDay = ({ table, day }: DayColumn): Statement =>
   statement(`partitions.deleteDay.${table}`, `delete from ${table} where system_id = $1 and ${day} = $2::date`);
-// Rows that others hold locked stay: they are found again by the next run.
+// Rows that other transactions have locked stay: the next run finds them again.
 const deleteBatch = ({ table, day }: DayColumn): Statement =>
   statement(
     `partitions.deleteBatch.${table}`,
@@ -45,42 +46,44 @@ const functions = statement(
   "select to_regprocedure($1::text || '_create_month(date)') is not null as found",
 );
 
-/** Tells whether a table belongs to another role, whose functions keep its partitions. */
+/** Tells whether another role owns a table and provides the functions that create and drop its partitions. */
 export async function findHasOwnFunctions(db: Queryable, { name, isAppendOnly }: DailyTable): Promise<boolean> {
   return isAppendOnly === true && oneRow(await db.query<{ found: boolean }>(functions, [name])).found;
 }
 
-/** Lets one transaction at a time change a table's partitions. Nobody who reads or writes rows waits for it. */
+/** Lets one transaction at a time change a table's partitions. Statements that read or write rows do not wait for it. */
 export async function lockPartitions(tx: Transaction, table: DailyTable): Promise<void> {
   const { name } = table;
-  // Before PostgreSQL 17 `lock table` needs the right to change rows. A comment takes the same lock, and needs the owner.
+  // Before PostgreSQL 17 `lock table` needs a right to change rows, which is withheld here. `comment on` takes the same lock
+  // and needs only the table's owner.
   if (table.isAppendOnly === true && !(await findHasOwnFunctions(tx, table)))
     await tx.run(`comment on table ${name} is null`);
   else await tx.run(`lock table only ${name} in share update exclusive mode`);
 }
 
-/** Keeps everybody from a table's default partition until the transaction ends. */
+/** Blocks all reads and writes of a table's default partition until the transaction ends. */
 export async function lockDefault(tx: Transaction, table: DailyTable): Promise<void> {
   await tx.run(`lock table ${defaultOf(table)} in access exclusive mode`);
 }
 
 /**
- * From here on the transaction gives up, with the code 55P03, a lock that it does not get in so many milliseconds: as
- * long as it waits for one, all who come after wait behind it.
+ * Makes the transaction fail, with code 55P03, when it waits for a lock for longer. While it waits, later statements on the
+ * same table wait behind it.
  */
 export async function updateLockTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local lock_timeout = ${milliseconds}`);
 }
 
-/** From here on the transaction gives up, with the code 57014, a statement that takes longer than so many milliseconds. */
+/** Makes the transaction fail, with code 57014, when one of its statements takes longer. */
 export async function updateStatementTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local statement_timeout = ${milliseconds}`);
 }
 
 /**
- * Creates the partition that begins on a day, with all indexes and checks of its table. It is created as a table and then attached, because
- * `create table … partition of` would wait for everybody who reads the table, and hold up all who come after. Attaching
- * reads the whole default partition, if there is one, for rows of that day: call `lockDefault` first.
+ * Creates the partition that begins on a day, with all indexes and checks of its table. Creates a table and then attaches
+ * it, because `create table … partition of` would wait for all readers of the parent table, and all later statements would
+ * wait behind it. Attaching searches the whole default partition, if there is one, for rows of that day: call `lockDefault`
+ * first.
  */
 export async function insertPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
@@ -95,18 +98,18 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
   await tx.run(
     `alter table ${table.name} attach partition ${name} for values from ('${day}') to ('${endOf(table, day)}')`,
   );
-  // Rights on a table do not hold for who names its partition.
+  // The rights on the parent table do not apply to a statement that names the partition itself.
   if (table.isAppendOnly === true) await tx.run(`revoke update, delete, truncate on ${name} from current_user`);
 }
 
-/** Drops the partition that begins on a day. It locks the table and its default partition against all others, for an instant. */
+/** Drops the partition that begins on a day. Briefly blocks all reads and writes of the table and its default partition. */
 export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
   if (await findHasOwnFunctions(tx, table)) await tx.run(`select ${table.name}_drop_month('${day}')`);
   else await tx.run(`drop table if exists ${name}`);
 }
 
-/** Tells whether a system has rows of a day, or of one that follows it before `end`. */
+/** Tells whether a system has rows of the days from `day` up to, but not including, `end`. */
 export async function findDays(
   db: Queryable,
   column: DayColumn,
@@ -117,7 +120,7 @@ export async function findDays(
   return oneRow(await db.query<{ found: boolean }>(hasDays(column), [systemId, day, end])).found;
 }
 
-/** Returns the first day before `day` of which a system has rows; null: none. */
+/** Returns the earliest day before `day` that a system has rows of; null: there is none. */
 export async function findFirstDay(
   db: Queryable,
   column: DayColumn,
@@ -146,7 +149,7 @@ export async function deleteSomeRowsOfDay(
   return oneRow(await db.query<{ n: number }>(deleteBatch(column), [systemId, day, limit])).n;
 }
 
-/** Deletes `limit` rows of a past day at most, from the default partition of a table with such functions. */
+/** Deletes at most `limit` rows of a past day from the default partition, by a function of the table's owner. */
 export async function deleteSomePastRows(
   db: Queryable,
   { name }: DailyTable,
@@ -159,12 +162,13 @@ export async function deleteSomePastRows(
 }
 
 /**
- * Ownership of the audit log in our own PostgreSQL: it belongs to a role without a login. The service's role owns every
- * other table, and an owner can drop a table or grant itself revoked rights. Functions of that role keep the months'
- * partitions; they drop and delete only entries beyond the retention period.
+ * Ownership of the audit log in the PostgreSQL that this service runs itself. The service's role owns every other table, and
+ * an owner can drop a table or grant itself revoked rights. The audit log therefore belongs to a role without a login.
+ * Functions of that role create and drop the monthly partitions; they drop and delete only entries beyond the retention
+ * period.
  */
 
-/** The service's role, as our own PostgreSQL makes it, and the log's. */
+/** The role of the service, which our own PostgreSQL creates, and the role that owns the audit log. */
 const SERVICE = "bikeshare";
 const OWNER = "bikeshare_audit";
 /** The version of the functions below: a new number makes the next start recreate them. */
@@ -182,12 +186,12 @@ const state = statement(
      and obj_description(to_regprocedure('audit_log_create_month(date)'), 'pg_proc') = '${FORM}', false) as is_protected`,
 );
 
-/** Tells whether the log belongs to its own role, and nothing of the service's role gets around that. */
+/** Tells whether the audit log belongs to its own role and the service's role has no way around that. */
 export async function findIsProtected(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ is_protected: boolean }>(state)).is_protected;
 }
 
-/** SQL for the superuser that makes the service's role a member of the log's, where there is one. */
+/** SQL for the superuser: makes the service's role a member of the role that owns the audit log, if that role exists. */
 export const LENDING = `do $$ begin
   if to_regrole('${OWNER}') is not null then grant ${OWNER} to ${SERVICE}; end if;
 end $$`;
@@ -195,8 +199,9 @@ end $$`;
 const asOwner = "language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'";
 
 /**
- * SQL for the superuser that gives the log to its own role, in one transaction, whose lock lets one process at a time do it.
- * The owner of a schema may drop whatever is in it, and that of the database counts as owner of its schema.
+ * SQL for the superuser: gives the audit log to its own role, in one transaction whose lock admits one process at a time.
+ * Also takes the ownership of the database from the service's role, because the owner of a database counts as owner of the
+ * schema `public` and could drop any table in it.
  */
 export const PROTECTION = `
 begin;
@@ -215,7 +220,7 @@ begin
     select inhrelid from pg_inherits where inhparent = 'public.audit_log'::regclass
   loop
     execute format('alter table %s owner to ${OWNER}', part);
-    execute format('grant all on %s to ${OWNER}', part); -- what was revoked from the owner before
+    execute format('grant all on %s to ${OWNER}', part); -- restores the rights that were revoked from the owner
     execute format('revoke all on %s from ${SERVICE}', part);
     execute format('grant select, maintain on %s to ${SERVICE}', part);
   end loop;

@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 /** A leap year's days, so that an act can be found on its anniversary. */
 const AUDIT_RETENTION_DAYS = 366;
 
-/** A table that has one partition a day, or a month, each dropped whole when it is past. */
+/** A table with one partition for each day or month. A partition is dropped whole when its rows are no longer kept. */
 export interface DailyTable {
   readonly name:
     | "events"
@@ -25,16 +25,16 @@ export interface DailyTable {
   readonly day: DayColumn["day"];
   /** The period of a partition; a day by default. A month suits tables with few rows that are kept for long. */
   readonly period?: "month";
-  /** Whether rows of a day without a partition go into a default partition, rather than fail. */
+  /** Whether a row of a day without a partition goes into a default partition. Otherwise its insert fails. */
   readonly hasDefault: boolean;
   /**
    * Percent of a page that inserts fill; default 100. A lower value leaves room for updated rows on their page, so that
    * PostgreSQL does not write their index entries again.
    */
   readonly fillfactor?: number;
-  /** Days for which rows are kept; those of events when left out: a delivery may be sent again for as long. */
+  /** Days for which rows are kept. Default: as long as events, because a delivery may be sent again for as long. */
   readonly retentionDays?: number;
-  /** Rows elsewhere that mean nothing without the day's rows. */
+  /** Rows of other tables that are useless once this table's rows of the same day are deleted. */
   readonly dependents: readonly Dependent[];
   /** Whether the service's own role may only add rows and read them: the right to change them is withheld. */
   readonly isAppendOnly?: true;
@@ -49,13 +49,13 @@ export interface DayColumn {
 /** Rows of another table that belong to a day. */
 interface Dependent extends DayColumn {
   /**
-   * The loss when rows exist although their day is dropped; they are deleted before it. Undefined: there are always some,
-   * and they are deleted with it.
+   * What is lost if such rows still exist when their day is dropped: a warning says it, and the rows are deleted before the
+   * day. Undefined: such rows are expected, and are deleted with the day without a warning.
    */
   readonly loss?: string;
 }
 
-/** The events list. Only the sequencer writes it, and it creates the partitions itself before it does. */
+/** The events list. Only the sequencer writes it, after it has created the partitions itself. */
 export const eventsTable: DailyTable = {
   name: "events",
   day: "recorded_on",
@@ -63,7 +63,7 @@ export const eventsTable: DailyTable = {
   dependents: [{ table: "event_counts", day: "recorded_on" }],
 };
 
-/** Every table by day or month, in the order in which their days are dropped: deliveries before the bodies that they need. */
+/** Every table partitioned by day or month, in the order in which days are dropped: deliveries before their bodies. */
 export const dailyTables: readonly DailyTable[] = [
   eventsTable,
   {
@@ -96,8 +96,8 @@ export const dailyTables: readonly DailyTable[] = [
     dependents: [],
     isAppendOnly: true,
   },
-  // By the month: a read of an instant looks into one partition, a station's month lies together, and a distributed database
-  // has a table of each partition for each system.
+  // By month: the state at one time is read from one partition, and a station's month is stored together. Also, a distributed
+  // database has a table of each partition for each system, so daily ones would be too many.
   {
     name: "station_changes",
     day: "changed_on",
@@ -115,7 +115,7 @@ export const dailyTables: readonly DailyTable[] = [
   },
 ];
 
-/** The day that was asked for last: nearly always today, several times for each delivery. */
+/** The latest result of `dayOf`, which is called several times for each delivery, nearly always for today. */
 let lastDay = { number: Number.NaN, name: "" };
 
 /** Returns the day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */
@@ -147,35 +147,35 @@ export function partitionOf({ name, period }: DailyTable, day: string): string {
   return `${name}_${day.slice(0, period === "month" ? 7 : 10).replaceAll("-", "")}`;
 }
 
-/** Returns the name of the partition for rows of days without one. */
+/** Returns the name of a table's default partition, for rows of days that have no partition. */
 export function defaultOf({ name }: DailyTable): string {
   return `${name}_default`;
 }
 
-/** Returns the first day of a table's partition; undefined when the name is not that of one. */
+/** Returns the first day of a table's partition; undefined when `name` is not the name of such a partition. */
 export function dayOfPartition({ name: table, period }: DailyTable, name: string): string | undefined {
   const pattern = period === "month" ? /^(\w+)_(\d{4})(\d{2})$/ : /^(\w+)_(\d{4})(\d{2})(\d{2})$/;
   const [, of, year, month, day = "01"] = pattern.exec(name) ?? [];
   return of === table ? `${year}-${month}-${day}` : undefined;
 }
 
-/** Returns the days that need partitions: today, and tomorrow, so that midnight finds one. */
+/** Returns the days that need partitions: today, and tomorrow, so that its partition exists at midnight. */
 export function daysAhead(today: string): readonly string[] {
   return [today, addDays(today, 1)];
 }
 
-/** Returns the first days of the partitions that `days` need and that are not among the named ones. */
+/** Returns the first days of the partitions that `days` need and that are missing in `partitions`. */
 export function daysWithout(table: DailyTable, partitions: readonly string[], days: readonly string[]): string[] {
   const firstDays = new Set(days.map((day) => firstDayOf(table, day)));
   return [...firstDays].filter((day) => !partitions.includes(partitionOf(table, day)));
 }
 
-/** Returns the first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
+/** Returns the oldest day whose rows are kept. Default: as long as events can be read and deliveries sent again. */
 export function oldestKept(today: string, retentionDays = EVENT_RETENTION_DAYS): string {
   return addDays(today, -retentionDays);
 }
 
-/** Returns the first days of a table's partitions of which even the last row is older than rows are kept. */
+/** Returns the first days of those partitions of a table whose rows are all beyond the retention period. */
 export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
   return partitions.flatMap((name) => {
     const day = dayOfPartition(table, name);

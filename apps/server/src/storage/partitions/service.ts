@@ -45,7 +45,8 @@ interface PartitionContext {
 }
 
 /**
- * Milliseconds for which others may wait for a lock behind this process. Too low: fails on a busy machine again and again.
+ * Milliseconds that this process waits for a lock. Other statements wait behind it meanwhile. Too low: fails again and again
+ * on a busy machine.
  */
 const LOCK_TIMEOUT_MS = 100;
 /** Milliseconds for which a new partition may block writes to the default one. Too low: fails on a busy machine. */
@@ -54,16 +55,16 @@ const ATTACH_TIMEOUT_MS = 1_000;
 const BATCH_ROWS = 1000;
 /** Limits the consecutive batches. Too high: a table full of old rows delays the next run for minutes. */
 const MAX_BATCHES = 100;
-/** Milliseconds between two runs. Too high: with more than a day, midnight finds no partition. */
+/** Milliseconds between two runs. Too high (more than a day): the new day's partition is missing at midnight. */
 const INTERVAL_MS = 60_000;
 
 interface PartitionKeeperOptions extends PartitionContext {
-  /** The partitions of a table could not be maintained; the others were, and it is tried again with the next run. */
+  /** The partitions of one table could not be maintained. The other tables were; the next run tries this one again. */
   readonly onError: (error: unknown) => void;
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
+/** Creates and drops partitions of all daily tables, now and every minute. Any number of processes may do so. */
 export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
   const { db, clock, warn, onError, watch } = options;
   // Days in default partitions that were reported: `webhook_bodies 2026-01-31`.
@@ -100,8 +101,8 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
 }
 
 /**
- * Creates the partitions that a process needs before it writes its first row: a row in a default partition keeps its day
- * there.
+ * Creates the partitions that a process needs before it writes its first row. Without them the row would go into a default
+ * partition, and then all rows of that day would have to.
  */
 export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
   const today = dayOf(clock());
@@ -109,33 +110,34 @@ export async function createFirstPartitions(db: Database, clock: () => number): 
     await (table.hasDefault ? createPartitionsBesideDefault(db, table, today) : createPartitions(db, table, today));
 }
 
-/** Creates a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
+/** Creates a table's missing partitions for today and tomorrow. Any number of processes may do so. */
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
   if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
-  // Listed again: another process may have created them before the lock is ours.
+  // `createPartitionsOf` lists them again: another process may have created them before this one gets the lock.
   await db.transaction((tx) => createPartitionsOf(tx, table, days));
 }
 
-/** Tells whether rows of a day have no partition and can get none: they are in the default partition already. */
+/** Tells whether a day has rows in the default partition already, so that it cannot get a partition of its own. */
 export async function staysInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
   return table.hasDefault && (await hasRowsInDefault(db, table, firstDayOf(table, day)));
 }
 
-/** Returns the days that have a partition of a table. */
+/** Returns the first day of each partition of a table. */
 export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
   return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
 }
 
-/** Creates partitions for days, where they are missing, of a table whose default partition has no rows. */
+/** Creates the missing partitions for `days`. The table's default partition, if it has one, must be empty. */
 export async function createPartitionsOf(tx: Transaction, table: DailyTable, days: readonly string[]): Promise<void> {
   await lockPartitions(tx, table);
   for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
 }
 
 /**
- * Like `createPartitionsOf`, for a table whose default partition has rows. Skips a partition that is in use until the
- * next call, and a day that has rows in the default partition: they stay there until the day is past.
+ * Creates the missing partitions for today and tomorrow, of a table whose default partition may have rows. If the table is
+ * in use, leaves a partition to the next call. Skips a day that has rows in the default partition: its rows stay there until
+ * they are no longer kept.
  * @returns the days that stay in the default partition
  */
 export async function createPartitionsBesideDefault(
@@ -178,7 +180,7 @@ function defaultColumnOf(table: DailyTable): DayColumn {
   return { table: defaultOf(table), day: table.day };
 }
 
-/** Drops the days of which a table's rows are no longer kept. A day that is in use is left for the next time. */
+/** Drops a table's partitions whose rows are no longer kept. Leaves a partition that is in use to the next call. */
 export async function dropPastDays(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const past = daysPast(table, await listPartitions(db, table), dayOf(clock()));
@@ -205,7 +207,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   const byFunction = await findHasOwnFunctions(db, table);
   for (const { system_id: systemId } of await everySystemOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
-    // One day a run: there is one more only every day.
+    // One day in each run is enough: only one more day passes each day.
     if (day === null) continue;
     await deleteLost(context, table, [systemId], day);
     await inBatches((limit) =>
@@ -216,7 +218,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   }
 }
 
-/** Deletes and logs the rows that are lost with a day, before the day itself: they would refer to deleted rows. */
+/** Deletes the rows that are lost with a day, and logs it. Runs before the day is deleted, which these rows refer to. */
 async function deleteLost(
   { db, warn }: PartitionContext,
   { name, dependents }: DailyTable,
@@ -231,7 +233,7 @@ async function deleteLost(
   }
 }
 
-/** Deletes until nothing is left, or for as long as a run may take. @returns how many rows */
+/** Deletes batch by batch until no row is left, at most MAX_BATCHES times. @returns how many rows */
 async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
   let deleted = 0;
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
@@ -242,7 +244,7 @@ async function inBatches(deleteSome: (limit: number) => Promise<number>): Promis
   return deleted;
 }
 
-/** Does work that must not block others for long; undefined: given up, because the table was in use or is not ours. */
+/** Does work with a lock timeout. Returns undefined if the table was in use, or if another role owns the table. */
 async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
@@ -255,7 +257,7 @@ async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result 
   }
 }
 
-/** Keeps the audit log of our own PostgreSQL from the service's role. */
+/** Protects the audit log in our own PostgreSQL from changes by the service's role. */
 export const auditLogOwner: AuditLogOwner = {
   async protect(db, asSuperuser) {
     if (!(await findIsProtected(db))) await asSuperuser(PROTECTION);

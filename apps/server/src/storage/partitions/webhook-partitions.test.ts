@@ -55,7 +55,7 @@ async function rideStarts(): Promise<void> {
     on conflict do nothing`);
 }
 
-/** How many rows a table has, and a partition of it. */
+/** Counts the rows of a table or a partition. */
 async function count(table: string): Promise<number> {
   const [row] = await testDb.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
   return row?.n ?? 0;
@@ -68,7 +68,7 @@ async function makeAll(): Promise<string[]> {
   return stay.flat();
 }
 
-/** Makes those of the days, again where one was left for the next time: a busy machine gives one up now and then. */
+/** Creates the partitions of the days, and tries again: on a busy machine an attempt sometimes leaves one for the next call. */
 async function makeSurely(days = [dayOf(clock()), addDays(dayOf(clock()), 1)]): Promise<void> {
   await until(async () => {
     await makeAll();
@@ -80,7 +80,7 @@ async function makeSurely(days = [dayOf(clock()), addDays(dayOf(clock()), 1)]): 
 describe("partitions of webhooks' tables", () => {
   it("are made for today and tomorrow, with every index and check of their table, by however many at once", async () => {
     await Promise.all(Array.from({ length: 8 }, makeAll));
-    // Who did not get the lock in time left it to the others.
+    // A caller that did not get the lock in time left the work to the others.
     await makeSurely();
     for (const table of tables) {
       expect(await listPartitions(testDb.db, table)).toEqual([
@@ -184,8 +184,8 @@ describe("partitions of webhooks' tables", () => {
 });
 
 /**
- * Makes today's partition while two rows of today wait for the default, one of them in a transaction of several statements.
- * @returns what the latter failed with before its transaction was run again
+ * Makes today's partition while two inserts of today wait for the default partition, one of them in a transaction.
+ * @returns the errors of that transaction's insert before the transaction was run again
  */
 async function makeUnderWay(table: DailyTable): Promise<unknown[]> {
   const failures: unknown[] = [];
@@ -261,7 +261,7 @@ describe("days that are past", () => {
     await makeSurely();
     await rideStarts();
     clock.advance(31 * DAY);
-    // Queues it while the dropping waits for its lock, and ends before that gives up.
+    // Queues the delivery while the drop waits for its lock, and commits before the drop gives up.
     const again = testDb.db.transaction(async (tx) => {
       await tx.run("delete from webhook_queue");
       await tx.run("update webhook_deliveries set attempts = attempts");
@@ -275,7 +275,7 @@ describe("days that are past", () => {
     await (
       await again
     ).dropping;
-    // On a machine so slow that it gave up first, the next look does it.
+    // On a slow machine the first run may have given up; the next run drops the day.
     await dropPastDays(context(), deliveries);
     expect(await count("webhook_deliveries")).toBe(0);
     expect(await count("webhook_queue")).toBe(0);
@@ -310,7 +310,7 @@ describe("days that are past", () => {
   });
 });
 
-/** Of each table: a row by its day and an id. */
+/** For each table, SQL that inserts a row with the day $1 and the id $2. */
 const insertRow: Readonly<Record<string, string>> = {
   webhook_deliveries: `insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)
     values ('main', $1, $2, 'e', 'x', 'ride.started', now(), 'pending')`,
@@ -319,7 +319,7 @@ const insertRow: Readonly<Record<string, string>> = {
     values ('main', $1, $2, 1, 'e', now(), 'failed', 'u')`,
 };
 
-/** How many wait for a lock. */
+/** How many sessions wait for a lock. */
 async function countWaiting(): Promise<number> {
   const waiting = statement(
     "",

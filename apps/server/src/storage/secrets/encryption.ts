@@ -59,10 +59,10 @@ export interface NumberedKey {
   readonly key: Uint8Array;
 }
 
-/** Keys, or those that there are at present: the secrets file may change while a process runs. */
+/** Fixed keys, or a function that returns the current keys, because the secrets file may change while a process runs. */
 export type KeySource<Key> = readonly Key[] | (() => readonly Key[]);
 
-/** Prepares keys when they are first needed, and again when others have come in their place. */
+/** Prepares keys at once, and again when the source returns other keys. @returns a function that gives the prepared keys */
 export function prepareKeys<Key, Prepared>(
   source: KeySource<Key>,
   prepare: (keys: readonly Key[]) => Prepared,
@@ -118,7 +118,7 @@ export function createTokenCipher(source: KeySource<NumberedKey>, purpose: strin
   };
 }
 
-/** Characters of the longest token: one of 4,000 characters of text has 5,400. */
+/** Maximum characters of a token. The token of a text of 4,000 characters has 5,400. */
 const MAX_TOKEN_LENGTH = 8_192;
 
 /** Returns the bytes of a token; undefined when the text is not exactly the encoding of these bytes. */

@@ -24,7 +24,7 @@ it("are made where there are none, readable by their owner alone, and stay the s
   expect(made.webhookKeys[0]?.key).toHaveLength(32);
   expect(made.webhookKeys[0]?.key).not.toEqual(made.cursorKeys[0]?.key);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  // Others may pass through the directory, as the account of our own PostgreSQL must, but not look into it.
+  // Other accounts may enter the directory, because the account of our own PostgreSQL must, but not list it.
   expect((await stat(join(directory, "data"))).mode & 0o066).toBe(0);
   expect(await loadSecrets(file, randomBytes)).toEqual(made);
 });

@@ -49,7 +49,7 @@ export async function loadSecrets(path: string, randomBytes: RandomBytes): Promi
   });
   if (text === undefined) {
     await create(path, randomBytes);
-    // Read back: another process may have made it first, and its secrets count.
+    // Reads the file again: if another process created it first, the secrets of that process count.
     return loadSecrets(path, randomBytes);
   }
   const file = parseSecrets(path, text);
@@ -74,7 +74,7 @@ export function secretsIn({ cursor_keys: cursorKeys, webhook_keys: webhookKeys =
   return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
 }
 
-/** Changes the file atomically, also against concurrent changes. @returns its new content */
+/** Changes the file atomically, and tries again if another process changed it meanwhile. @returns the new content */
 export async function changeSecretsFile(
   path: string,
   change: (file: SecretsFile) => SecretsFile,
@@ -84,7 +84,7 @@ export async function changeSecretsFile(
   const changed = write(change(parseSecrets(path, before)));
   await replace(await realpath(path), before, changed, randomBytes);
   const after = await readFile(path, "utf8");
-  // Somebody else was quicker.
+  // If another process has replaced the file, changes that version.
   return after === changed ? parseSecrets(path, after) : changeSecretsFile(path, change, randomBytes);
 }
 
@@ -96,7 +96,7 @@ async function create(path: string, randomBytes: RandomBytes): Promise<void> {
   makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
   const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
-  // Complete before it gets its name: a process that starts at the same moment must not read half a file.
+  // The file is complete before it gets its name: a process that starts at the same moment must not read half a file.
   const draft = draftName(path, randomBytes);
   try {
     await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });
@@ -109,8 +109,8 @@ async function create(path: string, randomBytes: RandomBytes): Promise<void> {
 }
 
 /**
- * Gives a file of an earlier version the key it lacks, made from its cursor key: processes that do so at the same time,
- * or on copies of one file on several machines, all come to the same one.
+ * Adds the webhook key that a file of an earlier version lacks. Derives it from the cursor key, so that processes that do
+ * this at the same time, or on copies of the file on several machines, all get the same key.
  */
 async function addWebhookKey(path: string, text: string, file: SecretsFile, randomBytes: RandomBytes): Promise<void> {
   const [source] = file.cursor_keys;
@@ -127,14 +127,14 @@ async function addWebhookKey(path: string, text: string, file: SecretsFile, rand
   }
 }
 
-/** Replaces a file at once, unless it has changed since it was read: then there is something new to go by. */
+/** Replaces a file atomically. Does nothing if its content is no longer `before`: the caller must then read it again. */
 async function replace(path: string, before: string, after: string, randomBytes: RandomBytes): Promise<void> {
   const draft = draftName(path, randomBytes);
   const { uid, gid, mode } = await stat(path);
   const handle = await open(draft, "wx", 0o600);
   try {
     const own = await handle.stat();
-    // Run once as root, it must not lock out the account that owns the file.
+    // A command that runs as root must not lock out the account that owns the file.
     if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
     await handle.chmod(mode & 0o660);
     await handle.writeFile(after);

@@ -5,17 +5,17 @@ import { MAX_CRASHES, type WorkName } from "./work.rules.ts";
 
 /** The state of a work's units before the next run. */
 export interface UnitStates {
-  /** Runs were left behind by processes that ended. */
+  /** Whether processes have ended without finishing their runs. */
   readonly has_left_behind: boolean;
-  /** Units that are not to be taken with others: they have failed, or a run that has not ended has them. */
+  /** Units that must not be in a batch with others: they have failed, or a run that has not ended works on them. */
   readonly apart: readonly string[];
-  /** Those of them that a run has. */
+  /** The units of `apart` that a run works on. */
   readonly running: readonly string[];
-  /** Those of them that are to be tried now, each by itself. */
+  /** The units of `apart` that are to be tried now, each alone. */
   readonly due: readonly string[];
 }
 
-// By the database's clock: those of processes may differ by an hour.
+// Compares with the database's clock, because the clocks of processes may differ by an hour.
 const isOver = "ends_by <= now()";
 const failing = "from work_failures where system_id = $1 and work = $2";
 const running = `from work_runs where system_id = $1 and work = $2`;
@@ -28,7 +28,7 @@ const states = statement(
        order by due_at, unit limit $3) as due`,
 );
 
-/** @param limit of units that are due */
+/** @param limit the maximum number of units in `due` */
 export async function findUnitStates(
   db: Queryable,
   systemId: string,
@@ -46,7 +46,7 @@ const insert = statement(
 );
 const end = statement("work.deleteRun", "delete from work_runs where system_id = $1 and work = $2 and run = $3");
 
-/** Notes that a run begins, which ends within `withinMs`, or its process does. @returns its id */
+/** Records that a run begins. Unless it is deleted within `withinMs`, its process counts as ended. @returns the run's id */
 export async function insertRun(
   db: Queryable,
   systemId: string,
@@ -62,7 +62,7 @@ export async function deleteRun(db: Queryable, systemId: string, work: WorkName,
   await db.query(end, [systemId, work, run]);
 }
 
-// A unit counts once, however many processes ended with it at the same time.
+// A unit gets one crash, even if several processes that worked on it ended at the same time.
 const crashed = statement(
   "work.insertCrashes",
   `with ended as (
@@ -75,7 +75,7 @@ const crashed = statement(
    returning unit, due_at is null as is_set_aside`,
 );
 
-/** Counts a crash for each unit of the runs that were left behind. @returns those that are set aside with it */
+/** Counts a crash for each unit of a run whose process ended. @returns the units that are set aside for it */
 export async function insertCrashes(
   db: Queryable,
   systemId: string,
@@ -96,7 +96,7 @@ const failed = statement(
      message = excluded.message, due_at = excluded.due_at`,
 );
 
-/** Counts a failure of a unit, and postpones its next try: twice as long each time, up to `most`. */
+/** Counts a failure of a unit and postpones its next try: by `first`, then twice as long each time, up to `most`. */
 export async function insertFailure(
   db: Queryable,
   systemId: string,
@@ -112,7 +112,7 @@ const succeeded = statement(
   "delete from work_failures where system_id = $1 and work = $2 and unit = $3",
 );
 
-/** Forgets the failures of a unit, which is done. */
+/** Deletes the failures of a unit that needs no more work. */
 export async function deleteFailures(db: Queryable, systemId: string, work: WorkName, unit: string): Promise<void> {
   await db.query(succeeded, [systemId, work, unit]);
 }
@@ -126,7 +126,7 @@ const list = statement(
    where system_id = $1 order by began_at, work, unit limit $2`,
 );
 
-/** Returns the units that fail or are set aside, in the order in which that began. */
+/** Returns the units that fail or are set aside, ordered by the time of their first failure. */
 export function listWorkFailures(db: Queryable, systemId: string, limit: number): Promise<WorkFailure[]> {
   return db.query<WorkFailure>(list, [systemId, limit]);
 }
@@ -153,7 +153,7 @@ const release = statement(
    where system_id = $1 and ($2::text is null or unit = $2) returning work, unit`,
 );
 
-/** Makes units be tried at once. @param unit null: every one */
+/** Makes failed units be tried again at once. @param unit null: every unit of the system */
 export function updateReleased(
   db: Queryable,
   systemId: string,

@@ -4,7 +4,7 @@ import { insertActOf } from "../../partners/audit/queries.ts";
 import type { Queryable } from "../db/database.ts";
 import { countWorkFailures, listWorkFailures, updateReleased, type WorkFailure } from "./queries.ts";
 
-/** Limits the shown units. More units have one cause, which the first ones show. */
+/** The most units to show. More failed units usually have one cause, which the first ones show. */
 const SHOWN = 1_000;
 
 export interface SetAsideUnit extends Pick<WorkFailure, "work" | "unit" | "failures" | "crashes" | "message"> {
@@ -13,7 +13,7 @@ export interface SetAsideUnit extends Pick<WorkFailure, "work" | "unit" | "failu
   readonly next_try_at: Date | null;
 }
 
-/** The units of background work that fail or are set aside, in the order in which that began. */
+/** Returns the units of background work that fail or are set aside, ordered by the time of their first failure. */
 export async function setAsideUnits(db: Queryable, systemId: string): Promise<SetAsideUnit[]> {
   const rows = await listWorkFailures(db, systemId, SHOWN);
   return rows.map(({ began_at: since, due_at: nextTryAt, ...unit }) => ({ ...unit, since, next_try_at: nextTryAt }));
@@ -32,7 +32,7 @@ export async function failingWorkOf(db: Queryable, systemId: string): Promise<Fa
 
 /**
  * Makes background work be tried again within seconds, as if it had not failed before.
- * @param unit undefined: all of the system's
+ * @param unit undefined: all units of the system
  * @returns the released units
  * @throws ServiceError when the unit neither fails nor is set aside
  */

@@ -25,9 +25,9 @@ afterEach(() => harness.close());
 
 const rows = <Row>(sql: string, ...values: unknown[]) =>
   harness.db.query<Row>(statement("", sql), [harness.systemId, ...values]);
-/** The minute passes in which runs end, or their processes have. */
+/** Lets the minute pass after which an unfinished run counts as a crash. */
 const passMinute = () => rows("update work_runs set ends_by = now() where system_id = $1");
-/** The time of the next tries comes. */
+/** Makes the next tries due. */
 const passDelay = () => rows("update work_failures set due_at = now() where system_id = $1 and due_at is not null");
 const release = (unit?: string) => releaseUnits({ ...harness.live, actor: "cli:test" }, harness.systemId, unit);
 
@@ -46,7 +46,7 @@ test("a reservation that cannot be written as expired keeps no other one; mended
     for (let i = 0; i < n; i++) await harness.create({ station_id: station, hold_minutes: 1 });
   }
   harness.clock.advance(60_000);
-  // More than a bigint holds: what the counters follow from cannot be computed.
+  // The count is more than a bigint holds, so that the station's counters cannot be computed.
   await rows(
     `update stations set vehicle_types_available = '[{"vehicle_type_id":"bike","count":9223372036854775808}]'
      where system_id = $1 and id = 'bad'`,
@@ -61,7 +61,7 @@ test("a reservation that cannot be written as expired keeps no other one; mended
   expect(unit?.message).toContain("out of range");
   expect(String(errors[0])).toContain(held?.id ?? "?");
 
-  // It is not asked for again at each sweep, but it is tried again.
+  // The next sweep leaves the failed reservation out, but it is tried again later.
   expect(await sweeper.runOnce()).toBe(0);
   expect(errors).toHaveLength(1);
   await passDelay();
@@ -78,7 +78,7 @@ test("a reservation that cannot be written as expired keeps no other one; mended
 });
 
 test("an event that cannot be listed keeps no other one from its position; mended and released, it gets the next", async () => {
-  // PostgreSQL has no index entry for so long a name: the outbox takes it, and the list does not.
+  // The name is too long for PostgreSQL's index: the outbox accepts it, and the list of events does not.
   const insert = (id: string, name: string) =>
     rows(
       `insert into event_outbox (system_id, id, name, occurred_at, data)
@@ -144,7 +144,7 @@ async function runProcess(done: Set<string>, world: World, limit: number): Promi
       if (error instanceof Died) return true;
       throw error;
     }
-    // What is dead notices nothing: its last statements had no effect.
+    // A dead process gets no error: its last statements had no effect.
     if (await hasDied(db)) return true;
   }
   return false;
@@ -186,10 +186,10 @@ test("whatever units end their process or fail: all others are done at once, eac
       let deaths = 0;
       while (await runProcess(done, { units, deadly, failing }, limit)) {
         deaths++;
-        // The others go on while the minute of the dead process lasts, and nothing that it had in hand ends another.
+        // The runs of the dead process become overdue, so that the next process counts its crash.
         await passMinute();
       }
-      // A process may end once with several of them in hand, and then with each of them.
+      // One death may count for several units, so there are at most MAX_CRASHES deaths for each deadly unit.
       expect(deaths).toBeLessThanOrEqual(MAX_CRASHES * deadly.size);
       expect([...done].toSorted()).toEqual(units.filter((u) => !deadly.has(u) && !failing.has(u)).toSorted());
       const kept = await setAsideUnits(harness.db, harness.systemId);

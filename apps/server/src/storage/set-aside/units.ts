@@ -4,20 +4,20 @@ import { codeOf, isRetryable, isUnavailable, sqlState } from "../db/errors.ts";
 import { deleteFailures, deleteRun, findUnitStates, insertCrashes, insertFailure, insertRun } from "./queries.ts";
 import type { WorkName } from "./work.rules.ts";
 
-/** Work on units of a system, such as its overdue reservations, of which a bad one must not stop the others. */
+/** Background work on units of a system, such as its overdue reservations. A bad unit must not stop the others. */
 export interface UnitWork {
   readonly db: Queryable;
   readonly work: WorkName;
   /**
-   * Whether data of the units pass through this process, so that they could end it. Each run is noted before it begins
-   * then. Work that the database does by itself needs no note.
+   * Whether this process reads the units' data, so that bad data could end the process. If so, each run is recorded before
+   * it begins. Work that the database does by itself needs no record.
    */
   readonly canCrash: boolean;
-  /** The units to be worked on next, `limit` at most, without those that are tried apart. */
+  /** Returns the next units to work on, at most `limit`, without the units in `apart`. */
   readonly list: (systemId: string, limit: number, apart: readonly string[]) => Promise<readonly string[]>;
-  /** Works on units in one transaction. @returns how many were there to work on */
+  /** Works on units in one transaction. @returns on how many it worked */
   readonly run: (systemId: string, units: readonly string[]) => Promise<number>;
-  /** Units fail or are set aside; the others go on. */
+  /** A unit failed or was set aside. The work on other units goes on. */
   readonly onError: (error: unknown, systemId: string) => void;
 }
 
@@ -28,8 +28,8 @@ export interface Swept {
 }
 
 /**
- * A run that has not ended within this time counts as a crash: longer than its statements may take together. Too high: the
- * units of a process that ended wait longer.
+ * A run that has not ended within this time counts as a crash. Longer than a run's statements may take together. Too high:
+ * the units of a process that ended wait longer.
  */
 const RUN_TIMEOUT_MS = 60_000;
 /**
@@ -37,12 +37,12 @@ const RUN_TIMEOUT_MS = 60_000;
  * `most`.
  */
 const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
-/** For finding the bad units of a batch. After it the rest waits for the next sweep, which does not meet those again. */
+/** Time to find the bad units of a batch. The remaining units wait for the next sweep, whose batch has no unit found bad. */
 const ISOLATION_TIMEOUT_MS = 120_000;
 
 const CRASHED = "the process that worked on it ended, or hung for a minute";
 
-/** Units are set aside. */
+/** Reported when units are set aside. */
 class UnitsSetAside extends Error {
   override readonly name = "UnitsSetAside";
   readonly condition = "work_set_aside";
@@ -53,7 +53,7 @@ class UnitsSetAside extends Error {
   };
 }
 
-/** A unit fails. */
+/** Reported when a unit fails. */
 class UnitFailing extends Error {
   override readonly name = "UnitFailing";
 }
@@ -94,7 +94,7 @@ class Isolation {
   readonly #work: UnitWork;
   readonly #systemId: string;
   readonly #endsAt = performance.now() + ISOLATION_TIMEOUT_MS;
-  /** Units that fail by themselves. */
+  /** The number of units that failed when they were run alone. */
   failed = 0;
 
   constructor(work: UnitWork, systemId: string) {
@@ -164,7 +164,7 @@ class UnitKeptApart extends Error {
 /**
  * Processes one unit that could end this process. The caller reports failures; a unit that ends three processes is set
  * aside.
- * @throws UnitKeptApart when it is set aside, or a process that worked on it ended within the last minute
+ * @throws UnitKeptApart when the unit is set aside, or a process that worked on it ended within the last minute
  */
 export async function runGuarded<Result>(guard: UnitGuard, run: () => Promise<Result>): Promise<Result> {
   const { db, work, systemId, unit } = guard;
@@ -179,12 +179,12 @@ export async function runGuarded<Result>(guard: UnitGuard, run: () => Promise<Re
   }
 }
 
-/** Forgets that a unit has failed, or is set aside: there is nothing left to do for it. */
+/** Deletes the record that a unit failed or is set aside, once nothing is left to do for it. */
 export async function forgetUnit({ db, work, systemId, unit }: Omit<UnitGuard, "onError">): Promise<void> {
   await deleteFailures(db, systemId, work, unit);
 }
 
-/** @returns whether the unit has failed before */
+/** Waits while another run works on the unit. @returns whether the unit has failed before */
 async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Promise<boolean> {
   for (let leftMs = OTHER_RUN_TIMEOUT_MS; ; leftMs -= OTHER_RUN_POLL_INTERVAL_MS) {
     let states = await findUnitStates(db, systemId, work, 1_000);
@@ -203,19 +203,19 @@ async function waitForUnit({ db, work, systemId, unit, onError }: UnitGuard): Pr
   }
 }
 
-/** PostgreSQL's classes of errors that come from the values it is given or finds, and its codes for damaged rows. */
+/** PostgreSQL's classes of errors that are caused by sent or stored values, and its codes for damaged rows. */
 const OF_VALUES = /^(?:21|22|23|27|44|54|P0|XX001|XX002)/;
 
 /** Tells whether an error may come from single units, rather than from the database or the network. */
 export function isOfUnits(error: unknown): boolean {
   const code = codeOf(error);
-  // Too slow: one unit, or the database as a whole. Fewer units show which.
+  // The statement took too long, because of one unit or of the whole database. Running fewer units shows which.
   if (code === sqlState.queryCanceled) return true;
   if (isUnavailable(error) || isRetryable(error)) return false;
   return code === undefined || OF_VALUES.test(code);
 }
 
-/** Tells whether an error can come from nothing but a value: one that PostgreSQL refuses, or that cannot be encoded for it. */
+/** Tells whether a value must have caused an error: PostgreSQL refused the value, or it cannot be encoded for PostgreSQL. */
 export function isOfValues(error: unknown): boolean {
   if (isRetryable(error)) return false;
   return error instanceof RangeError || error instanceof TypeError || OF_VALUES.test(codeOf(error) ?? "");

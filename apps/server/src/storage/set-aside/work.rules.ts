@@ -1,4 +1,4 @@
-/** Works on units that are set aside one by one, by their names in the database. */
+/** The names, as stored in the database, of background work whose units can be set aside one by one. */
 export type WorkName =
   | "expire-reservation"
   | "end-alert"
@@ -8,5 +8,5 @@ export type WorkName =
   | "follow-feed"
   | "send-mail";
 
-/** After so many processes in a row end while they work on a unit, it is set aside, as with deliveries of webhooks. */
+/** A unit is set aside when this many processes in a row have ended while they worked on it. So is a webhook delivery. */
 export const MAX_CRASHES = 3;

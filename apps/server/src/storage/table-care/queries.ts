@@ -3,7 +3,7 @@ import { oneRow } from "../db/rows.ts";
 import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 
-/** A table of which PostgreSQL knows too little. */
+/** A table whose statistics or visibility map are out of date, so that PostgreSQL reads it slowly. */
 export interface NeglectedTable {
   readonly name: string;
   /** 8 KiB pages. */
@@ -11,9 +11,10 @@ export interface NeglectedTable {
 }
 
 /*
- * Tables that were never analysed; those of which a tenth has changed since; and those of which index-only scans must read more
- * than a tenth of the rows. Autovacuum finds the first two within a minute and the third only where many rows came: with 2 % of
- * new rows or 20 % of changed ones. Parts of partitioned tables are among them, and so are only tables that we may vacuum.
+ * Three kinds of tables: those never analyzed; those with a tenth of the rows changed since the last analysis; and those with
+ * more than a tenth of the pages not marked all-visible, where index-only scans must also read rows. Autovacuum finds the
+ * first two kinds within a minute, but the third only after 2 % of new rows or 20 % of changed rows. Includes partitions.
+ * Excludes tables that this role may not vacuum.
  */
 const NEGLECTED = `
   from (
@@ -30,8 +31,8 @@ const neglected = statement(
   `select name, pages ${NEGLECTED} and pages >= $1::int order by pages, name`,
 );
 
-// Rows lie in shards, on machines that are asked for theirs. A shard's name ends with its number, and a vacuum of the table
-// reaches all of its shards. A machine that does not answer is left out.
+// In a distributed database the rows are in shards, so each node is asked for its neglected shards. A shard's name ends with
+// its id, which leads to its table; a vacuum of the table includes all its shards. A node that does not answer is left out.
 const neglectedShards = statement(
   "tableCare.neglectedShards",
   `select shard.logicalrelid::text as name, sum(found.pages)::int as pages
@@ -47,7 +48,7 @@ const neglectedShards = statement(
 
 const isDistributed = statement("tableCare.isDistributed", `select ${IS_DISTRIBUTED} as found`);
 
-/** Tables of which some part has at least so many pages and needs care, the small ones first. */
+/** Lists tables that need a vacuum and have at least `minPages` pages (or a shard that does), smallest first. */
 export async function listNeglectedTables(
   db: QueryRunner,
   { minPages }: { readonly minPages: number },
@@ -58,14 +59,14 @@ export async function listNeglectedTables(
 
 const ownProcess = statement("tableCare.ownProcess", "select pg_backend_pid() as pid");
 
-/** PostgreSQL's process of the one connection of a pool. */
+/** Returns the id of the PostgreSQL process that serves the only connection of a pool. */
 export async function findProcess(db: QueryRunner): Promise<number> {
   return oneRow(await db.query<{ pid: number }>(ownProcess)).pid;
 }
 
 const cancelStatement = statement("tableCare.cancel", "select pg_cancel_backend($1::int) as done");
 
-/** Cancels the statement of a process of ours. */
+/** Cancels the statement that a PostgreSQL process is running. */
 export async function notifyToCancel(db: QueryRunner, pid: number): Promise<void> {
   await db.query(cancelStatement, [pid]);
 }

@@ -5,15 +5,18 @@ import type { Database } from "../db/database.ts";
 import { vacuumTables, withoutTimeout } from "../db/vacuum.ts";
 import { findProcess, listNeglectedTables, notifyToCancel } from "./queries.ts";
 
-/** Between two looks: the most that a list is slow for after rows were written by somebody who does not care for its tables. */
+/** Between two searches for neglected tables. Too high: lists stay slow for longer after a program has written many rows. */
 const INTERVAL_MS = 5_000;
-/** Between two attempts to cancel a vacuum at the end. Too low: costs statements. Too high: delays the end of the process. */
+/** Between two attempts to cancel a vacuum on closing. Too low: costs statements. Too high: delays the end of the process. */
 const CANCEL_INTERVAL_MS = 100;
-/** Minimum pages of an analyzed table. PostgreSQL reads smaller tables quickly even without statistics. */
+/** Minimum pages of a table to vacuum. PostgreSQL reads smaller tables quickly even without statistics. */
 const MIN_PAGES = 100;
-/** A table rests for so many times as long as its vacuum took: all of them together use a twentieth of one processor. */
+/** A table is left alone for this many times as long as its vacuum took: its vacuums use at most a twentieth of one core. */
 const REST_FACTOR = 20;
-/** For which a table rests at least; each vacuum in a row that leaves it as it was doubles it: a long transaction is open. */
+/**
+ * Minimum time for which a table is left alone after a vacuum. Doubled after each vacuum in a row that leaves the table
+ * neglected: then an old open transaction keeps the vacuum from working.
+ */
 const MIN_REST_MS = 10_000;
 const MAX_REST_MS = 15 * 60_000;
 
@@ -23,7 +26,7 @@ export interface TableCareOptions {
   readonly monotonic: () => number;
   readonly onError: (error: unknown) => void;
   readonly watch?: WorkWatch | undefined;
-  /** 8 KiB pages of the smallest table that is looked after; tests make it small. */
+  /** Smaller tables, in pages of 8 KiB, are left out. Tests pass a small number. */
   readonly minPages?: number;
 }
 
@@ -32,7 +35,7 @@ interface Rest {
   readonly minMs: number;
 }
 
-/** Vacuums and analyses, one after the other, tables whose lists would be slow. Any number of processes may. */
+/** Vacuums and analyses, one after the other, tables whose lists would be slow. Any number of processes may do so. */
 export function startTableCare(options: TableCareOptions): PeriodicWork {
   const { db, monotonic, onError, watch, minPages = MIN_PAGES } = options;
   const rests = new Map<string, Rest>();
@@ -43,7 +46,7 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
     withoutTimeout(db.connectionString, async (own) => {
       const pid = await findProcess(own);
       cancel = () => notifyToCancel(db, pid);
-      // However long it takes: PostgreSQL is at work.
+      // A vacuum may take any time. PostgreSQL is working meanwhile, so it must not count as a hang.
       const alive = setInterval(() => watch?.gotOn(), INTERVAL_MS);
       try {
         if (!isClosed) await vacuumTables(own, [name], { isLockAwaited: false });
@@ -74,7 +77,7 @@ export function startTableCare(options: TableCareOptions): PeriodicWork {
     async close() {
       isClosed = true;
       const closed = periodic.close().then(() => true);
-      // A vacuum that is sent, but not begun, is not cancelled: until the work has ended, it is cancelled again.
+      // PostgreSQL ignores a cancellation that arrives before the vacuum begins, so it is repeated until the work has ended.
       const wait = () => setTimeout(CANCEL_INTERVAL_MS, false, { ref: false });
       do await cancel?.().catch(() => undefined);
       while (!(await Promise.race([closed, wait()])));

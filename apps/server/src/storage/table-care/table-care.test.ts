@@ -18,10 +18,10 @@ afterAll(() => database.close());
 
 const run = (text: string) => database.db.query(statement("", text));
 
-/** Writes rides as an import does that is broken off: nobody cares for them. */
+/** Writes rides like an import that is interrupted before it vacuums the table. */
 async function fill(first: number, last: number): Promise<void> {
   await database.db.transaction(async (tx) => {
-    // Only of what is safe on disk does a vacuum say that everybody sees it.
+    // A vacuum marks a page all-visible only once the rows' commit is flushed to disk.
     await tx.run("set local synchronous_commit = on");
     await tx.run(`
       insert into rides (system_id, id, bike_id, status, started_at, ended_at, updated_at, source)
@@ -33,12 +33,12 @@ async function fill(first: number, last: number): Promise<void> {
 const facts = (table: string) => `select reltuples::int as rows,
   relallvisible >= 0.9 * pg_relation_size(oid) / current_setting('block_size')::int as "isVisible"
   from pg_class where oid = '${table}'::regclass`;
-/** Where the database is distributed, the rows lie in a shard of the system's. */
+/** In a distributed database the rows are in a shard of the system. */
 const factsOfShard = `select known.* from run_command_on_shards('rides', $$select row_to_json(k) from (${facts("%s")}) as k$$) as shard
   cross join json_to_record(shard.result::json) as known (rows int, "isVisible" boolean)
   where shard.shardid = get_shard_id_for_distribution_column('rides', 'main')`;
 
-/** What PostgreSQL knows of rides: their number, and whether an index can be read alone. */
+/** PostgreSQL's estimate of the number of rides, and whether an index-only scan can avoid reading rows. */
 async function known(): Promise<{ rows: number; isVisible: boolean }> {
   const text = process.env["TEST_CITUS_URL"] === undefined ? facts("rides") : factsOfShard;
   return oneRow(await database.db.query<{ rows: number; isVisible: boolean }>(statement("", text)));
