@@ -1,14 +1,14 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 
-/** The format of the process's last line: that of its log (logger.ts). */
+/** The format of the line that the process writes before it is killed: the same as its log's (logger.ts). */
 export interface LastLine {
   readonly format: "json" | "text" | "none";
 }
 
 /** The data that the thread is started with. */
 export interface HangThreadData extends LastLine {
-  /** One 32-bit integer, which the main thread counts on. */
+  /** One 32-bit integer, which the main thread increases as long as it runs. */
   readonly heartbeats: SharedArrayBuffer;
   /** The value in `heartbeats` while a debugger is attached. */
   readonly debugged: number;
@@ -20,12 +20,12 @@ export interface HangThreadData extends LastLine {
 // long.
 const { heartbeats, debugged, timeoutMs, intervalMs, format } = workerData as HangThreadData;
 const counter = new Int32Array(heartbeats);
-/** Fatal, as pino counts levels. */
+/** The number of the level `fatal` in the log library pino. */
 const LEVEL = 60;
 
 let last = 0;
 let hungMs = 0;
-// Counts its own steps rather than clock time: while the whole process is frozen, no time passes.
+// Counts the calls rather than clock time, so that time in which the whole process is frozen does not count.
 setInterval(() => {
   const now = Atomics.load(counter, 0);
   hungMs = now === last && now !== debugged ? hungMs + intervalMs : 0;

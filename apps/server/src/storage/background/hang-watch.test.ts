@@ -4,7 +4,7 @@ import { createWorkCheck } from "./hang-watch.ts";
 
 const MINUTE = 60_000;
 
-/** A process whose works run as they are told to. */
+/** A process whose background work runs as the test says. */
 function startProcess() {
   const conditions = createConditions({
     monotonic: () => 0,

@@ -5,12 +5,12 @@ import type { HangThreadData, LastLine } from "./hang-thread.ts";
 import type { WorkStatus } from "./work-watch.ts";
 
 export interface HangWatchOptions {
-  /** For how long this process, or a work of it that should get on, may hang. */
+  /** Milliseconds for which this process, or a piece of its background work, may make no progress. */
   readonly timeoutMs: number;
   readonly conditions: { works(): readonly WorkStatus[]; passTime(ms: number): void };
-  /** Writes the last line before this process is ended because nothing of it runs any more. */
+  /** The format of the line that is written before a process in which nothing runs any more is killed. */
   readonly lastLine: LastLine;
-  /** A work hangs, while the rest of this process goes on. */
+  /** A piece of background work hangs, while the rest of this process goes on. */
   readonly onHang: (work: string, seconds: number) => void;
 }
 
@@ -18,13 +18,14 @@ export interface HangWatchOptions {
 const MAX_INTERVAL_MS = 1_000;
 
 /**
- * Ends a process that hangs, so that its supervisor starts another one: a service without a second process of its kind would
- * otherwise stand still until somebody looks.
+ * Ends this process when it hangs, so that its supervisor starts another one. A service of one process would otherwise do
+ * nothing until somebody notices.
  *
- * - Where a work hangs, `onHang` is called, once. A run that lasts is none that hangs while it gets on.
- * - Where nothing runs, as in an endless loop, a thread kills the process, which cannot do so itself.
+ * - When a piece of background work hangs, `onHang` is called, once. A long run is not hung while it makes progress.
+ * - When nothing runs, as in an endless loop, a thread kills the process, which can no longer end itself.
  *
- * Time counts only while this process runs: one that was frozen goes on. While a debugger is attached, no time passes.
+ * Only time in which this process runs counts, so a process that was frozen goes on afterwards. While a debugger is
+ * attached, no time counts.
  */
 export function watchForHangs(options: HangWatchOptions): { readonly close: () => Promise<void> } {
   const { timeoutMs, lastLine } = options;
@@ -47,7 +48,7 @@ export function watchForHangs(options: HangWatchOptions): { readonly close: () =
   };
 }
 
-/** @returns a function to call with the milliseconds that this process has run; it calls `onHang`, once, when a work hangs */
+/** @returns a function to call with the milliseconds that this process has run; it calls `onHang` once when work hangs */
 export function createWorkCheck({ timeoutMs, conditions, onHang }: Omit<HangWatchOptions, "lastLine">) {
   let hasHung = false;
   return (passedMs: number): void => {
@@ -59,18 +60,18 @@ export function createWorkCheck({ timeoutMs, conditions, onHang }: Omit<HangWatc
   };
 }
 
-/** The count of heartbeats while a debugger is attached, which may stop this process for long. */
+/** The value of the heartbeat counter while a debugger is attached: the debugger may stop this process for long. */
 const DEBUGGED = -1;
 
 function startThread(workerData: HangThreadData): Worker {
   const extension = extname(import.meta.url);
   const thread = new Worker(new URL(`./hang-thread${extension}`, import.meta.url), {
     workerData,
-    // The thread only counts.
+    // Little memory is enough, because the thread only counts.
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 },
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
-  // Without the thread the process continues, as without the watch.
+  // If the thread fails, the process goes on without this watch.
   thread.on("error", () => undefined);
   thread.unref();
   return thread;

@@ -1,11 +1,11 @@
-/** Pages that are cached because many callers ask for the same and few rows change. */
+/** A cache of pages of lists. It helps where many callers ask for the same page and rows change rarely. */
 export interface PageCache<Page> {
   /**
-   * The cached page, or the result of `make`. Callers that ask for the same page meanwhile share it. If making it fails, each
-   * of the others makes it itself: the reason may lie with the caller that was first.
+   * Returns the cached page, or makes it with `make`. Callers that ask for the same page meanwhile share the result. If
+   * `make` fails, each of the other callers calls its own `make`: the first caller may be the reason of the failure.
    */
   get(systemId: string, page: string, make: () => Promise<Page>): Page | Promise<Page>;
-  /** The cached page, where it is there and ready. */
+  /** Returns the page if it is cached and ready. */
   find(systemId: string, page: string): Page | undefined;
   /** Call it when rows of a system have changed. */
   clear(systemId: string): void;
@@ -20,7 +20,7 @@ export interface PageCacheOptions {
   readonly clock: () => number;
   /** The most pages of each system; above it the oldest are dropped. 500 pages of 100 kB are 50 MB. */
   readonly capacity?: number;
-  /** For this time a page is served although rows have changed. Default 0. */
+  /** Milliseconds for which a page is served even if rows have changed. Default 0. */
   readonly minAgeMs?: number;
 }
 
@@ -41,7 +41,7 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
   const { listening, clock, capacity = 500, minAgeMs = 0 } = options;
   /** The pages of each system since its last change. */
   const systems = new Map<string, Map<string, Entry<Page>>>();
-  /** Those of before, which are served up to their minimum age. Empty where there is none. */
+  /** The pages from before the last change, served until they are `minAgeMs` old. Empty if that is 0. */
   const outdated = new Map<string, Map<string, Entry<Page>>>();
 
   const clear = (systemId: string) => {

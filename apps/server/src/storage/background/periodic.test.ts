@@ -141,7 +141,7 @@ test("work stands still once neither a success nor its start is recent, whether 
   await run;
   expect(status()).toMatchObject({ succeededRuns: 2, lastRunMs: MINUTE_MS, standsStill: false });
 
-  // With each batch a sweep has got on.
+  // Each batch counts as progress of the sweep.
   const heldUpMs: unknown[] = [];
   sweep = () => {
     conditions.passTime(1_000);

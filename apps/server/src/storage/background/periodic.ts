@@ -15,9 +15,9 @@ interface PeriodicOptions<Result> {
   readonly onError: (error: unknown) => void;
   /** Whether to begin with a run; otherwise the first one begins after an interval. */
   readonly immediately?: boolean;
-  /** Learns how the runs go. */
+  /** Records the successes, failures and progress of the runs. */
   readonly watch?: WorkWatch | undefined;
-  /** For how long the work may go without a success, where that is not a matter of its interval. */
+  /** Milliseconds that the work may go without a success. Default: computed from the interval (work-watch.ts). */
   readonly maxSilenceMs?: number;
 }
 
@@ -57,11 +57,11 @@ interface SweeperOptions {
   readonly systems: () => Promise<readonly string[]>;
   /** Sweeps up to `limit` rows of a system. @returns how many, and whether more may be left */
   readonly sweep: (systemId: string, limit: number) => Promise<{ readonly swept: number; readonly isMore: boolean }>;
-  /** After this time a system with more to sweep waits for the next run. Default: none does. */
+  /** Milliseconds of a run for one system. A system with more to sweep waits for the next run. Default: no limit. */
   readonly maxSystemMs?: number;
   /** @param systemId undefined: the systems could not be listed */
   readonly onError: (error: unknown, systemId?: string) => void;
-  /** Learns how the sweeps go. */
+  /** Records the successes, failures and progress of the sweeps. */
   readonly watch?: WorkWatch | undefined;
 }
 
@@ -105,23 +105,23 @@ export function startSweeper(options: SweeperOptions): PeriodicWork<number> {
   };
 }
 
-/** Calls work for each system in turn. @returns whether one of them gave true; a failure in one does not stop the others */
+/** Calls `work` for each system in turn, also after a failure. @returns whether `work` returned true for any system */
 type EachSystem = (work: (systemId: string) => Promise<boolean>) => Promise<boolean>;
 
 interface SystemStepsOptions extends SweeperSurroundings {
   readonly intervalMs: number;
   readonly clock: () => number;
-  /** Does the step that a system waits for. @returns whether there was one */
+  /** Does the next waiting step of a system. @returns false when no step was waiting */
   readonly next: (systemId: string, closed: AbortSignal) => Promise<boolean>;
-  /** Removes what is old, and the like. */
+  /** Does regular maintenance, such as removing old data. */
   readonly care: (eachSystem: EachSystem) => Promise<unknown>;
   /** Milliseconds between two runs of `care`. */
   readonly careIntervalMs: number;
 }
 
 /**
- * Does the steps that systems wait for, one at a time, until none is left: one of each system in turn, so that a system with
- * many does not hold up the others. Closing it aborts the step under way.
+ * Does the waiting steps of all systems, one at a time, until none is left. Takes one step of each system in turn, so that a
+ * system with many steps does not delay the others. `close` aborts the current step.
  */
 export function startSystemSteps(options: SystemStepsOptions): PeriodicWork {
   const { intervalMs, clock, next, care, careIntervalMs, systems, onError, watch } = options;
@@ -154,7 +154,7 @@ export function startSystemSteps(options: SystemStepsOptions): PeriodicWork {
   };
 }
 
-/** Work that is done when its owner comes by, but not more often than its interval allows. */
+/** Work that its owner offers to do again and again, and that is done at most once in an interval. */
 export class IntervalTask {
   readonly #intervalMs: number;
   readonly #work: () => Promise<void>;

@@ -1,4 +1,4 @@
-/** Resolves when work is done, or after so many milliseconds. */
+/** Resolves when the work is done, or after `ms` milliseconds while it goes on. */
 export async function within(ms: number, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ export function askTogether<Answer>(ask: () => Promise<Answer>): () => Promise<A
     const { promise, reject } = waiting;
     if (!isAsking) {
       isAsking = true;
-      // Requests of the same pass of the event loop join.
+      // Callers in the same pass of the event loop share this query.
       setImmediate(() => void askWhileAwaited().catch(reject));
     }
     return promise;

@@ -1,4 +1,4 @@
-/** The state of a periodic work in this process. */
+/** The state of one piece of periodic background work in this process. */
 export interface WorkStatus {
   /** The work's name in the log: "keeping partitions". */
   readonly work: string;
@@ -8,25 +8,25 @@ export interface WorkStatus {
   readonly successAgeMs: number | undefined;
   /** The duration of the latest completed run; undefined: there was none. */
   readonly lastRunMs: number | undefined;
-  /** Whether it has gone without a success for longer than it may. */
+  /** Whether the work has had no success for longer than `maxSilenceMs`. */
   readonly standsStill: boolean;
-  /** For how long a run has been under way without getting on, while this process ran: see hang-watch.ts. */
+  /** For how long the current run has made no progress. Counts only time in which this process ran: see hang-watch.ts. */
   readonly heldUpMs: number;
-  /** For how long it may go without a success. */
+  /** For how long the work may go without a success. */
   readonly maxSilenceMs: number;
 }
 
 /**
- * How long a work may go without a success, in addition to two of its intervals. Covers a restart or failover of the
+ * How long work may go without a success, in addition to two of its intervals. Covers a restart or failover of the
  * database.
  */
 const TOLERANCE_MS = 5 * 60_000;
 
-/** Watches a work from its first run on. */
+/** Records how the runs of one piece of background work go: successes, failures, durations and progress. */
 export class WorkWatch {
   readonly #work: string;
   readonly #monotonic: () => number;
-  /** Undefined: it is not repeated. */
+  /** When the work began to be repeated; undefined: it is not repeated. */
   #startedAt: number | undefined;
   #maxSilenceMs = Number.POSITIVE_INFINITY;
   #succeededAt: number | undefined;
@@ -34,7 +34,7 @@ export class WorkWatch {
   #succeededRuns = 0;
   #failedRuns = 0;
   #failures = 0;
-  /** The runs under way, and for how long each has not got on. */
+  /** The current runs, and for how long each has made no progress. */
   readonly #runs = new Set<{ heldUpMs: number }>();
 
   constructor(work: string, monotonic: () => number) {
@@ -43,8 +43,8 @@ export class WorkWatch {
   }
 
   /**
-   * From now on the work is expected to be done.
-   * @param maxSilenceMs for how long it may go without a success
+   * Expects that the work is repeated from now on.
+   * @param maxSilenceMs for how long the work may go without a success
    */
   start(intervalMs: number, maxSilenceMs = 2 * intervalMs + TOLERANCE_MS): void {
     this.#startedAt = this.#monotonic();
@@ -56,22 +56,22 @@ export class WorkWatch {
     this.#startedAt = undefined;
   }
 
-  /** A part of the run under way failed, and the others go on. */
+  /** Records that a part of the current run failed. The other parts go on. */
   failed(): void {
     this.#failures++;
   }
 
-  /** The run under way has got on: a part of it is done. */
+  /** Records progress of the current run: a part of it is done. */
   gotOn(): void {
     for (const run of this.#runs) run.heldUpMs = 0;
   }
 
-  /** This process has run for a while. */
+  /** Adds time in which this process has run. */
   passTime(ms: number): void {
     for (const run of this.#runs) run.heldUpMs += ms;
   }
 
-  /** Does the work once. */
+  /** Does the work once and records the result. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     const run = { heldUpMs: 0 };
     this.#runs.add(run);
@@ -92,7 +92,7 @@ export class WorkWatch {
     }
   }
 
-  /** Undefined: it is not repeated. */
+  /** Returns the state; undefined: the work is not repeated. */
   status(): WorkStatus | undefined {
     if (this.#startedAt === undefined) return undefined;
     const now = this.#monotonic();

@@ -13,11 +13,11 @@ export interface ChangePosition {
 
 /** The range of changes on a page. */
 export interface ChangeRange {
-  /** Those from this position on. */
+  /** The position at which the range begins. */
   readonly since: number;
   /** Up to this one, so that a walk ends however much changes meanwhile. */
   readonly upto: number;
-  /** Behind this item, which the page before ended with. */
+  /** The last item of the previous page, behind which this page begins; undefined: the first page. */
   readonly after: ChangePosition | undefined;
   readonly limit: number;
 }
@@ -25,29 +25,32 @@ export interface ChangeRange {
 /** A page of changes. */
 export interface ChangePage {
   readonly items: string;
-  /** The last item, when more follow. */
+  /** The position of the last item, if more items follow. */
   readonly next: ChangePosition | undefined;
 }
 
-/** Rows among which changes are, each with its `change_position`, its `id` and its JSON. */
+/** Where changed rows are read from: each row has a `change_position`, an `id` and its JSON. */
 interface ChangedRows {
   readonly table: string;
   /** SQL that makes a row's JSON. */
   readonly json: string;
-  /** The condition on rows, on the values that come first. */
+  /** SQL condition that selects the rows. Its placeholders stand for `ChangeSource.values`. */
   readonly condition: string;
-  /** Includes rows whatever their positions, up to the end of the range: those that changed by the clock alone. */
+  /**
+   * Whether the rows changed by the clock alone, such as a reservation whose time is over. No statement has given them a new
+   * position, so rows with positions before the range are read.
+   */
   readonly isByClock?: boolean;
-  /** Filters do not apply: the rows have not the columns. */
+  /** Whether filters are not applied, because the table lacks their columns. */
   readonly isUnfiltered?: boolean;
 }
 
-/** The table that changes are read from. */
+/** The source of a list's changes. */
 export interface ChangeSource {
   /** The name of the statement. */
   readonly name: string;
   readonly rows: readonly ChangedRows[];
-  /** The values of the conditions: first the system, and the owner of the rows. */
+  /** The values of the rows' conditions: first the system, then the owner of the rows. */
   readonly values: readonly unknown[];
   /** Further conditions on the rows. */
   readonly filters: readonly Condition[];
@@ -59,9 +62,9 @@ interface FoundChanges {
 }
 
 /**
- * Returns a page of changes, in their order. Nothing is counted, and an index has each kind of rows in this order: a page
- * costs its own rows, and where nothing is new no statement. With filters it may step over many, on the connections of
- * filtered lists.
+ * Returns a page of changes, in the order of their positions. Counts nothing, and reads each table by an index in this
+ * order, so that a page costs only its own rows. If nothing has changed, no statement runs. With filters the read may skip
+ * many rows, so it uses the connections of filtered lists.
  */
 export async function listChanges(
   { readPool, filtered }: ReadContext,
@@ -78,9 +81,9 @@ export async function listChanges(
 async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRange): Promise<ChangePage> {
   const { since, upto, after, limit } = range;
   const size = fetchSize(limit);
-  // The position alone says where the index is entered: beside another lower bound, PostgreSQL may begin at the lesser.
-  // What the clock alone has changed may be older than the checkpoint. Behind a page that ended there, nothing else that is
-  // older is shown.
+  // `from` is the only lower bound in the statement: with two, PostgreSQL may begin to read the index at the lower one.
+  // Rows that changed by the clock alone may have positions before `since`. After a page that ended with such a row, all
+  // other rows still begin at `since`.
   const from = after === undefined || after.at < since ? { at: since, id: "" } : after;
   const values = [...source.values, upto, limit, from.at, from.id];
   if (source.rows.some(({ isByClock = false }) => isByClock)) values.push(since, after?.at ?? 0, after?.id ?? "");
@@ -91,7 +94,7 @@ async function readPage(db: QueryRunner, source: ChangeSource, range: ChangeRang
   return { items, next: { at: found.last_at, id: jsonField(lastOfMore, "id") } };
 }
 
-/** @param values gets those of the filters */
+/** @param values the values of the conditions; the values of the filters are added to it */
 function statementOf(
   { name, rows, values: { length: first }, filters }: ChangeSource,
   values: unknown[],

@@ -6,7 +6,7 @@ import type { Codes, Sieve, SortedRows } from "./sorted-rows.ts";
 /** A condition on a row. `placeholder` adds a value to the statement and returns its `$n`. */
 export type Condition = (placeholder: (value: unknown) => string) => string;
 
-/** The value of a filter, as the contract has read it. */
+/** The value of a filter, as the contract has parsed it. */
 type FilterValue = string | BoundingBox;
 
 /** The values of the filters that are given. */
@@ -15,7 +15,7 @@ export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, Fi
 /**
  * Returns the conditions of given filters. Each field of a filter is a column of the list's table.
  * @param filters the filter of each parameter of the list
- * @param given the values; without those for which the caller has other conditions
+ * @param given the values of the filters, without the filters for which the caller makes its own conditions
  */
 export function conditionsOf<Name extends string>(
   filters: Readonly<Record<Name, Filter>>,
@@ -58,7 +58,7 @@ function within({ west, south, east, north }: BoundingBox): Condition {
 
 /**
  * Returns the sieves of given filters: they pass the same rows as the conditions of `conditionsOf`.
- * @param given the values; without those for which the caller has other sieves
+ * @param given the values of the filters, without the filters for which the caller makes its own sieves
  */
 export function sievesOf<Name extends string>(
   rows: SortedRows,

@@ -18,6 +18,6 @@ it("the step in which the bound was passed is not counted, nor is any before it"
   const { steps, countedFrom } = countedSteps(bounds, rows, cutOf(rows, 5));
   expect(steps.map((step) => step.row)).toEqual([null, null, rows[1]]);
   expect(countedFrom).toBe("2026-03-01T01:40:00.000Z");
-  // Of several rows of one instant, some may be beyond the bound.
+  // Some rows of the instant at which the count was cut may be missing.
   expect(countedSteps(bounds, [row(3, 6, at(2))], at(2)).steps.map((step) => step.row)).toEqual([null, null, null]);
 });

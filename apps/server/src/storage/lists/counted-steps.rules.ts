@@ -1,13 +1,13 @@
 interface CountedSteps<Row> {
   /** `row` is undefined where there was nothing, and null where the step was not counted, or only in part. */
   readonly steps: readonly { readonly from: string; readonly to: string; readonly row: Row | undefined | null }[];
-  /** Older rows were not read; null: all were. */
+  /** The time from which on rows were counted, because older ones were not read; null: all rows were read. */
   readonly countedFrom: string | null;
 }
 
 /**
- * Returns how far back a statement has read that reads the newest rows alone, one more than `limit` where there are more;
- * null: it has read all.
+ * Returns the time back to which a statement has counted rows, when it reads only the newest `limit` + 1 rows; null: it has
+ * counted all rows.
  */
 export function cutOf(rows: readonly { readonly n: number; readonly oldest_at: Date }[], limit: number): Date | null {
   if (rows.reduce((sum, { n }) => sum + n, 0) <= limit) return null;
@@ -15,10 +15,11 @@ export function cutOf(rows: readonly { readonly n: number; readonly oldest_at: D
 }
 
 /**
- * Puts what was counted into steps.
+ * Makes the steps of a chart over time from counted rows.
  * @param bounds where each step begins, and where the last one ends
  * @param rows by the index of their step, from 1
- * @param cutAt how far back was read: that step lacks the rows before, and rows of the same instant; null: all was read
+ * @param cutAt the time back to which rows were counted; its step lacks older rows, and perhaps rows of the same instant.
+ * Null: all rows were counted
  */
 export function countedSteps<Row extends { readonly step: number }>(
   bounds: readonly Date[],

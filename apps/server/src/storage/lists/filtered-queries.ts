@@ -9,7 +9,7 @@ import { fetchSize, type FetchSize, joinRows, jsonField, type Page, type PageRow
 import type { ListReader, ReadContext } from "./read-context.ts";
 import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
 
-/** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in it. */
+/** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in the system. */
 export interface FilterableList<Position> {
   readonly table: string;
   /** The columns of the list's order, `id` last, all in one direction. */
@@ -17,17 +17,17 @@ export interface FilterableList<Position> {
   readonly direction: "asc" | "desc";
   /** SQL that makes a row's JSON. */
   readonly json: string;
-  /** A position's values as SQL, one for each column of the order. */
+  /** Returns the placeholders of a position's values, one for each column of the order. */
   readonly placeholders: (position: Position, bind: Bind) => readonly string[];
 }
 
-/** Adds a value to those of a statement and gives its placeholder. */
+/** Adds a value to the values of a statement and returns the value's placeholder. */
 export type Bind = (value: unknown) => string;
 
-/** The condition on rows: alternatives, of which a row meets at most one. */
+/** The condition on rows: SQL alternatives (`branches`). A row meets at most one of them. */
 export interface Filter {
   readonly branches: readonly string[];
-  /** The values of the placeholders in them; the first is the system. */
+  /** The values of the placeholders in the branches; the first value is the system. */
   readonly values: readonly unknown[];
   /** A cheaper way to count the rows than one by one. */
   readonly total?: Total;
@@ -42,9 +42,9 @@ export interface Filter {
 
 /** Counts the rows of a filter. */
 interface Total {
-  /** Gives null where the number is not known after all. */
+  /** The SQL. Its result is null if the number is not known after all. */
   readonly sql: string;
-  /** Those of the filter, and more behind them. */
+  /** The values of the filter, followed by further values of `sql`. */
   readonly values: readonly unknown[];
 }
 
@@ -57,9 +57,9 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
  * Returns a page of the rows that pass a filter. Each combination of filters is planned with its values, so that a rare
  * bike and a busy station each get the plan that suits them.
  *
- * The length of such a list is not kept, so a page costs the rows that are counted and skipped. An index does both where
- * it contains the filtered columns; rows are read for the page alone, and only if it exists. A page in the second half of
- * the list is reached from the end.
+ * The length of a filtered list is not stored, so the rows must be counted and skipped for each page. An index that contains
+ * the filtered columns is enough for both; rows themselves are read only for the page. A page in the second half of the list
+ * is reached from the end.
  */
 export async function listFiltered<Position>(
   db: QueryRunner,
@@ -109,20 +109,20 @@ function firstRowsOf(
     `select ${order.join(", ")}, ${json} as json from ${table} where ${branch} ${inOrder}`;
   const [only = "", ...others] = indexed.map(rows);
   if (others.length === 0) return joinRows(only);
-  // The branches are merged in order: of each one no more rows are read than the page needs.
+  // PostgreSQL merges the branches in order, and reads no more rows of each branch than the page needs.
   const merged = [only, ...others].map((each) => `(${each})`).join(" union all ");
   return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
 
 interface StepRange {
   readonly branches: readonly string[];
-  /** Rows to skip. Like the limit a number of our own, so it is written into the text. */
+  /** Rows to skip. This number and the limit are computed here, so they may be written into the statement's text. */
   readonly skip: number;
   readonly limit: number;
   readonly fromEnd?: boolean;
 }
 
-/** Returns the statement that reads a page's rows as it steps to them: for few rows, each of one alternative. */
+/** Returns SQL that reads rows while it skips to the page: cheap for a short skip. Several branches: as `rowsOf`. */
 export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, page: StepRange): string {
   const { table, order, direction, json } = list;
   const { branches, skip, limit, fromEnd = false } = page;
@@ -140,7 +140,7 @@ export function nearRowsOf(list: Omit<FilterableList<never>, "placeholders">, pa
   );
 }
 
-/** Returns the statement that reads a page's rows: first their ids, then the rows. */
+/** Returns SQL that reads a page's rows: first finds their ids by an index alone, then reads the rows. */
 export function rowsOf(
   { table, order, direction, json }: Omit<FilterableList<never>, "placeholders">,
   page: StepRange,
@@ -176,7 +176,7 @@ export interface IdOrderedList<Name extends string> {
   find(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined>;
 }
 
-/** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
+/** Creates the list of stations or bikes. A page by number is reached by skipping rows, as there are only some thousands. */
 export function listById<Name extends string>(
   table: Extract<CountedList, "stations" | "bikes">,
   filters: Readonly<Record<Name, ListFilter>>,
@@ -244,7 +244,7 @@ function statementsOf(table: string) {
   };
 }
 
-/** All of the conditions, with their values. */
+/** Returns the filter that requires all of the conditions. */
 function filterOf(systemId: string, conditions: readonly Condition[]): Filter {
   const values: unknown[] = [systemId];
   const placeholder = (value: unknown) => `$${values.push(value)}`;

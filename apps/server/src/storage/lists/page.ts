@@ -36,12 +36,12 @@ export function startOf<Position>(request: PageRequest<Position>): PageStart<Pos
 }
 
 /**
- * Rows that are read in pages come from the database as one text: the JSON of each row, with this between them.
- * JSON escapes line ends inside strings, so an unescaped one can only stand between rows.
+ * The database returns the rows of a page as one text: the JSON of each row, with this separator between two rows.
+ * JSON escapes line ends inside strings, so an unescaped line end is always part of a separator.
  */
 const ROW_SEPARATOR = ",\n";
 
-/** Numbers of rows that are fetched, one more than is shown. Only two, so that a connection prepares few statements. */
+/** Rows to fetch: one more than 50 or 200 that are shown. Only two sizes, so that a connection prepares few statements. */
 const FETCH_SIZES = [51, 201] as const;
 export type FetchSize = (typeof FETCH_SIZES)[number];
 
@@ -61,7 +61,7 @@ export function joinRows(query: string): string {
   return `select string_agg(json, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as page`;
 }
 
-/** Makes other texts of joined rows. */
+/** Changes each row in a text of joined rows. */
 export function mapRows(rows: string | null, change: (row: string) => string): string | null {
   return rows === null ? null : rows.split(ROW_SEPARATOR).map(change).join(ROW_SEPARATOR);
 }

@@ -31,7 +31,7 @@ export interface ListReader {
   readonly partnerId: string;
   /** Aborted when the caller has disconnected: then no further read begins. */
   readonly signal?: AbortSignal;
-  /** Whether somebody waits for a page, of which several may be open: it waits for longer, behind the partner's programs. */
+  /** Whether a dashboard page reads. Its reads come after those of the partner's programs, and may wait for longer. */
   readonly isPage?: boolean;
 }
 
@@ -45,9 +45,9 @@ export interface FilteredReads {
    * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
-  /** Runs work on other connections that takes as long as such a read, and counts as one. */
+  /** Counts `work` as such a read although it uses other connections, because it takes as long. */
   hold<Result>(whose: ListReader, work: () => Promise<Result>): Promise<Result>;
-  /** The primary, for services that make several statements: each of these, and each transaction, is such a read. */
+  /** The primary, for services that run several statements. Each statement, or transaction, counts as one such read. */
   databaseFor(whose: ListReader): Queryable;
   readonly usage: () => { readonly running: number; readonly waiting: number };
 }
@@ -56,7 +56,7 @@ export interface FilteredReads {
 export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) => Promise<Result>;
 
 export interface FilteredReadsOptions {
-  /** On a pool of `maxRunning` connections for these reads alone, with a statement timeout. */
+  /** Runs work on a pool of `maxRunning` connections that only these reads use, with a statement timeout. */
   readonly run: RunFiltered;
   /** The pool itself, on the primary. */
   readonly primary: Queryable;
@@ -71,18 +71,18 @@ export interface FilteredReadsOptions {
 /** Milliseconds after which PostgreSQL cancels a statement of a filtered list. */
 export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 
-/** Long enough that quick reads sent side by side all run; a caller who would wait longer should retry later. */
+/** Long enough that several quick reads sent at once all run. A caller that would wait longer should retry later. */
 const MAX_WAIT_MS = 500;
 /** Reads of one partner that may wait. */
 const MAX_WAITING = 8;
-/** Pages wait so many times longer, and so many times more of them: a change has every open page read at once. */
+/** Dashboard pages may wait this many times longer, and this many times more of them: a change makes all of them read. */
 const PAGE_FACTOR = 10;
 /**
- * A partner whose reads have recently run for more than so many milliseconds leaves the last connection to others:
- * partners who read a lot cannot occupy all connections, and quick reads always find one.
+ * A partner whose reads have recently run for longer than this cannot use the last free connection. Partners that read a lot
+ * thus cannot occupy all connections, and quick reads always find one.
  */
 const HEAVY_USE_MS = 1_000;
-/** The share of passing time that is subtracted from past use: a partner that uses less of one connection never stays heavy. */
+/** Share of the elapsed time that is subtracted from past use: a partner that uses less of a connection is never heavy. */
 const FORGOTTEN_SHARE = 0.1;
 
 /** `Retry-After` of a rejected caller. */
@@ -201,7 +201,7 @@ function tooSlow(cause: unknown): ServiceError {
   );
 }
 
-/** Counts the milliseconds of connections that each reader has used lately. */
+/** Counts for how many milliseconds each reader has recently used a connection. */
 function createUses(monotonic: () => number) {
   const used = new Map<string, { ms: number; at: number }>();
   const of = (reader: string): number => {
@@ -212,7 +212,7 @@ function createUses(monotonic: () => number) {
     of,
     add(reader: string, ms: number): void {
       used.set(reader, { ms: of(reader) + ms, at: monotonic() });
-      // There are at most as many as partners; readers without recent use are removed.
+      // There is at most one entry for each partner. Entries without recent use are removed.
       if (used.size > 1_000) for (const each of used.keys()) if (of(each) === 0) used.delete(each);
     },
   };

@@ -11,25 +11,25 @@ interface RememberedColumn {
   readonly sql: string;
 }
 
-/** A list whose rows are kept in memory. */
+/** A list of which some columns are kept in memory (row-memory.ts). */
 interface ListDefinition {
   readonly table: "stations" | "bikes" | "reservations";
-  /** SQL: the rows of one owner. On the first parameters, which it names all. */
+  /** SQL condition for the rows of one owner. Uses each of the first `parameters` placeholders. */
   readonly whose: string;
   /** The number of parameters of `whose`. */
   readonly parameters: number;
   readonly direction: "asc" | "desc";
-  /** The column by which rows are ordered, before their id. */
+  /** The column that the list is ordered by, before the id; undefined: by the id alone. */
   readonly time?: string | undefined;
   /** The columns that are kept in memory for each row. */
   readonly columns: Readonly<Record<string, RememberedColumn>>;
-  /** SQL that makes a row's JSON, on the same parameters. */
+  /** SQL that makes a row's JSON. May use the same placeholders. */
   readonly json: string;
 }
 
-/** A list whose rows are remembered. */
+/** A list of which some columns are kept in memory, with the statements that read it. */
 export interface RememberableList extends Omit<ListDefinition, "whose" | "parameters" | "json"> {
-  /** Rows behind a key, in their order. */
+  /** Reads rows behind a key, in the list's order. */
   readonly following: Statement;
   readonly changed: Statement;
   readonly page: Statement;
@@ -38,7 +38,7 @@ export interface RememberableList extends Omit<ListDefinition, "whose" | "parame
 /** The values of the parameters of `whose`: the system first. */
 export type OwnerValues = readonly unknown[];
 
-/** Rows that one statement reads: some ten milliseconds. Too high: blocks the process for longer. */
+/** Rows that one statement reads, in some ten milliseconds. Too high: blocks the process for longer. */
 const CHUNK_ROWS = 10_000;
 
 interface ReadColumns {
@@ -50,14 +50,14 @@ interface ReadColumns {
 /** The changes among rows in memory. */
 export interface Changes {
   readonly rows: ReadRows;
-  /** Positions of the changes of these rows, in their order. */
+  /** The `change_position` of each of these rows, in the same order. */
   readonly positions: readonly number[];
   readonly removed: readonly string[];
-  /** The number of times that rows were deleted without a trace. */
+  /** How often rows were deleted without a record in `removed`. After one more time the list must be read anew. */
   readonly resets: number;
 }
 
-/** Returns the columns that filters compare with: each of their fields is a column of the list's table. */
+/** Returns the columns that filters compare. Each field of a filter is a column of the list's table. */
 export function rememberedColumns(filters: Readonly<Record<string, Filter>>): RememberableList["columns"] {
   const columns = Object.values(filters).flatMap(([comparison, ...fields]): [string, RememberedColumn][] => {
     if (comparison === "within") return ["lat", "lon"].map((field) => [field, { kind: "number", sql: field }]);
@@ -73,7 +73,7 @@ export function rememberedColumns(filters: Readonly<Record<string, Filter>>): Re
 /** SQL: an instant as milliseconds since 1970. */
 export const inMilliseconds = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint`;
 
-/** Returns a list with the statements by which its rows are remembered. */
+/** Returns a list with the statements that read it into memory. */
 export function rememberableList({ whose, parameters, json, ...list }: ListDefinition): RememberableList {
   const { table, columns, time } = list;
   const next = parameters + 1;
@@ -88,7 +88,7 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
     time === undefined ? `id > ${id} and $${next + 1}::bigint is not null` : `(${time}, id) > (${at}, ${id})`;
   const inOrder = `where ${whose} and ${behind} order by ${order} limit ${CHUNK_ROWS}`;
   const since = `$${next}::bigint`;
-  // Both bounds, so that a plan for any values takes the index of changes.
+  // With a lower and an upper bound, a plan that is made for any values uses the index of change positions.
   const recent = `change_position > 0 and change_position >= ${since} and change_position <= ${Number.MAX_SAFE_INTEGER}`;
   const removed =
     table === "bikes" ? `(select json_agg(id) from removed_bikes where system_id = $1 and ${recent})` : "null::json";
@@ -104,8 +104,8 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
          coalesce((select n from change_resets where system_id = $1 and list = '${table}'), 0) as resets
        from (select id, change_position, ${read.join(", ")} from ${table} where ${whose} and ${recent}) as found`,
     ),
-    // Finds each row by its key alone, and then checks its owner: without statistics PostgreSQL treats all indexes as
-    // equally good.
+    // Finds each row by its primary key alone and then checks its owner. With both in one condition, and without statistics,
+    // PostgreSQL might choose another index, because all indexes look equally good.
     page: statement(
       `${table}.rememberedPage`,
       `with page as materialized (
@@ -119,7 +119,7 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
   };
 }
 
-/** Reads the rows behind one, in their order. */
+/** Reads the next rows behind a key, in the list's order. */
 export async function listFollowing(
   db: QueryRunner,
   list: RememberableList,
@@ -143,7 +143,7 @@ export async function listChanged(
   return { rows: rowsOf(list, found), positions: positions ?? [], removed: removed ?? [], resets };
 }
 
-/** Reads rows by their ids, as a page shows them. */
+/** Reads a page's rows by ids. @returns also how many exist (`n`), and the positions of those changed from `since` on */
 export async function listRemembered(
   readPool: ReadPool,
   list: RememberableList,

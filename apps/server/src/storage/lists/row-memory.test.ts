@@ -136,7 +136,7 @@ it("shows what a transaction wrote that was open for long, once it is committed"
     await isToEnd.promise;
   });
   await isWritten.promise;
-  // The memory learns, and goes on, while it is open.
+  // The list is read into memory and shown while the transaction is open.
   for (const each of [1, 2, 3]) {
     now += 5_000;
     await run(update, [5], "missing", `s${each}`);
@@ -159,7 +159,7 @@ it("never shows a row that does not pass, nor counts wrongly, while others write
   );
   const isDone = new AbortController();
   const writing = (async () => {
-    // Each moves one bike to the station and another away: ten are there at any time.
+    // Each statement moves one bike to the station and another away, so ten are there at any time.
     for (let n = 0; !isDone.signal.aborted; n++) {
       await run(
         `update bikes set station_id = case when id = 'bike ' || $1::int then 's1' else 's2' end, ${CHANGED}
@@ -227,10 +227,10 @@ it("takes no more memory than it may, however many lists are asked for, and leav
     expect(page).toEqual(await listReservations(context, ...asked));
     expect(page.total).toBe(286);
   }
-  // Those of the first partners, of 2,000 rows with some 60 bytes each.
+  // The lists of the first partners, with 2,000 rows of some 60 bytes each.
   expect(remembered).toBeGreaterThan(5);
   expect(remembered).toBeLessThan(12);
-  // V8 gives back what it has collected on threads of its own, some time later.
+  // V8 frees collected memory on its own threads, some time later.
   await until(() => taken() - before < maxBytes);
   const ofReservations = remembered;
   const [page, expected] = await bothPages({ vehicle_state: "missing" }, { kind: "page", page: 1, limit: 50 });

@@ -12,7 +12,7 @@ import {
 } from "./remembered-queries.ts";
 import { type RowKey, type Sieve, SortedRows } from "./sorted-rows.ts";
 
-/** The position up to which the changes of a list are known: that of `ChangeWatch`. Positions are microseconds since 1970. */
+/** `ChangeWatch` of city/changes: up to which position a list's changes are known. Positions are microseconds since 1970. */
 interface Follow {
   standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;
 }
@@ -25,7 +25,7 @@ interface Standing {
   readonly history: string;
 }
 
-/** The owner of known rows. */
+/** Whose rows are kept. */
 interface RowsOfOwner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -33,9 +33,9 @@ interface RowsOfOwner {
   readonly owner: OwnerValues;
 }
 
-/** The source of the rows. */
+/** Where rows and their changes are read from. */
 interface RowSource {
-  /** Both on the primary: a replica may lag behind an earlier read. */
+  /** `db` and `readPool` both read from the primary: a replica may lag behind an earlier read. */
   readonly db: QueryRunner;
   readonly readPool: ReadPool;
   readonly follow: Follow;
@@ -43,32 +43,32 @@ interface RowSource {
   readonly monotonic: () => number;
 }
 
-/** A list that is known. */
+/** One owner's rows of a list in memory, and how far their changes are known. */
 interface KnownRows {
   readonly rows: SortedRows;
   readonly history: string;
   readonly resets: number;
-  /** All changes before it are known, … */
+  /** All changes before this position are in `rows`. */
   since: number;
-  /** … and of those behind it these, by the row. */
+  /** The changes from `since` on that are in `rows` too: the position of each changed row, by its id. */
   recent: ReadonlyMap<string, number>;
-  /** When `since` was last asked for. */
+  /** When the position for `since` was last queried. */
   standingAt: number;
 }
 
-/** Milliseconds between two queries for the changes still to come. In between, each page reads the changes since. */
+/** Milliseconds between two queries for a newer `since`. In between, each page reads all changes from `since` on. */
 const STANDING_MS = 1_000;
-/** The interval while these changes are many. */
+/** The same interval while a page reads more than `MANY` changes. */
 const MANY_STANDING_MS = 100;
 const MANY = 500;
-/** The records of older changes may be deleted: those of removed bikes are stored for some days. */
+/** Maximum age of `since`. Records of older changes may be deleted: removed bikes are recorded for some days only. */
 const MAX_UNFOLLOWED_US = 24 * 3_600_000_000;
-/** Before every row. */
+/** A key before every row. */
 const FIRST: RowKey = { time: Date.UTC(0), id: "" };
 
 /**
- * Reads a whole list in chunks, and then its changes since.
- * @returns undefined when it takes more than `maxBytes`, false when its changes cannot be followed at present
+ * Reads a whole list in chunks, and then the changes that were made meanwhile.
+ * @returns undefined when the list takes more than `maxBytes`, false when its changes cannot be followed at present
  */
 async function learnRows(
   source: RowSource,
@@ -101,7 +101,7 @@ async function catchUp(
 ): Promise<boolean> {
   const intervalMs = known.recent.size > MANY ? MANY_STANDING_MS : STANDING_MS;
   const isDue = Math.abs(monotonic() - known.standingAt) > intervalMs;
-  // Read before the changes: later changes are behind it.
+  // Queried before the changes are read, so that changes made after the read are behind this position.
   const standing = isDue ? await follow.standing(list.table, whose) : undefined;
   if (standing !== undefined && !isFollowed(known, standing)) return false;
   const { rows, positions, removed, resets } = await listChanged(readPool, list, whose.owner, known.since);
@@ -115,12 +115,15 @@ async function catchUp(
   return true;
 }
 
-/** Tells whether the history is the same, the clock has not been set back, and all that was removed since is still kept. */
+/**
+ * Tells whether all changes from `since` on can still be read: the database has the same history, its clock has not been set
+ * back, and removed rows are recorded for long enough.
+ */
 function isFollowed({ history, since }: KnownRows, standing: Standing): boolean {
   return history === standing.history && since <= standing.now && since > standing.now - MAX_UNFOLLOWED_US;
 }
 
-/** The rows of a page. */
+/** A request for a page of a list in memory. */
 interface RememberedPage<Position> extends RowsOfOwner {
   readonly sieves: (rows: SortedRows) => readonly Sieve[];
   readonly request: PageRequest<Position>;
@@ -149,26 +152,29 @@ export interface RowMemoryOptions extends Omit<RowSource, "monotonic"> {
  * database counts instead.
  */
 const MAX_WAIT_MS = 1_000;
-/** What all lists take together, with some 60 bytes a row. A list that would exceed it is counted in the database. */
+/** Maximum of all lists together; a row takes some 60 bytes. A list that would exceed it is counted in the database. */
 const MAX_BYTES = 72_000_000;
-/** Of it, one list at most: a million reservations. */
+/** Maximum share of one list: enough for a million reservations. */
 const SHARE_OF_LIST = 0.86;
 /** Maximum share of all lists of one kind, such as reservations. The rest has room for a system's 100,000 bikes. */
 const SHARE_OF_KIND = 0.9;
-/** After it a list is learnt anew: the program of 0.1.0 notes no changes. And one that was too long is tried again. */
+/**
+ * Milliseconds after which a list is read anew, because a process of version 0.1.0 records no changes. A list that was too
+ * long is tried again after the same time.
+ */
 const MAX_AGE_MS = 10 * 60_000;
-/** After it a list is tried again that could not be learnt. */
+/** Milliseconds after which a list that could not be read is tried again. */
 const RETRY_MS = 5_000;
 /** Milliseconds after which an unused list is removed once another is read. */
 const IDLE_MS = 10 * 60_000;
-/** Pages that are made once more because one of their rows has changed meanwhile. */
+/** How often a page is tried. It is tried again when one of its rows has changed meanwhile. */
 const MAX_ATTEMPTS = 4;
 
 interface Remembered {
   /** The system and the table. */
   readonly kind: string;
   known: KnownRows | undefined;
-  /** When it is to be learnt, or learnt anew. */
+  /** When the list is to be read, or read anew. */
   dueAt: number;
   usedAt: number;
   learning: Promise<void> | undefined;
@@ -194,7 +200,7 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }:
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         const known = await currentOf(list, asked);
         if (known === undefined) return undefined;
-        // At once, before others catch up.
+        // Uses `known` before the next `await`: during that, another request may change it.
         const { rows, since, recent } = known;
         const selection = { ...selectionOf(asked), direction: list.direction, sieves: asked.sieves(rows) };
         const { ids, total = null } = rows.select(selection);
@@ -208,11 +214,11 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }:
   };
 }
 
-/** Returns the lists that are remembered. */
+/** Manages the lists in memory. */
 function createLists(source: RowSource, maxBytes = MAX_BYTES) {
   const { monotonic } = source;
   const lists = new Map<string, Remembered>();
-  /** Settles when no list is being learnt. */
+  /** Settles when no list is being read into memory. */
   let learnt: Promise<unknown> = Promise.resolve();
 
   const roomFor = (one: Remembered) => roomBeside(lists.values(), one, maxBytes);
@@ -229,7 +235,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
         const { known } = made;
         if (known === undefined) return undefined;
         const isCaughtUp = await catchUp(source, list, whose, known);
-        // Rows may have been added.
+        // Added rows may have made the list too long.
         const hasRoom = known.rows.bytes <= roomFor(made);
         if (isCaughtUp && hasRoom) return known;
         made.known = undefined;
@@ -242,8 +248,8 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
       return made;
     },
     /**
-     * One after the other, so that together they stay within the bound. A failure makes pages slower, not wrong: the request
-     * itself meets the same error.
+     * Reads a list into memory: one list at a time, so that together they stay within `maxBytes`. A failure is not reported,
+     * because the database then makes the page, and the request meets the same error if it lasts.
      */
     learn(list: RememberableList, whose: RowsOfOwner, remembered: Remembered): Promise<void> {
       remembered.learning ??= learnt
@@ -263,7 +269,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
   };
 }
 
-/** Returns what a list may take beside the others. */
+/** Returns how many bytes a list may take beside the other lists. */
 function roomBeside(lists: Iterable<Remembered>, one: Remembered, maxBytes: number): number {
   let room = maxBytes;
   let roomOfKind = maxBytes * SHARE_OF_KIND;
@@ -275,7 +281,7 @@ function roomBeside(lists: Iterable<Remembered>, one: Remembered, maxBytes: numb
   return Math.min(room, roomOfKind, maxBytes * SHARE_OF_LIST);
 }
 
-/** One row more than the page shows, so that it is known whether more follow. */
+/** Selects one row more than the page shows, so that it is known whether more follow. */
 function selectionOf<Position>({ request, keyOf }: RememberedPage<Position>) {
   const start = startOf(request);
   const limit = request.limit + 1;

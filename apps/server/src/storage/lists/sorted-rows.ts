@@ -1,8 +1,8 @@
 import { compareIds } from "@bikeshare/rules";
 
 /**
- * Ids outside the heap of JavaScript, where each would take twice as much: as many bytes of UTF-8 for each as the longest has,
- * and zeros behind it, which no text of PostgreSQL contains.
+ * Keeps ids outside the JavaScript heap, where each would take twice the memory. All ids take as many bytes as the longest
+ * one in UTF-8. Zero bytes follow a shorter id, because no text in PostgreSQL contains them.
  */
 class PackedIds {
   #bytes = new Uint8Array(0);
@@ -10,7 +10,7 @@ class PackedIds {
   #width = 0;
   #capacity = 0;
 
-  /** Bytes that each takes. */
+  /** Bytes that each id takes. */
   get width(): number {
     return this.#width;
   }
@@ -18,7 +18,7 @@ class PackedIds {
   at(index: number): string {
     const from = index * this.#width;
     const end = from + this.#width;
-    // Most have the same length.
+    // Most ids have the full length, so that no zero byte must be searched for.
     const length = this.#bytes[end - 1] === 0 ? this.#bytes.subarray(from, end).indexOf(0) : this.#width;
     return this.#view.toString("utf8", from, from + length);
   }
@@ -31,12 +31,12 @@ class PackedIds {
     this.#bytes.fill(0, from + length, from + this.#width);
   }
 
-  /** Moves those from an index up to another. */
+  /** Moves the ids from the index `from` up to, not including, `end`. */
   move(from: number, end: number, to: number): void {
     this.#bytes.copyWithin(to * this.#width, from * this.#width, end * this.#width);
   }
 
-  /** Makes room for so many. */
+  /** Makes room for `capacity` ids. */
   resize(capacity: number): void {
     this.#capacity = capacity;
     this.#use(new Uint8Array(this.#bytes.buffer.transfer(capacity * this.#width)));
@@ -75,34 +75,34 @@ export interface ReadRows {
 }
 
 /**
- * Keeps of a number of rows those that pass. @param found the rows' indexes; those that pass are moved to the front
+ * Tests the first `n` rows of `found`. @param found indexes of rows; the indexes of rows that pass are moved to the front
  * @returns how many passed
  */
 export type Sieve = (found: Uint32Array, n: number) => number;
 
-/** The selected rows. */
+/** Which rows to select. */
 export interface Selection {
   readonly sieves: readonly Sieve[];
   readonly direction: "asc" | "desc";
-  /** Behind this row; then nothing is counted. */
+  /** Selects rows behind this one; then nothing is counted. */
   readonly after?: RowKey | undefined;
-  /** Behind so many rows that pass. */
+  /** How many rows that pass to skip. */
   readonly skip: number;
   readonly limit: number;
 }
 
 type Numbers = Float64Array<ArrayBuffer>;
-/** As wide as the highest code of the column needs. */
+/** A text column: a number (code) for each row's text, in the narrowest array type that holds the column's highest code. */
 export type Codes = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
 
-/** Rows that are sifted at once: small enough for the processor's nearest cache. */
+/** Rows that pass through the sieves at once: few enough for the processor's nearest cache. */
 const BLOCK_ROWS = 4096;
-/** By it arrays grow that are full. */
+/** The factor by which a full array grows. */
 const GROWTH = 1.05;
 /** The code of a text column's null. */
 const NO_TEXT = 0;
 
-/** What a text takes with its code, beside its characters. */
+/** The memory that a text with its code takes, in addition to its characters. */
 const BYTES_OF_TEXT = 64;
 
 /**
@@ -129,14 +129,14 @@ export class SortedRows {
     }
   }
 
-  /** The memory that is taken, about. */
+  /** The memory in use, approximately. */
   get bytes(): number {
     const widths = this.#texts.values().reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0);
     const each = 8 + this.#ids.width + 8 * this.#numbers.size + widths;
     return this.#times.length * each + this.#bytesOfTexts;
   }
 
-  /** A column of numbers; NaN where a row has no value. It is another array once rows are written. */
+  /** A column of numbers; NaN where a row has no value. Writing rows may replace the array. */
   numbers(name: string): Float64Array {
     return columnOf(this.#numbers, name);
   }
@@ -163,7 +163,7 @@ export class SortedRows {
     added.sort((a, b) => compareKeys(keyOf(read, a), keyOf(read, b)));
     this.#reserve(this.size + added.length);
     let end = this.size;
-    // From the last, so that each row that is there moves once.
+    // Begins with the last added row, so that each existing row moves once.
     for (let left = added.length - 1; left >= 0; left--) {
       const index = added[left] ?? 0;
       const at = this.#place(keyOf(read, index), end);
@@ -174,7 +174,7 @@ export class SortedRows {
     this.size += added.length;
   }
 
-  /** Takes rows of the time 0 away. Ids of which there is no row are left out. */
+  /** Removes rows of a list that is ordered by id alone (time 0). Ignores ids without a row. */
   remove(ids: readonly string[]): void {
     const places = new Set<number>();
     for (const id of ids) {
@@ -188,7 +188,7 @@ export class SortedRows {
     this.size -= sorted.length;
   }
 
-  /** The ids of the rows that a page shows, in the list's order, and how many pass in all (undefined behind a row). */
+  /** Returns the ids of a page's rows, in the list's order, and how many rows pass in all (undefined with `after`). */
   select(selection: Selection): { readonly ids: string[]; readonly total: number | undefined } {
     const { sieves, direction, after, limit, skip } = selection;
     const [from, to] = this.#range(direction, after);
@@ -224,7 +224,7 @@ export class SortedRows {
   #place(key: RowKey, end = this.size): number {
     let low = 0;
     let high = end;
-    // Most rows that are added are the last.
+    // Most added rows belong at the end.
     if (high > 0 && this.#compare(high - 1, key) < 0) return high;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -248,7 +248,7 @@ export class SortedRows {
     for (const [name, column] of this.#numbers) column[at] = Number(columns[name]?.[index] ?? Number.NaN);
     for (const name of this.#texts.keys()) {
       const code = this.#codeFor(name, columns[name]?.[index]);
-      // It may be another array now.
+      // `#codeFor` may have replaced the column's array.
       this.texts(name)[at] = code;
     }
   }
@@ -278,7 +278,7 @@ export class SortedRows {
     if (rows <= capacity) return;
     const enough = Math.ceil(Math.max(rows, capacity * GROWTH));
     this.#ids.resize(enough);
-    // What an array leaves is free at once, not when memory is next collected.
+    // `transfer` frees the old memory at once, not at the next garbage collection.
     const resized = (column: Numbers | Codes) => column.buffer.transfer(enough * column.BYTES_PER_ELEMENT);
     this.#times = new Float64Array(resized(this.#times));
     for (const [name, column] of this.#numbers) this.#numbers.set(name, new Float64Array(resized(column)));

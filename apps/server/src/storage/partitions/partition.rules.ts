@@ -96,7 +96,7 @@ export const dailyTables: readonly DailyTable[] = [
     dependents: [],
     isAppendOnly: true,
   },
-  // By month: the state at one time is read from one partition, and a station's month is stored together. Also, a distributed
+  // By month: the state at one time is read from one partition, and a station's month is stored together. A distributed
   // database has a table of each partition for each system, so daily ones would be too many.
   {
     name: "station_changes",

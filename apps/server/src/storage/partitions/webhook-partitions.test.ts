@@ -68,7 +68,7 @@ async function makeAll(): Promise<string[]> {
   return stay.flat();
 }
 
-/** Creates the partitions of the days, and tries again: on a busy machine an attempt sometimes leaves one for the next call. */
+/** Creates the partitions of the days. Tries again, because on a busy machine an attempt may leave one to the next call. */
 async function makeSurely(days = [dayOf(clock()), addDays(dayOf(clock()), 1)]): Promise<void> {
   await until(async () => {
     await makeAll();

@@ -5,9 +5,9 @@ import type { Database } from "../db/database.ts";
 import { vacuumTables, withoutTimeout } from "../db/vacuum.ts";
 import { findProcess, listNeglectedTables, notifyToCancel } from "./queries.ts";
 
-/** Between two searches for neglected tables. Too high: lists stay slow for longer after a program has written many rows. */
+/** Between two searches for neglected tables. Too high: lists stay slow for longer after a program wrote many rows. */
 const INTERVAL_MS = 5_000;
-/** Between two attempts to cancel a vacuum on closing. Too low: costs statements. Too high: delays the end of the process. */
+/** Between two attempts to cancel a vacuum on closing. Too low: costs statements. Too high: delays the process's end. */
 const CANCEL_INTERVAL_MS = 100;
 /** Minimum pages of a table to vacuum. PostgreSQL reads smaller tables quickly even without statistics. */
 const MIN_PAGES = 100;
