@@ -1,10 +1,10 @@
 import { columnTypes, type Tables } from "./tables.generated.ts";
 
-/** The conversion of a column's values to a statement's parameter: one array, with an element for each row. */
+/** Converts the values of a column to a parameter of a statement: one array, with an element for each row. */
 export interface ColumnType<Value> {
   /** PostgreSQL's name of the elements' type. */
   readonly type: string;
-  /** The parameter that the array is. */
+  /** Returns the array as a parameter for the driver. */
   encode(values: readonly Value[]): unknown;
 }
 
@@ -16,11 +16,11 @@ type ColumnTypes<Row> = { readonly [Name in keyof Row & string]-?: ColumnType<Ro
  */
 export interface Columns<Row> {
   readonly names: readonly (keyof Row & string)[];
-  /** `id, number, …` @param alias of the relation that has them: `b.id, b.number, …` */
+  /** `id, number, …` @param alias of the table that has the columns: `b.id, b.number, …` */
   list(alias?: string): string;
-  /** `number = w.number, …`, as `update … set` takes it. @param from the relation that has the new values */
+  /** `number = w.number, …`, for `update … set`. @param from the alias of the relation that has the new values */
   assignments(from: string): string;
-  /** `unnest($3::text[], …) as w (id, …)`: rows from one parameter a column. @param first the number of the first */
+  /** `unnest($3::text[], …) as w (id, …)`: rows from one parameter for each column. @param first the first one's number */
   unnest(first: number, alias: string): string;
   /** The parameters of `unnest`. */
   arrays(rows: readonly Row[]): unknown[];
@@ -28,19 +28,19 @@ export interface Columns<Row> {
   recordset(parameter: number, alias: string): string;
   only<Name extends keyof Row & string>(...names: Name[]): Columns<Pick<Row, Name>>;
   without<Name extends keyof Row & string>(...names: Name[]): Columns<Omit<Row, Name>>;
-  /** These and more, which may stand in for some of these with another type. */
+  /** Adds columns. A column of the same name is replaced by the one with the new type. */
   and<More>(types: ColumnTypes<More>): Columns<Omit<Row, keyof More> & More>;
 }
 
-/** The rows that have some columns. */
+/** The type of a row that has the columns. */
 export type RowOf<Of> = Of extends Columns<infer Row> ? Row : never;
 
-/** Returns a type whose arrays the driver encodes. */
+/** Returns a column type whose arrays the driver encodes by itself. */
 export function arrayOf<Value>(type: string): ColumnType<Value | null> {
   return { type, encode: (values) => values };
 }
 
-/** Columns of any rows, each with its type. */
+/** Creates columns, in the given order, from the type of each. */
 export function columnsOf<Row>(types: ColumnTypes<Row>): Columns<Row> {
   const names = Object.keys(types) as (keyof Row & string)[]; // the keys are those of its type
   const where = (isKept: (name: string) => boolean) =>

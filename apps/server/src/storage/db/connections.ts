@@ -7,26 +7,26 @@ import type { StatementObserver } from "./statement.ts";
 import { careForTables } from "./vacuum.ts";
 
 /**
- * The connections of a process that answers requests, separated by purpose, so that none of them waits for another, nor
- * for writes.
+ * The connections of a process that answers requests, separated by purpose, so that no purpose waits for another one or for
+ * writes.
  */
 export interface RequestConnections {
   /** Short reads, pipelined. */
   readonly readPool: ReadPool;
-  /** Whether the database is there, and the heartbeat: they never wait for it. */
+  /** For checks whether the database is reachable, and for the heartbeat. Its statements do not wait during an outage. */
   readonly vital: Database;
-  /** Key look-ups, on the connections of `vital`. */
+  /** For key look-ups. Uses the connections of `vital`, but waits during an outage. */
   readonly keys: Database;
-  /** Lists whose cost depends on their filters. */
+  /** For lists whose cost depends on their filters. */
   readonly filtered: Database;
-  /** Fails while requests fail because of the database. */
+  /** Throws while requests fail because of the database. */
   readonly check: () => Promise<void>;
   close(): Promise<void>;
 }
 
-/** One looks keys up while another checks the database or sends the heartbeat. */
+/** One connection looks keys up while the other one checks the database or sends the heartbeat. */
 const VITAL_CONNECTIONS = 2;
-/** The statements on them take less than a millisecond. */
+/** Generous: the statements on these connections take less than a millisecond. */
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
 /** Limits the connections for filtered reads. Too high: a few callers keep more of PostgreSQL's processors busy. */
 export const FILTERED_CONNECTIONS = 3;
@@ -35,7 +35,7 @@ export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c
 
 interface RequestConnectionsOptions {
   readonly connectionString: string;
-  /** After it PostgreSQL cancels a statement of a filtered list. */
+  /** Milliseconds after which PostgreSQL cancels a statement of a filtered list. */
   readonly filteredStatementTimeoutMs: number;
   readonly onConnectionLost: (error: Error) => void;
   readonly outages?: OutageGate | undefined;
@@ -79,33 +79,33 @@ interface OpenStoreOptions {
   readonly auditLog: AuditLogOwner;
   /** Reports the slow steps of migrating, for the log. */
   readonly onMigrating?: (message: string) => void;
-  /** After it a statement is cancelled; 0 for never. */
+  /** Milliseconds after which PostgreSQL cancels a statement; 0: never. */
   readonly statementTimeoutMs: number;
   readonly observer?: StatementObserver;
 }
 
-/** Runs statements as the superuser. Only our own PostgreSQL gives that. */
+/** Runs statements as the superuser. Possible only in our own PostgreSQL. */
 type AsSuperuser = (statements: string) => Promise<void>;
 
 /** The functions that change the owner of the audit log in our own PostgreSQL. */
 export interface AuditLogOwner {
-  /** Gives the audit log to its own role, where that has not been done, or was undone for a migration. */
+  /** Gives the audit log to its own role, unless that role owns it already. */
   protect(db: Database, asSuperuser: AsSuperuser): Promise<void>;
   /** Lets migrations change the audit log, until it is protected again. */
   lend(asSuperuser: AsSuperuser): Promise<void>;
 }
 
-/** The database, its schema up to date. `close` also closes our own PostgreSQL, which stops unless others use it. */
+/** The database with a migrated schema. `close` also closes our own PostgreSQL, which stops if no other process uses it. */
 export interface Store {
   readonly db: Database;
   /** Names of the migrations that opening has applied. */
   readonly applied: readonly string[];
-  /** Returns why our own PostgreSQL has ended all connections for want of disk space; undefined where it has not. */
+  /** Returns the reason if our own PostgreSQL has ended all connections because its disk is full; otherwise undefined. */
   findFullDisk(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** A PostgreSQL to connect to. `close` closes our own, which stops unless others use it. */
+/** A PostgreSQL to connect to. `close` closes our own PostgreSQL, which stops if no other process uses it. */
 interface Server {
   readonly connectionString: string;
   /** Undefined where the PostgreSQL is not our own. */
@@ -115,7 +115,7 @@ interface Server {
   close(): Promise<void>;
 }
 
-/** Opens our own PostgreSQL where no other is configured. */
+/** Opens our own PostgreSQL if no other one is configured. */
 export async function openServer({
   databaseUrl,
   dataDir,

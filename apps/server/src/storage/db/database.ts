@@ -7,7 +7,7 @@ import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
 export { liftStatementTimeout, type Queryable, type QueryRunner, type Transaction } from "./transaction.ts";
 
-/** The number of connections that a pool has, and of callers that wait for one. */
+/** How many connections of a pool are in use or idle, and how many callers wait for one. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
@@ -33,13 +33,13 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
   /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
   readonly connectTimeoutMs?: number;
-  /** After it PostgreSQL cancels a statement; 0 for never. Imports run long, requests do not. */
+  /** Milliseconds after which PostgreSQL cancels a statement; 0: never. Imports need longer than requests. */
   readonly statementTimeoutMs?: number;
   /** Further settings of every connection, as in `-c enable_seqscan=off`. */
   readonly sessionOptions?: string;
-  /** Whether a standby will do. Otherwise a connection to one is refused, and made again at the next statement. */
+  /** Whether a standby is accepted. Otherwise a connection to a standby is closed, and the next statement connects again. */
   readonly mayBeStandby?: boolean;
-  /** Called when an idle connection breaks: worth a log line; the pool opens a new one by itself. */
+  /** Called when an idle connection breaks, to log it. The pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
@@ -52,7 +52,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new ObservedPool(name, observer, {
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
-    // A transaction has its connection alone, and sends statements without waiting where it needs no rows.
+    // A transaction has a connection for itself. It sends a statement without waiting when it needs no rows of the last one.
     pipeline: true,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
@@ -60,7 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     // oxlint-disable-next-line no-misused-promises
     ...(options.mayBeStandby !== true && { Client: ReportingClient, onConnect: requirePrimary }),
   });
-  // pg's own error has no code, and holds the whole connection.
+  // Reports a new error, because pg's own error has no code and refers to the whole connection object.
   pool.on("error", ({ message }) => {
     // An embedded PostgreSQL that stops right after the pool may still break a connection that is being closed.
     if (!pool.ending) options.onConnectionLost?.(new DatabaseUnavailable(message));
@@ -75,7 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     usage: () => ({
       inUse: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
-      // pg hands a free connection over in the next pass of the event loop: who gets one does not wait.
+      // pg hands a free connection over in the next pass of the event loop. The caller that gets it is not counted here.
       waiting: Math.max(0, pool.waitingCount - pool.idleCount),
     }),
     query,
@@ -90,7 +90,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
 
-/** A pool that reports how long callers wait for connections, including those of `query`. */
+/** A pool that reports how long callers wait for connections, also when `query` takes one. */
 class ObservedPool extends pg.Pool {
   readonly #name: string;
   readonly #observer: StatementObserver | undefined;
@@ -118,29 +118,29 @@ class ObservedPool extends pg.Pool {
 }
 
 /**
- * Whatever the server or the database was set to: dates are cut at midnight UTC in our statements, and every digit of a
- * coordinate gets into the JSON that the database makes.
+ * Overrides settings of the server and the database: our statements take days in UTC, and JSON that the database makes must
+ * have every digit of a coordinate.
  */
 const SESSION_OPTIONS = "-c TimeZone=UTC -c extra_float_digits=1";
 
-/** After it PostgreSQL cancels a statement, by default. */
+/** Milliseconds after which PostgreSQL cancels a statement, by default. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-/** For PostgreSQL to report that it cancelled a statement, before its connection counts as dead. */
+/** Time for PostgreSQL to report a cancelled statement. Without a report the connection counts as dead. */
 const CANCEL_TIMEOUT_MS = 2_000;
 
-/** Our transactions wait for nothing but the database and a busy machine, which delays them by less. */
+/** Between two statements our transactions wait for nothing. A busy machine delays them by less than this. */
 const MIN_IDLE_TRANSACTION_MS = 5_000;
 
 /**
  * Returns how long a transaction may be idle between two statements before PostgreSQL rolls it back and ends its
- * connection: the locks of a process that hangs or is frozen are released before others give up waiting. A process that
- * resumes later runs the transaction again.
+ * connection. The locks of a process that hangs or is frozen are thus released before other processes give up waiting for
+ * them. If the process resumes later, it runs the transaction again.
  */
 function idleTransactionTimeout(statementTimeoutMs: number): number {
   return Math.max(MIN_IDLE_TRANSACTION_MS, statementTimeoutMs / 2);
 }
 
-/** Time limits of a connection's statements, on both sides, since a dead connection reports nothing. 0 for none. */
+/** Time limits of statements, in PostgreSQL and in the driver, because a dead connection reports nothing. 0: no limit. */
 export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
   if (statementTimeoutMs === 0) return { statement_timeout: 0 };
   return {
@@ -151,8 +151,8 @@ export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
 }
 
 /**
- * Of silence, before the system asks the other side whether it is there: firewalls forget connections that are silent for
- * minutes. The system's own default is two hours.
+ * Milliseconds of silence before the operating system sends a TCP keep-alive, because firewalls forget connections that are
+ * silent for minutes. The system's own default is two hours.
  */
 const KEEP_ALIVE_DELAY_MS = 10_000;
 
@@ -169,12 +169,12 @@ export function connectionSettings(connectionString: string, sessionOptions?: st
   };
 }
 
-/** Watches connections of a database for those that go dead without a word. */
+/** Watches connections to a database for those that go dead without being closed. */
 export function watchConnections(connectionString: string): SilenceWatch {
   return watchSilence(() => createQuestionClient(connectionString, QUESTION_TIMEOUT_MS));
 }
 
-/** Returns a connection for one question, of which connecting and the answer may take so long each. */
+/** Returns a connection for one query. @param timeoutMs of connecting, and again of the query */
 export function createQuestionClient(connectionString: string, timeoutMs: number): pg.Client {
   return new pg.Client({
     ...connectionSettings(connectionString),
@@ -183,11 +183,11 @@ export function createQuestionClient(connectionString: string, timeoutMs: number
   });
 }
 
-/** Gives `sslmode` the meaning that PostgreSQL's own programs give it; pg by itself takes `require` for `verify-full`. */
+/** Makes pg treat `sslmode` as PostgreSQL's own programs do. By default pg treats `require` as `verify-full`. */
 function withStandardTls(connectionString: string): string {
   const url = URL.parse(connectionString);
   if (url === null || !url.searchParams.has("sslmode")) return connectionString;
-  // Node's own certificate authorities stand for the system's.
+  // Uses Node's certificate authorities instead of the system's.
   if (url.searchParams.get("sslrootcert") === "system") url.searchParams.delete("sslrootcert");
   url.searchParams.set("uselibpqcompat", "true");
   return url.href;
@@ -197,7 +197,7 @@ const INT8 = 20;
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
 
-/** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
+/** Returns numbers for bigints, where pg would return strings: our bigints (counts) always fit a double. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
   // A date stays text, 2026-01-31; pg would make it midnight in the process's time zone.
@@ -216,7 +216,7 @@ function driverParser(oid: number, format?: "text" | "binary"): (value: string) 
 /** An instant as PostgreSQL formats it in our sessions, whose time zone is UTC: from the year 100 to 9999. */
 const UTC_INSTANT = /^(?!00)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
 
-/** Reads an instant, in a third of the time that the driver takes, whose parser knows every form and time zone. */
+/** Parses an instant in a third of the time that the driver's parser takes, which handles every format and time zone. */
 function parseInstant(text: string): unknown {
   if (!UTC_INSTANT.test(text)) return driverParser(TIMESTAMPTZ)(text);
   const pair = (at: number) => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
@@ -228,10 +228,10 @@ function parseInstant(text: string): unknown {
 const ZERO = "0".charCodeAt(0);
 const NO_FRACTION = "2026-01-31 00:00:00+00".length;
 
-/** For a connection to close. A dead one would delay a stop for ever. */
+/** Time for a connection to close. A dead connection would delay the stop of the process forever. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Waits for connections to close, up to a timeout: the system closes the others when the process ends. */
+/** Waits for connections to close, up to a timeout. The system closes the remaining ones when the process ends. */
 export async function closeWithin(closing: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {
@@ -252,11 +252,12 @@ export async function ping(db: Database): Promise<void> {
 }
 
 /**
- * Finds connections that are dead without a word, as after a firewall has forgotten them or a machine has lost its power:
- * the system would notice after a quarter of an hour, and a statement's own time limit after twelve seconds.
+ * Finds connections that are dead although nobody closed them, as after a firewall has forgotten them or a machine has lost
+ * its power. Otherwise the operating system would notice after a quarter of an hour, and the statement's time limit after
+ * twelve seconds.
  *
  * A connection that has been silent for a while although a statement is under way is looked up in `pg_stat_activity`, over
- * a new connection. Where PostgreSQL runs no statement on it, the statement or its result was lost.
+ * a new connection. If PostgreSQL runs no statement on the silent connection, the statement or its result was lost.
  */
 interface SilenceWatch {
   /** Watches a connection until it ends. */
@@ -268,9 +269,9 @@ interface SilenceWatch {
 const CHECK_INTERVAL_MS = 500;
 /** Milliseconds of silence before PostgreSQL is queried. Too low: queries about statements that are merely slow. */
 const SILENCE_MS = 1_500;
-/** For the question. A database that is slow to answer it is slow, and nothing is known about its connections. */
+/** Time limit of that query. If the database does not answer in time, nothing is known about the connections. */
 const QUESTION_TIMEOUT_MS = 2_500;
-/** Answers in a row that say a connection is lost: the first may have crossed with a result. */
+/** Answers in a row that must say a connection is lost: a result may have arrived after the first was asked for. */
 const ANSWERS_NEEDED = 2;
 
 /** A connection, the bytes that it had read at the last check, and the time since which it has read none. */
@@ -288,7 +289,7 @@ interface ClientState {
   readonly readyForQuery: boolean;
 }
 
-/** @param createClient for one question, with its timeouts */
+/** @param createClient creates a connection for one query, with its timeouts */
 function watchSilence(createClient: () => pg.Client): SilenceWatch {
   const watched = new Set<Watched>();
   let isAsking = false;
@@ -320,7 +321,7 @@ function isSilent(each: Watched, now: number): boolean {
   return now - each.since >= SILENCE_MS;
 }
 
-/** Ends those of the connections that PostgreSQL runs nothing on. */
+/** Ends the silent connections on which PostgreSQL runs no statement. */
 async function askAbout(silent: readonly Watched[], createClient: () => pg.Client): Promise<void> {
   const asked = silent.map((each) => ({ each, bytesRead: bytesReadOf(each.client) }));
   const activity = await readActivity(
@@ -348,7 +349,7 @@ async function readActivity(client: pg.Client, processIds: readonly number[]) {
       [processIds],
     );
     const states = new Map(rows.map(({ pid, state }) => [pid, state]));
-    // A pooler reports its own process ids: PostgreSQL has no activity for those.
+    // A pooler (such as PgBouncer) reports process ids of its own, which `pg_stat_activity` does not list.
     const isDirect = states.get(stateOf(client).processID ?? 0) === "self";
     return {
       isLost: (processId: number) => {

@@ -1,4 +1,4 @@
-/** The PostgreSQL error codes that our code distinguishes, by the names of its manual. */
+/** The PostgreSQL error codes that our code distinguishes, by their names in PostgreSQL's manual. */
 export const sqlState = {
   featureNotSupported: "0A000",
   uniqueViolation: "23505",
@@ -31,7 +31,7 @@ export const sqlState = {
 
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   sqlState.readOnlySqlTransaction,
-  // This process stood still in a transaction: PostgreSQL has rolled it back.
+  // This process was frozen in a transaction, which PostgreSQL has rolled back.
   sqlState.idleInTransactionSessionTimeout,
   sqlState.diskFull,
   sqlState.outOfMemory,
@@ -41,7 +41,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   sqlState.cannotConnectNow,
   sqlState.queryCanceled,
   sqlState.ioError,
-  // The database is not there, or takes no connections: an operator is at work on it.
+  // The database does not exist or refuses connections: an operator is working on it.
   sqlState.invalidCatalogName,
   sqlState.objectNotInPrerequisiteState,
   "ECONNREFUSED",
@@ -62,14 +62,14 @@ export class DatabaseUnavailable extends Error {
   override readonly name: string = "DatabaseUnavailable";
 }
 
-/** The connection broke after a commit was sent and before it was answered: the transaction took place as a whole, or not at all. */
+/** The connection broke after a commit was sent and before it was answered: the whole transaction took place, or nothing. */
 export class CommitOutcomeUnknown extends DatabaseUnavailable {
   override readonly name = "CommitOutcomeUnknown";
 }
 
 /**
- * Data that a transaction has based its decision on changed while it ran. Thrown inside a transaction, it restarts the
- * transaction.
+ * Data on which a transaction based a decision changed while the transaction ran. Throw it inside a transaction to restart
+ * the transaction.
  */
 export class TransactionConflict extends Error {
   override readonly name = "TransactionConflict";
@@ -87,7 +87,7 @@ export function isDataError(error: unknown): boolean {
 }
 
 /**
- * Functions of Citus that say, under the code of an internal error, that it has lost the machine of a statement's rows. The
+ * Functions of Citus that raise an "internal error" when Citus has lost the node that has a statement's rows. The
  * transaction has not taken place.
  */
 const MACHINE_LOST: ReadonlySet<string> = new Set(["MarkRemoteTransactionFailed", "CheckRemoteTransactionsHealth"]);
@@ -98,7 +98,7 @@ const MACHINE_LOST: ReadonlySet<string> = new Set(["MarkRemoteTransactionFailed"
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
-  // Only a connection attempt to several addresses throws an aggregate.
+  // Only a connection attempt to several addresses throws an `AggregateError`.
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
   return (
@@ -132,8 +132,8 @@ const SERVER_GONE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tells whether an error means that the database is away or restarting, rather than slow or full: it may be back in a
- * moment.
+ * Tells whether an error means that the database is unreachable or restarting, rather than slow or full. It may be back
+ * soon.
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOutage);
@@ -141,7 +141,7 @@ export function isOutage(error: unknown): boolean {
   return SERVER_GONE.has(codeOf(error) ?? "");
 }
 
-/** Tells whether an outage came before the statement could have any effect. */
+/** Tells whether the error of an outage proves that the statement had no effect. */
 export function wasNeverRun(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(wasNeverRun);
   return NEVER_RUN.has(codeOf(error) ?? "");
@@ -154,15 +154,15 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Tells whether PostgreSQL has refused a text because it holds a NUL, the one character of a well-formed string that it keeps
- * nowhere. Only a caller can have sent it.
+ * Tells whether PostgreSQL has refused a text because it contains NUL, the only character that PostgreSQL cannot store. Only
+ * a caller can have sent it.
  */
 export function isRefusedNul(error: unknown): boolean {
   const code = codeOf(error);
   return code === sqlState.characterNotInRepertoire || code === sqlState.untranslatableCharacter;
 }
 
-/** Makes connection errors recognisable: pg's own carry no code, only text. */
+/** Turns pg's connection errors, which have a text but no code, into `DatabaseUnavailable`. */
 export function nameConnectionError(error: unknown): unknown {
   if (!(error instanceof Error) || isUnavailable(error) || "code" in error) return error;
   const connectionLost = /connection|timeout|terminated|closed|not queryable/i.test(error.message);
@@ -170,21 +170,22 @@ export function nameConnectionError(error: unknown): unknown {
 }
 
 /**
- * Tells whether a prepared statement was refused because the schema has changed since: `cached plan must not change result
- * type`, in whatever language. Prepared again, it runs.
+ * Tells whether a prepared statement was refused because the schema has changed since it was prepared: `cached plan must not
+ * change result type`, in any language of the server. The statement runs after it is prepared again.
  */
 export function isStalePlan(error: unknown): boolean {
   if (codeOf(error) !== sqlState.featureNotSupported) return false;
   return routineOf(error) === "RevalidateCachedQuery";
 }
 
-/** Functions of the server that find a row's partition, and the one that checks whether the default one may still take it. */
+/** Functions of the server that find a row's partition, or check whether the default partition may still take a row. */
 const FINDS_PARTITION: ReadonlySet<string> = new Set(["ExecFindPartition", "ExecPartitionCheckEmitError"]);
 
 /**
- * Tells whether a row found no partition because one for it was made in the same moment: it was on its way to the default
- * partition, which may take no row of that day any more. Run again, the statement finds the new one. The code is that of a
- * check which a value breaks, and Citus leaves out which function has raised it.
+ * Tells whether an insert failed because a partition for the row was created at the same moment: the row was on its way to
+ * the default partition, which may no longer take rows of that day. Repeated, the statement finds the new partition.
+ * PostgreSQL uses the code of a violated check for this, so the function that raised the error decides. Citus reports a
+ * function of its own, and then the message decides.
  */
 export function isPartitionMoved(error: unknown): boolean {
   if (codeOf(error) !== sqlState.checkViolation) return false;

@@ -12,20 +12,20 @@ export interface Listener {
 export interface ListenerOptions {
   readonly connectionString: string;
   /**
-   * Sends the heartbeat over another connection than the listening one: a pooler in between delivers a connection's own
-   * notifications and drops those of others.
+   * Sends the heartbeat. Must use another connection than the listening one, because a pooler in between may deliver only
+   * the notifications that the listening connection itself sends.
    */
   readonly notifier: Queryable;
   /** The handlers of notifications, by channel. */
   readonly on: Readonly<Record<string, (payload: string) => void>>;
-  /** Notifications may have been missed: drop everything that relies on them. */
+  /** Called when notifications may have been missed, to drop all cached data that relies on them. */
   readonly onGap: () => void;
 }
 
 /**
- * Interval between two heartbeats, and the time within which one must arrive. The sum bounds how long a cache trusts a
- * silent connection, and must stay below the second within which a revoked key fails everywhere. Too low: costs more
- * transactions.
+ * The interval between two heartbeats, and the time within which a heartbeat must arrive. Their sum is the longest that a
+ * cache trusts a dead connection. It must stay below one second, within which a revoked key fails in every process. Too low:
+ * costs more transactions.
  */
 const HEARTBEAT_INTERVAL_MS = 300;
 const HEARTBEAT_TIMEOUT_MS = 500;
@@ -33,7 +33,7 @@ const RECONNECT_DELAY_MS = 250;
 
 const notify = statement("listener.notify", "select pg_notify($1, $2)");
 
-/** Starts listening; keeps trying while the database is away. */
+/** Starts listening. Keeps trying while the database is unreachable. */
 export function openListener(options: ListenerOptions): Listener {
   let current: pg.Client | undefined;
   let closed = false;
@@ -67,7 +67,7 @@ export function openListener(options: ListenerOptions): Listener {
       lose(client);
       return;
     }
-    // Notifications sent before were not received.
+    // Notifications that were sent before this connection listened were missed.
     options.onGap();
     current = client;
     after(HEARTBEAT_INTERVAL_MS, () => checkHeartbeat(client, arrives));
@@ -86,7 +86,7 @@ export function openListener(options: ListenerOptions): Listener {
   };
 }
 
-/** Whether a notification sent now arrives in time. */
+/** Sends a notification. Returns whether it arrives in time. */
 type Heartbeat = () => Promise<boolean>;
 
 function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
@@ -107,7 +107,7 @@ async function listenOn(client: pg.Client, { on, notifier }: ListenerOptions): P
   }
 }
 
-/** Listens to a connection's heartbeat, on a separate channel that wakes no other process. */
+/** Listens to heartbeats on a separate channel for this connection, so that a heartbeat wakes no other process. */
 async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promise<Heartbeat> {
   const { rows } = await client.query<{ channel: string }>("select 'heartbeat_' || pg_backend_pid() as channel");
   const channel = rows[0]?.channel ?? "";
@@ -131,7 +131,7 @@ async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promis
 
 /**
  * Fails when notifications of one connection do not reach another, as through a pooler in transaction mode.
- * @param timeoutMs longer than a starting database is busy
+ * @param timeoutMs longer than a database is busy after its start
  */
 export async function requireNotifications(
   options: Pick<ListenerOptions, "connectionString" | "notifier">,

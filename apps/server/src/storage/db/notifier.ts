@@ -1,13 +1,13 @@
 import { type Statement, statement } from "./statement.ts";
 
 /**
- * Sends notifications after commits, those of many transactions at once. `NOTIFY` inside a transaction takes a lock that
- * PostgreSQL holds across the cluster until the commit is flushed, so that commits queue behind one another; and each wakes
- * every listener. If the process dies after the commit and before the notification, each listener's fallback applies:
- * polls, and the maximum age of cached pages.
+ * Sends notifications after commits: one statement for many transactions. `NOTIFY` inside a transaction would take a lock
+ * across the cluster until the commit is flushed, so that commits would queue, and each would wake every listener. If the
+ * process dies between the commit and the notification, listeners fall back on polling and on the maximum age of cached
+ * pages.
  */
 export interface Notifier {
-  /** Notifies those who listen to a channel soon; any number of equal notifications until then are one. */
+  /** Soon notifies the listeners of a channel. Equal notifications that wait are sent as one. */
   notify(channel: string, payload: string): void;
   /** Resolves when the pending notifications have been sent, or have failed. */
   close(): Promise<void>;
@@ -18,10 +18,10 @@ export interface Notifier {
  * pages.
  */
 const PAUSE_MS = 5;
-/** Before notifications that could not be sent are tried again. */
+/** Milliseconds before notifications that could not be sent are tried again. */
 const RETRY_AFTER_FAILURE_MS = 250;
 
-// A crash loses the notification together with its listeners: the commit need not wait for the disk.
+// The commit need not wait for the disk: a crash of PostgreSQL that loses the notification also disconnects its listeners.
 const notifyAll = statement(
   "notifier.notify",
   `select pg_notify(channel, payload)
@@ -37,7 +37,7 @@ export function createNotifier(
   let isClosed = false;
 
   const send = async () => {
-    // Notifications of the same turn, such as all channels of a commit, are sent together.
+    // Waits for the rest of this turn of the event loop, so that all channels of a commit are sent together.
     await Promise.resolve();
     while (waiting.size > 0) {
       const batch = waiting;
@@ -47,13 +47,13 @@ export function createNotifier(
         await query(notifyAll, [each.map(([channel]) => channel), each.map(([, payload]) => payload)]);
         if (!isClosed) await pause(PAUSE_MS);
       } catch {
-        // The callers of the database report its failures.
+        // Not reported here: other callers of the database report that it fails.
         if (isClosed) break;
         waiting = new Map([...batch, ...waiting]);
         await pause(RETRY_AFTER_FAILURE_MS);
       }
     }
-    // Reset in the same turn as the last look at the queue: a later notification then starts sending by itself.
+    // Reset without an `await` after `waiting` was found empty, so that a later notification starts sending again.
     sending = undefined;
   };
   const pause = (ms: number) =>

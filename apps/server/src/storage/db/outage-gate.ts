@@ -4,19 +4,19 @@ import { CommitOutcomeUnknown, isOutage, wasNeverRun } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /**
- * Has statements wait while the database is away for a moment, as it is for a restart or a failover, so that callers get
- * their answer a little later instead of an error. One connection attempt at a time checks whether it is back, however many
- * wait.
+ * Makes statements wait during a short outage of the database, such as a restart or a failover, so that callers get their
+ * answer a little later instead of an error. One connection attempt at a time checks whether the database is back, however
+ * many statements wait.
  */
 export interface OutageGate {
-  /** Whether the database is away, for so short that statements wait for it. */
+  /** Whether statements wait at present: the database is unreachable, but not yet for longer than the tolerance. */
   readonly isHolding: () => boolean;
-  /** Whether a failure with this error is one that statements wait out at present. */
+  /** Whether an error is that of an outage for which statements wait at present. */
   readonly tolerates: (error: unknown) => boolean;
   /**
-   * Runs work, and again after an outage where that is safe.
-   * @param mayRepeat whether a failure with this error has had no effect, or one that a repetition does not add to
-   * @throws the work's last error, when the outage takes too long or too many wait already
+   * Runs work, and repeats it after an outage if that is safe.
+   * @param mayRepeat whether the work may be repeated after an error: it had no effect, or repeating adds no further effect
+   * @throws the last error of the work, when the outage takes too long or too many statements wait already
    */
   run<Result>(work: () => Promise<Result>, mayRepeat: (error: unknown) => boolean): Promise<Result>;
   close(): Promise<void>;
@@ -24,32 +24,32 @@ export interface OutageGate {
 
 export interface OutageGateOptions {
   readonly connectionString: string;
-  /** For how long an outage is waited for, from its beginning. Default: `OUTAGE_TOLERANCE_MS`. */
+  /** Milliseconds from the beginning of an outage for which statements wait. Default: `OUTAGE_TOLERANCE_MS`. */
   readonly toleranceMs?: number;
-  /** Hears of an outage at its beginning. */
+  /** Called at the beginning of an outage. */
   readonly onOutage?: (error: unknown) => void;
 }
 
 /**
- * How long callers wait for the database. PostgreSQL is back in this time after a crash or an orderly restart, and
- * Patroni's switchover takes no longer. Too high: callers wait although many of them have given up.
+ * How long callers wait for the database. PostgreSQL restarts within this time, also after a crash, and a switchover by
+ * Patroni takes no longer. Too high: statements wait whose callers have given up.
  */
 const OUTAGE_TOLERANCE_MS = 4_000;
-/** Statements that wait at once; those beyond fail at once. Each keeps its request in memory, some 10 kB. */
+/** The most statements that wait at one time; further ones fail at once. Each keeps its request in memory, some 10 kB. */
 const MAX_WAITING = 2_000;
 /**
  * Milliseconds between two checks whether the database is back. Too low: burdens a machine that recovers. Too high: delays
- * everybody who waits.
+ * all waiting statements.
  */
 const CHECK_INTERVAL_MS = 50;
-/** Limits the attempts of one piece of work. Too high: a statement that crashes PostgreSQL does so again and again. */
+/** Limits the attempts of one piece of work. Too high: a statement that crashes PostgreSQL crashes it again and again. */
 const MAX_ATTEMPTS = 3;
 /**
- * Milliseconds after its request for which work may be run again: later the caller may have given up and used another
- * process. A process that stood still finds its transactions ended when it resumes.
+ * Milliseconds from the call of `run` for which work may be repeated. Later the caller may have given up and asked another
+ * process. This matters for a process that was frozen: on resuming, it finds its transactions ended.
  */
 const MAX_REPEAT_AGE_MS = 10_000;
-/** For one check. */
+/** Time limit of one check. */
 const CHECK_TIMEOUT_MS = 1_000;
 
 /** An outage under way: when it began, and when it is over. */
@@ -115,7 +115,7 @@ async function endsWithin(end: Promise<void>, timeoutMs: number): Promise<boolea
   }
 }
 
-/** Resolves when the database takes connections and writes: a standby that is about to be promoted takes none. */
+/** Resolves when the database accepts connections and writes. A standby that is about to be promoted accepts no writes. */
 async function untilServing(connectionString: string, isClosed: () => boolean): Promise<void> {
   while (!isClosed() && !(await isServing(connectionString))) await sleep(CHECK_INTERVAL_MS, undefined, { ref: false });
 }
@@ -135,8 +135,8 @@ async function isServing(connectionString: string): Promise<boolean> {
 }
 
 /**
- * Returns the same database, whose statements and transactions wait during an outage. A transaction whose commit was under
- * way is not repeated, since it is unknown whether it took effect.
+ * Returns a view of the same database whose statements and transactions wait during an outage. A transaction whose commit
+ * was under way is not repeated, because it may have taken effect.
  */
 export function holdDuringOutages(db: Database, gate: OutageGate): Database {
   return {
@@ -154,7 +154,7 @@ export function holdDuringOutages(db: Database, gate: OutageGate): Database {
   };
 }
 
-/** Fails while requests fail because of the database: not in a short outage, which they wait out. */
+/** Throws while requests fail because of the database. Does not throw in a short outage, during which requests wait. */
 export async function checkServing(db: Database, gate: OutageGate | undefined): Promise<void> {
   if (gate?.isHolding()) return;
   await ping(db).catch((error: unknown) => {

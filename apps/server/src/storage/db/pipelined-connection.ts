@@ -15,12 +15,12 @@ export interface PipelinedConnection {
 
 export interface PipelinedConnectionOptions {
   readonly connectionString: string;
-  /** After it PostgreSQL cancels a statement. */
+  /** Milliseconds after which PostgreSQL cancels a statement. */
   readonly statementTimeoutMs?: number;
   /** Further settings of the session, as in `-c jit=off`. */
   readonly sessionOptions?: string;
   readonly observer?: StatementObserver | undefined;
-  /** Whether a standby will do. */
+  /** Whether a standby is accepted. */
   readonly mayBeStandby?: boolean;
   /** Runs on each new connection before anything else; if it fails, so does connecting. */
   readonly onConnect?: (query: PipelinedConnection["query"]) => Promise<void>;
@@ -119,8 +119,8 @@ function send<Row>(client: pg.Client, name: string, text: string, values: readon
 }
 
 /**
- * Sends the statements of one pass of the event loop in one write. Each write calls the system and may wake PostgreSQL up:
- * one for each statement takes a sixth of the time of a page.
+ * Sends the statements of one pass of the event loop in one write. Each write calls the system and may wake PostgreSQL up: a
+ * write for each statement would take a sixth of a page's time.
  */
 function batchWrites({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return;

@@ -3,11 +3,11 @@ import { DatabaseUnavailable, sqlState } from "./errors.ts";
 
 /*
  * Protection against connections to a former primary. While a failover moves an address to another server, the address
- * still leads to the old one for a moment, which may already be a standby. A connection made in that moment would last: its
- * reads would show late data or none, and its writes would be rejected.
+ * still leads to the old server for a moment, and the old server may already be a standby. A connection made in that moment
+ * would stay there: its reads would show late data or none, and its writes would be rejected.
  */
 
-/** Remembers whether its server is a standby: PostgreSQL 14 and later report it while a connection is made. */
+/** A client that remembers whether its server is a standby, which PostgreSQL 14 and later report while connecting. */
 export class ReportingClient extends pg.Client {
   isStandbyReported = false;
 
@@ -24,20 +24,20 @@ interface ParameterStatus {
   readonly parameterValue: string;
 }
 
-/** A connection that needs the primary has reached a standby. After a failover the primary may be there in a moment. */
+/** A connection that needs the primary has reached a standby. After a failover a new attempt may reach the primary. */
 class StandbyRefused extends DatabaseUnavailable {
   override readonly name = "StandbyRefused";
-  /** The code of a write on a standby. */
+  /** PostgreSQL's code for a write on a standby. */
   readonly code = sqlState.readOnlySqlTransaction;
 }
 
 /**
- * Fails where a new connection leads to a standby. To a primary it costs nothing.
+ * Throws if a new connection leads to a standby. Sends no statement if it leads to a primary.
  * @throws StandbyRefused
  */
 export async function requirePrimary(client: pg.ClientBase): Promise<void> {
   if (!(client instanceof ReportingClient) || !client.isStandbyReported) return;
-  // Queried, because a pooler repeats the state that the server had when the pooler connected.
+  // Asks the server, because a pooler reports the state that the server had when the pooler connected.
   const { rows } = await client.query<{ is_standby: boolean }>("select pg_is_in_recovery() as is_standby");
   if (rows[0]?.is_standby === true) throw new StandbyRefused("the server is a standby, and takes no writes");
 }

@@ -18,14 +18,14 @@ export interface ReadPoolOptions {
   readonly observer?: StatementObserver | undefined;
   /** Default: `READ_CONNECTIONS`. */
   readonly connections?: number;
-  /** After it PostgreSQL cancels a statement. */
+  /** Milliseconds after which PostgreSQL cancels a statement. */
   readonly statementTimeoutMs?: number;
 }
 
 /**
- * One for every two cores. Each keeps a PostgreSQL process busy. With more, those processes take the processor from this
- * one (on 2 cores three answer a fifth fewer requests than one); with fewer, PostgreSQL reads with less than the machine
- * has.
+ * One connection for every two cores. Each keeps a PostgreSQL process busy. Too high: these processes take the processor
+ * from this one (on 2 cores three connections answer a fifth fewer requests than one). Too low: PostgreSQL leaves cores
+ * unused.
  */
 export const READ_CONNECTIONS = Math.ceil(availableParallelism() / 2);
 
@@ -35,8 +35,8 @@ const keepPlansUnlessDistributed = statement(
 );
 
 /**
- * Has a connection plan each statement once. These have one good plan, whatever their values: planning them again costs more
- * than running them.
+ * Makes a connection plan each statement once. Statements of a read pool have one good plan for all values, and planning
+ * them each time would cost more than running them.
  */
 export async function keepPlans(query: PipelinedConnection["query"]): Promise<void> {
   await query(keepPlansUnlessDistributed);

@@ -13,10 +13,10 @@ export function valueOf<Key, Value>(map: ReadonlyMap<Key, Value>, key: Key): Val
 }
 
 /**
- * Returns SQL for the source and the condition of an `insert … select`: rows from parameters, joined with the one row of
- * the system `$1` in `placed_systems`, whose `placed.system_id` is to be inserted. PostgreSQL needs none of it. A
- * distributed database does not know where rows from parameters alone belong: it gathers them on its coordinator, copies
- * them to the system's machine, and commits in two phases.
+ * Returns SQL for the source and the condition of an `insert … select`: rows from parameters, joined with the row of the
+ * system `$1` in `placed_systems`. Insert its `placed.system_id`. Only a distributed database needs the join: without it,
+ * the database does not know to which node rows from parameters belong, gathers them on its coordinator, copies them to the
+ * system's node, and commits in two phases.
  * @param rows such as `unnest(…) as w (id, …)`
  * @param condition a further condition on a row
  */

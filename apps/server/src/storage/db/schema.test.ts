@@ -101,7 +101,7 @@ describe("the migration files", () => {
   });
 });
 
-// Through a distributing database the names are those of a part of the table.
+// A distributed database reports the names of a shard instead of those of the table.
 test("no source decides on the constraint or table that an error names", async () => {
   const root = join(import.meta.dirname, "../..");
   const readsName = /\.constraint\b|\b(?:error|cause|failure)\??\.table\b|"(?:constraint|table)" in /;

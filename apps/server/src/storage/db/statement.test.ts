@@ -10,7 +10,7 @@ test("a prepared statement whose result has got another column runs on, in and o
   const pool = openDatabase({ connectionString: db.connectionString, maxConnections: 2 });
   const readPool = openReadPool({ connectionString: db.connectionString, connections: 2 });
   const width = (rows: readonly object[]) => Object.keys(rows[0] ?? {}).length;
-  // More statements than a transaction has attempts.
+  // There are more statements to prepare again than a transaction has attempts.
   const each = async (from: Pick<Queryable, "query">) => {
     const widths: number[] = [];
     for (const one of everything) widths.push(width(await from.query<object>(one)));

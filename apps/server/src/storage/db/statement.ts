@@ -1,11 +1,11 @@
-/** One SQL statement of ours: whole, and named so that each connection prepares it once. */
+/** One complete SQL statement, with a name under which each connection prepares it once. */
 export interface Statement {
   /** Unique in the program: `<noun>.<what>`. PostgreSQL keeps 63 characters of it. */
   readonly name: string;
   readonly text: string;
 }
 
-/** Names under which statements are prepared since a change of the schema made the earlier ones unusable. */
+/** The new names of statements whose prepared form became unusable by a change of the schema, by their first name. */
 const laterNames = new Map<string, string>();
 
 /** Returns the name under which a statement is prepared at present. */
@@ -14,9 +14,9 @@ export function preparedName({ name }: Statement): string {
 }
 
 /**
- * Has a statement prepared anew, on every connection, under another name. PostgreSQL refuses to run a prepared statement
- * for ever once its result would have other columns, as that of `select *` does after a column was added.
- * @param failedName the name that failed: others may have noticed before
+ * Makes every connection prepare a statement again, under a new name. PostgreSQL never again runs a prepared statement whose
+ * result would have other columns, as that of `select *` after a column was added.
+ * @param failedName the name that failed; nothing is done if another caller has already changed it
  */
 export function prepareAgain({ name }: Statement, failedName: string): void {
   if (preparedName({ name, text: "" }) !== failedName) return;
@@ -34,8 +34,8 @@ export function statement(name: string, text: string): Statement {
 }
 
 /**
- * Calls a function with each statement that is made from now on; its errors reach the maker. For tests, which reject
- * statements that a distributed database cannot run.
+ * Calls a function with each statement that is created from now on. `statement` then throws the function's errors. For
+ * tests, which reject statements that a distributed database cannot run.
  */
 export function checkStatements(refuse: (named: Statement) => void): void {
   check = refuse;
@@ -44,14 +44,14 @@ export function checkStatements(refuse: (named: Statement) => void): void {
 /** Observes statements, in the asynchronous context of their caller. */
 export interface StatementObserver {
   /**
-   * A statement is sent.
-   * @param name never its values
-   * @returns called once, when its result is there or with why it failed
+   * Called when a statement is sent.
+   * @param name the statement's name; its values are never passed
+   * @returns a function that is called once: without an argument when the result has arrived, or with the error
    */
   statementSent(name: string): (error?: unknown) => void;
   /**
    * Called when a caller requests a connection of a pool.
-   * @returns a function to call when there is one or none was free in time; undefined: not observed
+   * @returns a function to call when the caller gets a connection or gives up; undefined: not observed
    */
   connectionAwaited(pool: string): (() => void) | undefined;
 }

@@ -43,10 +43,10 @@ describe("a statement that is sent", () => {
       tx.send(insert, [1]);
       await tx.query(insert, [2]);
     });
-    // Not that the statement after it found the transaction failed.
+    // The error is not the one of the next statement, that the transaction has failed.
     await expect(before).rejects.toMatchObject({ code: "23505" });
     expect(await rows()).toEqual([]);
-    // The connection is as it was.
+    // The connection can still be used.
     await database.db.transaction((tx) => tx.send(insert, [3]));
     expect(await rows()).toEqual([3]);
   });
@@ -61,7 +61,7 @@ test("a transaction with a lock timeout waits for a lock that long, and others a
 
 test("a commit that takes too long counts as one of which nobody knows whether it took place: it may, later", async () => {
   const { db } = database;
-  // As PostgreSQL's wait for a synchronous replica, it has no time limit but the driver's.
+  // Like PostgreSQL's wait for a synchronous replica, this wait ends only by the driver's time limit.
   await db.transaction((tx) =>
     tx.run(`create function wait_for_lock() returns trigger language plpgsql as
               'begin perform pg_advisory_xact_lock(1); return null; end';
@@ -83,7 +83,10 @@ test("a commit that takes too long counts as one of which nobody knows whether i
   }
 });
 
-/** What arrives on a channel, over a connection that is never given up: a listener's heartbeat is late on a busy machine. */
+/**
+ * The notifications on a channel. Uses a plain connection instead of a listener, which would reconnect when its heartbeat is
+ * late on a busy machine.
+ */
 async function listenTo(channel: string) {
   const client = new pg.Client({ connectionString: database.db.connectionString });
   const heard: string[] = [];
@@ -115,7 +118,7 @@ describe("a notification", () => {
       await until(() => Promise.resolve(heard.includes("last")));
       expect(new Set(heard)).toEqual(new Set(["repeated", "many", "last"]));
       expect(heard.filter((payload) => payload === "repeated")).toHaveLength(1);
-      // At most one in 5 ms, of which a timer may spare one: how long the transactions take is the machine's.
+      // At most one statement in 5 ms; a timer may fire 1 ms early. How long the transactions take depends on the machine.
       const atMost = 2 + (performance.now() - from) / 4;
       expect(heard.filter((payload) => payload === "many").length).toBeLessThanOrEqual(atMost);
     } finally {

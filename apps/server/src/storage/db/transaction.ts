@@ -24,9 +24,9 @@ export interface QueryRunner {
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
 export interface Queryable extends QueryRunner {
   /**
-   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure, a
-   * partition that was made in the same moment or a `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
-   * database.
+   * Runs `work` in a transaction; inside a transaction it joins the open one. `work` runs again from the start, at most
+   * `MAX_ATTEMPTS` times in all, after a deadlock, a serialization failure, a `TransactionConflict`, or when a row's
+   * partition was created at the same moment. It must therefore change nothing but the database.
    */
   transaction<Result>(
     work: (tx: Transaction) => Result | Promise<Result>,
@@ -36,8 +36,8 @@ export interface Queryable extends QueryRunner {
 
 export interface TransactionOptions {
   /**
-   * Milliseconds that its statements wait for a lock before they fail with the code 55P03; by default as long as statements
-   * may take.
+   * Milliseconds that the transaction's statements wait for a lock before they fail with the code 55P03. Default: as long as
+   * statements may take.
    */
   readonly lockTimeoutMs?: number;
 }
@@ -45,19 +45,19 @@ export interface TransactionOptions {
 /** An open transaction on a separate connection. */
 export interface Transaction extends Queryable {
   /**
-   * Sends a prepared statement without waiting for its result: statements run in the order in which they are sent. If it
-   * fails, the transaction fails too, at the latest when it commits.
+   * Sends a prepared statement without waiting for its result. Statements run in the order in which they are sent. If the
+   * statement fails, the transaction fails too, at the latest when it commits.
    */
   send(statement: Statement, values?: readonly unknown[]): void;
   /** Runs text that cannot be prepared, such as `create temporary table`. */
   run(text: string): Promise<void>;
-  /** A stream into `copy … from stdin`; the rows are written when it has finished. */
+  /** Opens a stream into `copy … from stdin`. The rows are written when the stream has finished. */
   copyIn(text: string): Promise<NodeJS.WritableStream>;
-  /** The stream of `copy … to stdout`. From here on each statement waits for the one before it. */
+  /** Opens the stream of `copy … to stdout`. From then on each statement of the transaction waits for the one before it. */
   copyOut(text: string): Promise<Readable>;
   /**
    * Notifies the listeners of a channel shortly after the commit (notifier.ts gives the reason). If the process dies in
-   * between they are not notified.
+   * between, the listeners are not notified.
    */
   notify(channel: string, payload: string): void;
 }
@@ -102,11 +102,11 @@ export async function inTransaction<Result>(
       if (named instanceof DatabaseUnavailable) broken = named;
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
       else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
-      // Also one that takes too long, as where PostgreSQL waits for a replica, may take place later.
+      // A commit that took too long, as when PostgreSQL waits for a replica, may still take place later.
       if (isCommitting && (named instanceof DatabaseUnavailable || isOutage(named)))
         throw new CommitOutcomeUnknown("connection lost at commit", { cause: named });
       if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
-      // Each time another statement is prepared again, until all are.
+      // A stale plan does not count as an attempt: each repetition prepares one more statement again, until all are.
       if (!isStalePlan(error)) attempt++;
     } finally {
       Object.assign(client, { pipeline: true });
@@ -116,7 +116,7 @@ export async function inTransaction<Result>(
   }
 }
 
-/** @param broken why the connection is known to be lost: its commit would not be sent, so its outcome is certain */
+/** Throws before the commit if the connection is lost, so that the outcome is certain. @param broken why it is lost */
 function throwIfLost(broken: Error | undefined): void {
   if (broken !== undefined) throw new DatabaseUnavailable("connection lost before the commit", { cause: broken });
 }
@@ -146,7 +146,7 @@ function openTransaction(
       await client.query(text);
     },
     copyIn: async (text) => {
-      // The driver copies on a connection that sends one statement at a time.
+      // The driver can copy only on a connection that sends one statement at a time.
       await Promise.all(sent);
       Object.assign(client, { pipeline: false });
       const stream = client.query(copyFrom(text));
@@ -161,14 +161,14 @@ function openTransaction(
   };
   batchWrites(client);
   keep(client.query("begin"));
-  // A statement of its own: Citus repeats the text that contains a setting on other machines.
+  // Sent as a separate statement, because Citus repeats the text that contains a setting on other nodes.
   if (lockTimeoutMs !== undefined) keep(client.query(`set local lock_timeout = ${lockTimeoutMs}`));
   const commit = async () => {
     // The `commit` of a failed transaction is a silent rollback: the sent statements report the failure.
     await observed(observer, "commit", Promise.all([...sent, client.query("commit")]));
     for (const [channel, payload] of notifications) notifier.notify(channel, payload);
   };
-  // After the failure of something that was sent, whatever is asked next fails because of it, without saying so.
+  // After a statement of `send` has failed, the next statement fails too, with an error that does not name the cause.
   const causeOf = (error: unknown) =>
     codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
   return { tx, commit, causeOf };
@@ -187,16 +187,16 @@ async function observed(observer: StatementObserver | undefined, name: string, s
 
 /**
  * Sends statements that follow each other without waiting in one write. Each write calls the system and wakes PostgreSQL up,
- * which took a third of our time for a transaction.
+ * which would take a third of a transaction's time in this process.
  */
 function batchWrites({ connection: { stream } }: pg.PoolClient): void {
   if (stream.writableCorked > 0) return;
   stream.cork();
-  // Includes the statements that continuations of resolved promises send.
+  // `nextTick` lets the write include statements that are sent when already resolved promises continue.
   process.nextTick(() => stream.uncork());
 }
 
-/** Runs a prepared statement on a connection, or on one of the pool. */
+/** Runs a prepared statement on a connection, or on any connection of a pool. */
 export async function runStatement<Row>(
   client: pg.Pool | pg.ClientBase,
   statement: Statement,
@@ -216,13 +216,13 @@ export async function runStatement<Row>(
     const isStale = isStalePlan(error);
     if (isStale) prepareAgain(statement, name);
     else if (!isPartitionMoved(error) || attempt >= MAX_ATTEMPTS) throw nameConnectionError(error);
-    // The transaction of a single connection has failed with it: that runs again as a whole.
+    // `client` is not a pool: its transaction has failed with the statement, and must run again as a whole.
     if (!("totalCount" in client)) throw error;
     return runStatement(client, statement, values, observer, isStale ? attempt : attempt + 1);
   }
 }
 
-/** Lets a transaction's statements take as long as they need: the time-out of requests does not suit thousands of rows. */
+/** Lifts the time limit of a transaction's statements. The limit of requests is too short for thousands of rows. */
 export async function liftStatementTimeout(tx: Transaction): Promise<void> {
   await tx.run("set local statement_timeout = 0");
 }

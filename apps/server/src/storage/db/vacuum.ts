@@ -1,23 +1,23 @@
 import { type Database, openDatabase, type QueryRunner } from "./database.ts";
 import { statement } from "./statement.ts";
 
-/** Tables that a mass of rides is written to, or deleted from. */
+/** Tables that change when many rides are imported or deleted. */
 export const RIDE_TABLES = ["rides", "ride_counts", "list_counts", "stations"] as const;
 
-/** Tables that feeds are written to. */
+/** Tables that change when a feed is applied. */
 export const FLEET_TABLES = ["stations", "bikes", "list_counts"] as const;
 
 /**
  * Updates the statistics of tables after many rows were written or deleted. Until the next autovacuum, which begins after a
- * minute at the earliest, lists would be planned for an empty table and read rows instead of their index. Never fails: the
- * service completes the rest.
+ * minute at the earliest, lists would be planned for an empty table and read rows instead of their index. Never fails: if
+ * it does not succeed, the service does it later (table-care).
  */
 export async function careForTables(connectionString: string, tables: readonly string[]): Promise<void> {
   const vacuum = (own: Database) => vacuumTables(own, tables, { isLockAwaited: true });
   await withoutTimeout(connectionString, vacuum).catch(() => undefined);
 }
 
-/** A vacuum of a big table takes longer than any statement of a request may. */
+/** Runs `work` on a separate connection without time limits, for a vacuum of a big table. */
 export async function withoutTimeout(connectionString: string, work: (own: Database) => Promise<void>): Promise<void> {
   const own = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
@@ -27,7 +27,7 @@ export async function withoutTimeout(connectionString: string, work: (own: Datab
   }
 }
 
-/** Lets the planner and index-only scans know of the rows of tables, and frees the dead ones. */
+/** Updates the planner's statistics and the visibility map of tables, and frees dead rows. */
 export async function vacuumTables(
   db: QueryRunner,
   tables: readonly string[],

@@ -15,7 +15,7 @@ export interface ChangePosition {
 export interface ChangeRange {
   /** The position at which the range begins. */
   readonly since: number;
-  /** Up to this one, so that a walk ends however much changes meanwhile. */
+  /** The last position of the range. A walk ends there, even if rows go on changing. */
   readonly upto: number;
   /** The last item of the previous page, behind which this page begins; undefined: the first page. */
   readonly after: ChangePosition | undefined;

@@ -6,13 +6,13 @@ export interface RecordedMigration {
   readonly oldest_program: string | null;
   /** The number of applied steps. */
   readonly steps_done: number;
-  /** Null: it is under way. */
+  /** When the last step was applied; null: the migration is under way. */
   readonly applied_at: Date | null;
   /** The key of the last row of a running backfill. */
   readonly position: readonly string[] | null;
 }
 
-/** Returns the migrations that a program has still to apply, or to finish. */
+/** Returns the migrations that a program must still apply or finish. */
 export function pendingMigrations(
   { migrations }: Pick<Program, "migrations">,
   recorded: readonly RecordedMigration[],
@@ -22,8 +22,8 @@ export function pendingMigrations(
 }
 
 /**
- * Returns the migration, if any, because of which a program cannot work on the schema: one that a newer version has applied, or
- * begun, and that does not name this version or an older one as the oldest that works beside it.
+ * Returns the migration, if any, because of which a program cannot work on the schema. Such a migration was applied or begun
+ * by a newer version, and names no oldest program or one that is newer than this version.
  */
 export function findIncompatible(
   { version, migrations }: Program,
@@ -35,7 +35,7 @@ export function findIncompatible(
   );
 }
 
-/** @throws Error that names both versions */
+/** Checks that a program can work on the schema. @throws Error that names the needed version and this one */
 export function assertCompatible(program: Program, recorded: readonly RecordedMigration[]): void {
   const newer = findIncompatible(program, recorded);
   if (newer === undefined) return;

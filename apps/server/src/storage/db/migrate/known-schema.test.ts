@@ -27,7 +27,7 @@ const tables = async () =>
     ({ name }) => name,
   );
 
-/** Each way into a database tells the same, and leaves everything as it was. */
+/** Asserts that each way to open the database reports the same error and changes nothing. */
 async function expectRefused(why: string): Promise<void> {
   const before = await tables();
   const ways = [isMigrated(db, program), migrate(db, { program }), planMigrations(db, program)];

@@ -6,12 +6,12 @@ import type { RecordedMigration } from "./compatibility.rules.ts";
 import type { Program } from "./program.ts";
 import { splitStatements } from "./schema-change.rules.ts";
 
-/** The number of the last migration of version 0.1.0. Programs before it recorded other contents by the same numbers. */
+/** The number of the last migration of version 0.1.0. Earlier programs used the same numbers for other migrations. */
 export const BASE = 7;
 
 /**
- * SHA-256 of the schema that the migrations of 0.1.0 create: `fingerprintOf`, which a test compares with a database. Those
- * migrations never change, and so it never does.
+ * The result of `fingerprintOf` for the schema that the migrations of 0.1.0 create. A test compares it with a database. It
+ * never changes, because those migrations never change.
  */
 const BASE_FINGERPRINT = "ed6130ce6fd7d7bf8b5f1913e16c42324ed25135c62421fe5b30f10a76466dca";
 
@@ -31,7 +31,7 @@ export class UnknownSchemaError extends Error {
   }
 }
 
-/** Returns the error to report when the table of migrations belongs to another program. */
+/** Returns the error to report when the table `migrations` cannot be read: it may belong to another program. */
 export function explainUnknownBook(error: unknown): unknown {
   if (codeOf(error) !== sqlState.undefinedColumn) return error;
   return new UnknownSchemaError(
@@ -40,8 +40,8 @@ export function explainUnknownBook(error: unknown): unknown {
 }
 
 /**
- * Assures that the tables which later migrations change are those that the migrations of 0.1.0 create. Later ones have
- * been applied only to such tables, so they need no look.
+ * Checks that a database at 0.1.0 has the tables that the migrations of 0.1.0 create, before later migrations change them.
+ * A database with later migrations needs no check, because it was checked before they were applied.
  * @throws UnknownSchemaError
  */
 export async function assertKnownSchema(
@@ -73,7 +73,7 @@ const listParts = statement(
    where pronamespace = current_schema()::regnamespace and proname = any($2::text[])`,
 );
 
-/** SHA-256 of the columns of the tables, and of the bodies of the functions, that some SQL creates, as the database has them. */
+/** Returns SHA-256 of the database's columns and function bodies, for the tables and functions that some SQL creates. */
 async function fingerprintOf(db: QueryRunner, sql: readonly string[]): Promise<string> {
   const created = (pattern: RegExp) =>
     sql.flatMap((text) => splitStatements(text).flatMap(({ bare }) => pattern.exec(bare)?.[1] ?? []));

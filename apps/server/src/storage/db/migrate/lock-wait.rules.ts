@@ -1,15 +1,15 @@
 import type { LockHolder } from "./queries.ts";
 
-/** After `deadlock_timeout`, for an autovacuum to end and for the lock to be taken. */
+/** Time after `deadlock_timeout` for a cancelled autovacuum to end and for the lock to be taken. */
 const AUTOVACUUM_ENDS_MS = 300;
-/** Too high: an outage for the requests that use the table meanwhile. */
+/** Too high: requests that use the table meanwhile fail. */
 const MAX_LOCK_WAIT_MS = 2_000;
 
 /**
- * Returns how long an attempt waits for its locks. An autovacuum of a big table holds one for hours, and PostgreSQL cancels
- * it only for a transaction that has waited for `deadlock_timeout`. Attempts 4, 8, 16, … therefore wait that long when only
- * an autovacuum holds a lock for more than a moment. An autovacuum against wraparound is never cancelled: it costs requests
- * a second now and then.
+ * Returns how long an attempt waits for its locks. An autovacuum of a big table holds its lock for hours, and PostgreSQL
+ * cancels the autovacuum only for a transaction that has waited for `deadlock_timeout`. Attempts 4, 8, 16, … therefore wait
+ * that long when only an autovacuum holds a lock for more than a moment. PostgreSQL never cancels an autovacuum against
+ * wraparound: then these attempts only make requests wait for a second now and then.
  */
 export function lockWaitMs({
   attempt,

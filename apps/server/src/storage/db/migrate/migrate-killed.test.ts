@@ -18,7 +18,7 @@ afterAll(() => database.close());
 
 const BATCH_ROWS = 10;
 
-/** Migrates in a process of its own, which can be killed. */
+/** Migrates in a separate process, which can be killed. */
 function startMigrating(program: Program): ChildProcess {
   const code = `
     const { migrate } = await import(${JSON.stringify(join(import.meta.dirname, "migrate.ts"))});
@@ -79,7 +79,7 @@ test("a migration that is killed during a backfill and again while it builds an 
   const invalid = "select 1 from pg_index where indexrelid = to_regclass('rides_added') and not indisvalid";
   await until(async () => (await find(invalid)) !== undefined);
   await kill(second);
-  // PostgreSQL notices by itself that its client is gone.
+  // PostgreSQL notices by itself that the killed client is gone.
   const lock = `select 1 from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())`;
   await until(async () => (await find(lock)) === undefined);

@@ -22,7 +22,7 @@ const names = async (sql: string) => (await db.query<{ name: string }>(statement
 const addedColumns = () =>
   names("select attname as name from pg_attribute where attrelid = 'bikes'::regclass and attname = 'is_electric'");
 
-/** Holds what a statement locks, until it is let go. */
+/** Holds the locks of a statement until `release` is called. */
 async function hold(sql: string, holder = db) {
   const released = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ describe("while somebody holds a lock that a migration needs", () => {
     const reported: string[] = [];
     const migrating = migrate(db, { program, report: (message) => void reported.push(message) });
     await until(() => reported.length > 0);
-    // Each attempt of the migration queues these behind it for 0.2 s at most; it has a pause after each.
+    // Each attempt of the migration makes these requests wait for at most 0.2 s, and is followed by a pause.
     for (let n = 0; n < 20; n++) {
       await db.query(statement("", "select count(*) from bikes"));
       await db.query(statement("", "update bikes set number = number"));
@@ -74,7 +74,7 @@ describe("while somebody holds a lock that a migration needs", () => {
   test("a migration that never gets it gives up with nothing changed, says who holds it, and can be run again", async () => {
     const program = await laterProgram("99.0.0", `${addColumn}\nalter table rides add column x integer;`);
     const { release } = await hold("select count(*) from rides");
-    // A copy of the same template: its tables have the same numbers.
+    // Another database from the same template has tables with the same object ids.
     const other = await createTestDatabase();
     const elsewhere = await hold("select count(*) as elsewhere from rides", other.db);
     const failure: unknown = await migrate(db, { program, lockAttempts: 2, lockTimeoutMs: 20 }).catch(
@@ -95,7 +95,7 @@ describe("while somebody holds a lock that a migration needs", () => {
 test("while a newer version migrates, this version starts, and another of the newer waits until it has finished", async () => {
   const concurrently = `${compatible}-- step: autocommit\ncreate index concurrently added on bikes (system_id, number);`;
   const program = await laterProgram("99.0.0", concurrently);
-  // Building an index waits for everybody who may still see an older state.
+  // Building an index waits for every transaction that may still see an older state.
   const { release } = await hold("set transaction isolation level repeatable read; select 1 from systems");
   const first = migrate(db, { program });
   await until(async () => (await names("select relname as name from pg_class where relname = 'added'")).length > 0);

@@ -39,8 +39,9 @@ const WAIT_INTERVAL_MS = 200;
 const REPORT_INTERVAL_MS = 10_000;
 
 /**
- * Brings the database's schema up to date, step by step. Applied steps stay: a call after a failure or a crash continues
- * where that one ended. Safe when several processes start at once, and while others use the database.
+ * Brings the database's schema up to date, step by step. Applied steps stay: after a failure or a crash, the next call
+ * continues with the step that was not completed. Safe when several processes start at once, and while others use the
+ * database.
  * @throws UnknownSchemaError
  * @returns the file names of the migrations that this call completed
  */
@@ -59,8 +60,8 @@ export async function migrate(
 }
 
 /**
- * Tells whether a program can work on the schema as it is.
- * @throws UnknownSchemaError when its migrations cannot make it so
+ * Tells whether a program can work on the present schema.
+ * @throws UnknownSchemaError when the program's migrations cannot be applied to this schema
  */
 export async function isMigrated(db: Runner, program?: Program): Promise<boolean> {
   const known = program ?? (await readProgram());
@@ -70,7 +71,7 @@ export async function isMigrated(db: Runner, program?: Program): Promise<boolean
   return false;
 }
 
-/** Returns the numbers of the migrations that the schema has seen. */
+/** Returns the numbers of the migrations that were applied or begun. */
 export async function appliedMigrations(db: Runner): Promise<number[]> {
   return (await listRecordedMigrations(db)).map(({ number }) => number);
 }
@@ -142,13 +143,13 @@ async function apply(
   }
 }
 
-/** Options of applying migrations. */
+/** Options for applying migrations. */
 interface StepOptions {
   /** Reports progress for the log. */
   readonly report?: (message: string) => void;
   /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
   readonly lockTimeoutMs?: number;
-  /** Attempts to get a lock, of each step. */
+  /** The most attempts of each step to get its locks. */
   readonly lockAttempts?: number;
   /** Rows of a batch. Too low: costs more transactions. Too high: locks their rows for longer. */
   readonly batchRows?: number;
@@ -162,7 +163,7 @@ const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5_000;
 const BATCH_ROWS = 1_000;
 
-/** Applies a step of a migration and records it. Repeated after a crash, it goes on where it was interrupted. */
+/** Applies a step of a migration and records it. A call after a crash continues the interrupted step. */
 async function runStep(
   session: MigrationSession,
   migration: Migration,
@@ -182,7 +183,7 @@ async function runStep(
     );
     return;
   }
-  // Programs of the previous version learn of it before it begins.
+  // Records the migration as begun before the step runs, so that programs of the previous version learn of it.
   await insertProgress(session, migration, index, position);
   if (step.kind === "autocommit") await retried(() => runAlone(session, step.sql));
   else {
@@ -192,7 +193,7 @@ async function runStep(
   await insertProgress(session, migration, index + 1);
 }
 
-/** Runs statements in the open transaction: at once, but for a distributed database, which takes one at a time. */
+/** Runs statements in the open transaction: all at once, or one by one in a distributed database, which requires that. */
 async function runTogether(session: MigrationSession, sql: string): Promise<void> {
   const statements = splitStatements(sql);
   if (statements.length < 2 || !(await findWhetherDistributed(session))) return session.run(sql);
@@ -200,8 +201,8 @@ async function runTogether(session: MigrationSession, sql: string): Promise<void
 }
 
 /**
- * Runs a statement outside of a transaction. Its locks block nobody, so it waits for them without a limit. Drops the
- * remains of an interrupted index build first.
+ * Runs a statement outside of a transaction. Its locks do not block reads and writes, so it waits for them without a limit.
+ * First drops the remains of an interrupted index build.
  */
 async function runAlone(session: MigrationSession, sql: string): Promise<void> {
   const index = /\bcreate (?:unique )?index concurrently (?:if not exists )?(\w+)/i.exec(sql)?.[1];
@@ -233,7 +234,7 @@ async function runBackfill(
       }),
     );
     position = batch.end;
-    // A pause as long as the batch took leaves half of the database to requests.
+    // Pauses for as long as the batch took, so that the backfill uses at most half of the database's time.
     await sleep(Math.min(performance.now() - startedAt, MAX_PAUSE_MS));
   }
 }
@@ -258,7 +259,7 @@ async function untilLocked(
       holders = await listLockHolders(session, lockedTables(step.sql));
       const described = describeHolders(holders);
       if (attempt >= lockAttempts) throw new Error(`A lock was not to be had: ${described}`, { cause: error });
-      // Attempt 1, 2, 4, 8, …: the wait may be long.
+      // Reports only attempts 1, 2, 4, 8, …, because the wait may be long.
       if (Number.isInteger(Math.log2(attempt))) report?.(`waits for a lock: ${described}`);
       await sleep(Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS));
     }
@@ -278,8 +279,8 @@ function describeHolders(holders: readonly LockHolder[]): string {
 type Backfill = Extract<Step, { readonly kind: "backfill" }>;
 
 /**
- * The position of a backfill: a system, and the rest of the primary key of the last row. Of a completed system, only the
- * system.
+ * The position of a backfill: the primary key of the last row, which begins with the system. Only the system, once all rows
+ * of the system are done.
  */
 type Position = readonly string[];
 
@@ -287,7 +288,7 @@ type Position = readonly string[];
 interface Batch {
   readonly sql: string;
   readonly values: readonly string[];
-  /** The position after it. */
+  /** The position after the batch. */
   readonly end: Position;
 }
 
@@ -299,9 +300,9 @@ interface Key {
 }
 
 /**
- * Returns the next batch of a backfill; undefined at its end. Batches go through one system after the other, so that each
- * statement names its system (a database that is spread over machines has a system's rows on one of them), in the order of
- * the primary key.
+ * Returns the next batch of a backfill; undefined at its end. Batches follow the primary key, one system after the other. A
+ * batch has rows of one system only, which its statement names, because a distributed database keeps a system's rows on one
+ * node.
  */
 async function findBatch(
   db: Runner,
@@ -330,7 +331,7 @@ async function findBatchIn(
   batchRows: number,
 ): Promise<Batch | undefined> {
   if ((await findRow(db, key, after, 0)) === undefined) return undefined;
-  // Without an end the batch contains all remaining rows of the system.
+  // Undefined when fewer rows are left: then the batch contains all remaining rows of the system.
   const end = await findRow(db, key, after, batchRows - 1);
   const upper = end === undefined ? "" : ` and ${compare(key, "<=", after.length + 1)}`;
   return {
@@ -340,7 +341,7 @@ async function findBatchIn(
   };
 }
 
-/** Returns the key of the row that comes so many rows after a position. */
+/** Returns the key of the row that follows a position, after skipping `offset` rows. */
 async function findRow(db: Runner, key: Key, after: Position, offset: number): Promise<readonly string[] | undefined> {
   const { table, columns } = key;
   const text = `select array[${columns.map((column) => `${column}::text`).join(", ")}] as key from ${table}
@@ -382,24 +383,25 @@ async function findKey(db: Runner, table: string): Promise<Key> {
   return { table, columns: rest.map((name) => `${table}.${name}`) };
 }
 
-/** A separate connection without time limits. It releases the migrator's lock when it ends. */
+/** A separate connection without time limits. PostgreSQL releases the migrator's lock when the connection ends. */
 interface MigrationSession extends Runner {
-  /** Runs text that cannot be prepared: several statements, or one that must be in no transaction. */
+  /** Runs text that cannot be prepared: several statements, or one that must not run in a transaction. */
   run(text: string): Promise<void>;
-  /** Runs `work` in a transaction whose statements wait so long for a lock, and no longer. */
+  /** Runs `work` in a transaction whose statements wait for a lock for at most `lockTimeoutMs`. */
   transaction(lockTimeoutMs: number, work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * How often PostgreSQL looks during a statement whether this process still lives, which it otherwise notices only when the
- * statement ends: until then a migrator that takes over waits. Not every system can.
+ * How often PostgreSQL checks during a statement whether this process still lives. Without the setting, which not every
+ * operating system supports, PostgreSQL notices a dead process only when the statement ends, and the next migrator waits
+ * until then.
  */
 const CLIENT_CHECK = "set client_connection_check_interval = '2s'";
 
 async function openMigrationSession(connectionString: string): Promise<MigrationSession> {
   const client = new pg.Client({ ...connectionSettings(connectionString), statement_timeout: 0 });
-  // The statement that runs, or the next one, fails with it.
+  // Ignored here: the running statement, or the next one, fails with the same error.
   client.on("error", () => undefined);
   const run = async (text: string) => {
     await client.query(text).catch((error: unknown) => {

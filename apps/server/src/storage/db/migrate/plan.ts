@@ -19,11 +19,11 @@ import {
 export interface PlannedStatement {
   /** The file's name. */
   readonly migration: string;
-  /** From 1; statements of one step share a transaction, and keep their locks until its end. */
+  /** The step's number, from 1. Statements of one step share a transaction and keep their locks until its end. */
   readonly step: number;
   readonly kind: Step["kind"];
   readonly statement: string;
-  /** On tables that are there already; the work is on the first. */
+  /** The locks on tables that exist already. The work is on the first table. */
   readonly locks: readonly PlannedLock[];
   /** `unknown`: look the statement up in PostgreSQL's manual. */
   readonly work: Work | "unknown";
@@ -91,10 +91,10 @@ function locksOf(change: SchemaChange | undefined, sizes: readonly TableSize[]):
   return sizes.filter(({ indexes }) => indexes.includes(index.name)).map(({ table }) => ({ table, mode: index.mode }));
 }
 
-/** Rows that the work gets through in a second, as an order of magnitude: tables and machines differ widely. */
+/** Rows that the work handles in a second. Only an order of magnitude, because tables and machines differ widely. */
 const ROWS_PER_SECOND = { scan: 1_000_000, "index build": 400_000, rows: 25_000, rewrite: 40_000 } as const;
 
-/** Estimates the duration of a step. A backfill takes twice its work, since it pauses for as long as it works. */
+/** Estimates the duration of a statement. A backfill takes twice as long, because it pauses for as long as it works. */
 function estimateSeconds(work: Work, kind: Step["kind"], rows: number): number {
   if (work === "none") return 0;
   return Math.ceil((rows / ROWS_PER_SECOND[work]) * (kind === "backfill" ? 2 : 1));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readVersion } from "../../../version.ts";
 import { oldestProgramOf, parseSteps, type Step } from "./schema-change.rules.ts";
 
-/** A program's knowledge of the schema. */
+/** The version of a program, and the migrations that it has. */
 export interface Program {
   readonly version: string;
   readonly migrations: readonly Migration[];
@@ -19,7 +19,7 @@ export interface Migration {
 
 const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
 
-/** This program. @param directory of its migrations */
+/** Reads the version and the migrations of this program. @param directory of the migrations */
 export async function readProgram(directory = MIGRATIONS, version = readVersion()): Promise<Program> {
   const names = (await readdir(directory)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
   const migrations = names.map(async (name) => readMigration(name, await readFile(join(directory, name), "utf8")));

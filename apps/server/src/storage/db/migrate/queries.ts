@@ -9,21 +9,24 @@ import type { Migration } from "./program.ts";
 /** Whatever runs statements: a pool, a transaction, or the session that migrates. */
 export type Runner = Pick<Queryable, "query">;
 
-/** The book of migrations: one row for each that was begun. */
+/** SQL that creates the table of migrations. It has one row for each migration that was begun. */
 export const createMigrations = `
   create table if not exists migrations (
     number         integer primary key,
     name           text not null,
-    -- the oldest version of the program that works on the schema since; null: none but those that know the migration
+    -- the oldest version of the program that works on the changed schema; null: only versions that have the migration
     oldest_program text,
     steps_done     integer not null,
-    -- of a backfill that is under way: the key of the last row it has reached
+    -- the key of the last row that a running backfill has reached
     position       text[],
-    -- null: it is under way
+    -- null: the migration is under way
     applied_at     timestamptz(3)
   )`;
 
-/** "bike" in ASCII. Belongs to the session, so that it is free as soon as nothing of a killed migrator runs any more. */
+/**
+ * The number of the advisory lock of the one process that migrates: "bike" in ASCII. The lock belongs to a session, so it is
+ * free as soon as no statement of a killed migrator runs any more.
+ */
 const MIGRATOR_LOCK = 0x62696b65;
 
 const recorded = statement(
@@ -60,16 +63,16 @@ const deadlockTimeout = statement(
 export interface LockHolder {
   readonly pid: number;
   readonly who: string;
-  /** The process is an autovacuum: no other process of PostgreSQL that locks tables has no user. */
+  /** Whether the process is an autovacuum: among the processes that lock tables, only autovacuums have no user. */
   readonly isAutovacuum: boolean;
   readonly state: string | null;
-  /** Seconds since its transaction began; null: it has ended. */
+  /** Seconds since the process's transaction began; null: the transaction has ended. */
   readonly seconds: number | null;
   readonly statement: string;
 }
 
 /**
- * Every migration that was applied or begun; none where no program has migrated the database yet.
+ * Returns every migration that was applied or begun; none if no program has migrated the database yet.
  * @throws UnknownSchemaError
  */
 export async function listRecordedMigrations(db: Runner): Promise<RecordedMigration[]> {
@@ -81,7 +84,7 @@ export async function listRecordedMigrations(db: Runner): Promise<RecordedMigrat
   }
 }
 
-/** Records that the first steps of a migration are applied; that it is, with the last one. */
+/** Records that the first `stepsDone` steps of a migration are applied. With the last step the migration is applied. */
 export async function insertProgress(
   db: Runner,
   { number, name, oldestProgram, steps }: Migration,
@@ -91,12 +94,12 @@ export async function insertProgress(
   await db.query(record, [number, name, oldestProgram ?? null, stepsDone, position, steps.length]);
 }
 
-/** Takes the lock of the one process that migrates, for the rest of the session, if it is free. */
+/** Tries to take the lock of the one process that migrates, for the rest of the session. @returns whether it was free */
 export async function lockAsMigrator(db: Runner): Promise<boolean> {
   return (await db.query<{ locked: boolean }>(tryLock, [MIGRATOR_LOCK])).some(({ locked }) => locked);
 }
 
-/** Tells whether an index is there, and whether it serves: one whose building was interrupted does not. */
+/** Tells whether an index exists, and whether it is valid: an index is invalid if building it was interrupted. */
 export async function findIndexState(db: Runner, name: string): Promise<"none" | "valid" | "invalid"> {
   const [index] = await db.query<{ indisvalid: boolean }>(invalidIndex, [name]);
   if (index === undefined) return "none";
@@ -109,17 +112,17 @@ export async function findWhetherDistributed(db: Runner): Promise<boolean> {
   return (await db.query<{ found: boolean }>(distributed, [])).some(({ found }) => found);
 }
 
-/** Those who hold locks on some tables, the oldest transaction first. */
+/** Returns who holds locks on some tables: autovacuums first, then the oldest transactions. At most three. */
 export function listLockHolders(db: Runner, tables: readonly string[]): Promise<LockHolder[]> {
   return db.query(lockHolders, [tables]);
 }
 
-/** Milliseconds for which PostgreSQL lets a statement wait for a lock before it looks who holds it. */
+/** Returns PostgreSQL's `deadlock_timeout` in milliseconds: after it a waiting statement checks who holds the lock. */
 export async function findDeadlockTimeout(db: Runner): Promise<number> {
   return Number((await db.query<{ ms: string | number }>(deadlockTimeout, []))[0]?.ms);
 }
 
-/** A table as it is, with all its partitions. */
+/** The present size of a table with all its partitions. */
 export interface TableSize {
   readonly table: string;
   readonly indexes: readonly string[];
@@ -142,7 +145,7 @@ const tableSizes = statement(
    group by t.oid, t.relname`,
 );
 
-/** Every table of ours. */
+/** Returns the size of every table in the schema. */
 export function listTableSizes(db: Runner): Promise<TableSize[]> {
   return db.query(tableSizes);
 }

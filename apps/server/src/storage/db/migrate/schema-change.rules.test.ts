@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** What PostgreSQL itself says of a transaction: the strongest lock on each table, and what was done to the rows. */
+/** What PostgreSQL reports of a transaction: the strongest lock on each table, and the work on the rows. */
 async function observe(db: Queryable, sql: string) {
   const undo = new Error("only tried");
   let seen: { locks: Record<string, string>; work: string } | undefined;
@@ -47,7 +47,7 @@ async function observe(db: Queryable, sql: string) {
       after.some((now) => before.some((old) => old.name === now.name && has(old, now)));
     seen = {
       locks: Object.fromEntries(
-        // A default partition counts as a part of its table.
+        // Leaves out the lock on the default partition, which counts as a part of its table.
         after.flatMap(({ name, mode }) => (mode === null || name === "days_rest" ? [] : [[name, words(mode)]])),
       ) as Record<string, string>,
       work:

@@ -37,18 +37,18 @@ export interface TableLock {
 
 /** The effect of a migration's statement on existing tables. */
 export interface SchemaChange {
-  /** The first is that of the table which the work is on. */
+  /** The first lock is on the table that the work is on. */
   readonly locks: readonly TableLock[];
   readonly work: Work;
-  /** The table that it creates. */
+  /** The table that the statement creates. */
   readonly creates?: string | undefined;
-  /** The index whose table it locks. The text does not name that table. */
+  /** The index whose table the statement locks without naming the table. */
   readonly index?: { readonly name: string; readonly mode: LockMode };
   /** The column or table that the statement removes, although an older program may still use it. */
   readonly removes?: string | undefined;
   /** The values that the statement forbids, although an older program may still write them. */
   readonly narrows?: string | undefined;
-  /** The reason why the statement fails or harms, whatever the size of the table. */
+  /** The reason why the statement fails or does harm, even on a small table. */
   readonly issue?: string | undefined;
   /** A replacement for a statement that blocks requests for long. */
   readonly advice?: string | undefined;
@@ -56,9 +56,9 @@ export interface SchemaChange {
 
 /** One statement of a migration. */
 export interface SqlStatement {
-  /** The original text, which PostgreSQL receives. In a literal or the body of a function a line end may be significant. */
+  /** The original text, which PostgreSQL receives with its line ends: they may matter in a literal or a function body. */
   readonly source: string;
-  /** On one line and without comments, for people. */
+  /** The statement on one line and without comments, for people. */
   readonly text: string;
   /** Like `text`, in lower case and without the content of string literals and function bodies, for rules. */
   readonly bare: string;
@@ -155,9 +155,9 @@ const refusing = (unique: string | undefined) => (unique === undefined ? {} : { 
 const BACKFILL = "write `-- step: backfill <table>` and a statement with `where :batch`";
 const CONCURRENTLY = "write `concurrently`, in `-- step: autocommit`";
 
-/** Statements by how they begin, in the form that `bare` has; the groups are the tables. */
+/** Statements by their beginning, which is matched with `bare`, and their effects. The groups are passed to the function. */
 const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChange | undefined])[] = [
-  // The partition that takes the rest is searched for rows of the new one.
+  // PostgreSQL searches the default partition for rows of the new partition.
   [
     /^create table (?:if not exists )?(\w+) partition of (\w+)/,
     (table, parent) => on(parent, "access exclusive", { creates: table, work: "scan" }),
@@ -197,7 +197,7 @@ const statements: readonly (readonly [RegExp, (...names: string[]) => SchemaChan
   ],
   [/^truncate (?:table )?(\w+)$/, (table) => on(table, "access exclusive", { removes: `the rows of ${table}` })],
   [/^vacuum(?: \((?!full)[\w, ]*\))? (\w+)$/, (table) => on(table, "share update exclusive", { work: "scan" })],
-  // It reads some 30,000 pages of a table of any size.
+  // Counts as no work: `analyze` reads some 30,000 pages at most, whatever the size of the table.
   [/^analyze (\w+)$/, (table) => on(table, "share update exclusive")],
   [/^(?:grant|revoke) .* on (?:table )?(\w+) (?:to|from) /, (table) => on(table, "access share")],
   [/^(?:set|reset) /, () => nothing],
@@ -221,7 +221,7 @@ export function lockedTables(sql: string): string[] {
 interface Action {
   readonly mode: LockMode;
   readonly work?: Work;
-  /** A second table that it locks. */
+  /** The lock on a second table. */
   readonly other?: TableLock;
   readonly removes?: string;
   readonly narrows?: string | undefined;
@@ -332,7 +332,7 @@ function actionBy(action: string): Action | undefined {
   return undefined;
 }
 
-/** Functions that give one value for the whole statement, so that PostgreSQL stores it once instead of in each row. */
+/** Functions with one value for the whole statement. PostgreSQL stores such a default once instead of in each row. */
 const STABLE = /\b(?:now|transaction_timestamp|statement_timestamp)\(\)/g;
 
 function addColumn(definition: string): Action {
@@ -343,7 +343,7 @@ function addColumn(definition: string): Action {
   if (isVolatile || isGenerated) return { mode: "access exclusive", work: "rewrite", advice: NEW_COLUMN };
   if (/\bunique\b|\bprimary key\b/.test(definition))
     return { mode: "access exclusive", work: "index build", advice: BY_INDEX };
-  // Older programs omit the column when they insert.
+  // Narrows nothing, because older programs omit the new column when they insert.
   if (target !== undefined) {
     return { ...foreignKey(target, true), mode: "access exclusive", narrows: undefined };
   }
@@ -357,7 +357,7 @@ function addColumn(definition: string): Action {
   return { mode: "access exclusive" };
 }
 
-/** Returns the actions between commas that stand in no parentheses. */
+/** Splits the text at commas, except those inside parentheses. */
 function splitActions(text: string): string[] {
   let depth = 0;
   const parts = [""];
