@@ -15,7 +15,7 @@ import type { Queryable } from "../db/database.ts";
 import { codeOf, isDiskFull } from "../db/errors.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
 
-/** Another number is another form of backups, which this program cannot read. */
+/** The format of backups. This program cannot read a backup with another number. */
 export const FORMAT = 1;
 
 /** Limits the days of a table: more than ten years. Each is a partition, which takes time and memory. */
@@ -24,20 +24,20 @@ const MAX_DAYS = 4_000;
 /** The description of a backup: the file `manifest.json` in its archive. */
 export const manifestShape = z.object({
   format: z.literal(FORMAT),
-  /** The data are those of this instant. RFC 3339. */
+  /** The instant of which the data are a snapshot. RFC 3339. */
   made_at: z.string().datetime(),
   /** The version of the program that wrote it. */
   program: z.string(),
-  /** The numbers of the migrations that the schema had seen. */
+  /** The numbers of the migrations that were applied to the schema. */
   migrations: z.array(z.number().int().positive()).min(1),
   tables: z.array(
     z.object({
       name: z.string(),
       columns: z.array(z.string()),
-      /** The days that had partitions, `2026-01-31`, of a table by day. */
+      /** For a table that is partitioned by day: the days that had partitions, `2026-01-31`. */
       days: z.array(z.string().date()).max(MAX_DAYS).optional(),
       rows: z.number().int().min(0),
-      /** The size of the rows, before they are compressed. Backups of 0.1.0 lack it: their archive's directory alone has it. */
+      /** The uncompressed size of the rows. Backups of 0.1.0 lack it; only the zip archive's directory says it there. */
       bytes: z.number().int().min(0).optional(),
     }),
   ),
@@ -72,7 +72,7 @@ export async function readSecretsOf(db: Queryable, path: string): Promise<string
   });
   const latest = await findLatestKey(db);
   if (latest === undefined) return text;
-  // The file is there, so none is made.
+  // Passes no source of random bytes, because the file exists and is not created.
   const { webhookKeys } = await loadSecrets(path, () => new Uint8Array());
   if (!createSecretCipher(webhookKeys).hasKey(latest.fingerprint)) {
     throw new BackupFileError(
@@ -87,7 +87,7 @@ export class BackupFileError extends Error {
   override readonly name = "BackupFileError";
 }
 
-/** Rows of a table take a third of their size. A higher level takes several times as long and saves a tenth of that. */
+/** Compresses a table's rows to a third. A higher level would take several times as long and save a tenth more. */
 const COMPRESSION_LEVEL = 1;
 
 /** The files of an archive that is being written. */
@@ -98,9 +98,9 @@ export interface ArchiveWriter {
 }
 
 /**
- * Claims a file's name by creating its draft, which only one of two processes can do: otherwise one would overwrite the
- * other's draft.
- * @returns whether it was free
+ * Claims a file's name by creating its draft. Only one of several processes succeeds, so that no process overwrites the
+ * draft of another one.
+ * @returns whether the name was free
  * @throws BackupFileError when no file can be created there
  */
 export async function claimDraft(path: string): Promise<boolean> {
@@ -129,9 +129,9 @@ export async function assertFree(path: string): Promise<void> {
 }
 
 /**
- * Writes a zip archive that its owner alone can read, in a draft that was claimed. It has its name only when it is whole and
- * on the disk.
- * @returns its size in bytes
+ * Writes a zip archive that only its owner can read, into a draft that was claimed. Renames the draft when the archive is
+ * complete and on the disk.
+ * @returns the archive's size in bytes
  * @throws BackupFileError when there is a file of that name
  */
 export async function writeArchive(
@@ -153,7 +153,7 @@ export async function writeArchive(
   }
 }
 
-/** Under which name a file is written until it is whole. */
+/** Returns the name under which a file is written until it is complete. */
 export function draftOf(path: string): string {
   return `${path}.part`;
 }
@@ -163,17 +163,17 @@ async function writeZip(
   write: (archive: ArchiveWriter) => Promise<void>,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  // A draft that was removed must not come back.
+  // After an abort the draft may have been removed already, and must not be created again.
   signal?.throwIfAborted();
   const zip = new yazl.ZipFile();
   const failed = once(zip, "error").then(([error]) => Promise.reject(error as Error));
-  // Closing waits for the disk.
+  // With `flush`, closing the file waits until its content is on the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
   // `written` fails with the file. This promise then rejects too, and an unhandled rejection would end the process.
   closed.catch(() => undefined);
   const written = Promise.race([pipeline(zip.outputStream, file, { signal }), failed]);
-  // Handled for the same reason. `addStream` races with it: a stream alone would wait for ever after the file has failed.
+  // Handled for the same reason. `addStream` also waits for `written`, because a stream never ends once the file has failed.
   written.catch(() => undefined);
   try {
     await write({
@@ -183,7 +183,7 @@ async function writeZip(
         try {
           await Promise.race([finished(content), written]);
         } catch (error) {
-          // Read to its end: its source, such as a statement of PostgreSQL's, would wait for a reader for ever.
+          // Discards the rest of the stream. Otherwise its source, such as a PostgreSQL statement, would wait forever.
           content.unpipe().resume();
           throw error;
         }
@@ -198,7 +198,7 @@ async function writeZip(
   return file.bytesWritten;
 }
 
-/** Makes the name of a file survive a power failure, as the file itself does. */
+/** Flushes a directory to the disk, so that the names of its files survive a power failure. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {
@@ -211,35 +211,35 @@ async function syncDirectory(path: string): Promise<void> {
 /** The files of an archive. */
 export interface ArchiveReader {
   readonly bytes: number;
-  /** A small file. @throws BackupFileError when it is missing or damaged */
+  /** Returns the text of a small file. @throws BackupFileError when the file is missing or damaged */
   read(name: string): Promise<string>;
   /**
-   * Returns the bytes to which a file unpacks by the archive's own account; `open` never hands over more.
-   * @param bytes what it should be, where that is known
-   * @throws BackupFileError when it is another number
+   * Returns the unpacked size of a file in bytes, according to the archive's directory. `open` never passes on more bytes.
+   * @param bytes the expected size, if it is known
+   * @throws BackupFileError when the size is not the expected one
    */
   checkedSize(name: string, bytes?: number): number;
-  /** A file of any size. Its stream fails as soon as it is larger than it should be, and at the end when its checksum is wrong. */
+  /** Opens a file of any size. The stream fails when it exceeds `checkedSize`, or at its end if the checksum is wrong. */
   open(name: string): Promise<Readable>;
 }
 
-/** Limits the entries that are read into memory: the manifest and the secrets have some kilobytes each. */
+/** Limits the size of files that are read into memory: the manifest and the secrets have some kilobytes each. */
 const MAX_TEXT_BYTES = 16 * 1024 * 1024;
-/** Files of an archive: a table has one. Each that is listed takes memory, whether it is read or not. */
+/** Limits the files of an archive, because each takes memory even if it is not read. Each table has one file. */
 const MAX_ENTRIES = 1_000;
 
 /**
  * Opens a file for reading at any position.
- * @throws BackupFileError for a file without positions, such as a pipe, whose reading might never end
+ * @throws BackupFileError for a file without positions, such as a pipe; reading a pipe might never end
  */
 async function openFile(path: string): Promise<FileHandle> {
-  // Does not wait for a writer of a pipe.
+  // O_NONBLOCK: opening a pipe does not wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
     const code = codeOf(error);
     if (code === "ENOENT") throw new BackupFileError(`There is no file ${path}.`);
     if (code === "EACCES" || code === "EPERM")
       throw new BackupFileError(`This account may not read ${path}: allow it.`);
-    // A socket.
+    // The path is a socket.
     if (code === "ENXIO") throw notAFile(path);
     throw error;
   });
@@ -256,7 +256,7 @@ function notAFile(path: string): BackupFileError {
 
 /**
  * Reads an archive.
- * @throws BackupFileError when it is none, or damaged
+ * @throws BackupFileError when the file is not an archive, or is damaged
  */
 export async function readArchive<Result>(
   path: string,
@@ -304,7 +304,7 @@ export async function readArchive<Result>(
   }
 }
 
-/** Passes bytes on; fails at their end when they are not those that were packed. */
+/** Passes bytes on. Fails at the end if their checksum is not the expected one. */
 function verifyChecksum(expected: number, failure: () => Error): Transform {
   let sum = 0;
   return new Transform({
@@ -317,19 +317,19 @@ function verifyChecksum(expected: number, failure: () => Error): Transform {
 }
 
 const LINE_FEED = 10;
-/** Bytes of a row. PostgreSQL keeps a whole one in memory, and no value of ours has a tenth of that. */
+/** Maximum bytes of a row. PostgreSQL keeps a whole row in memory. None of our values has a tenth of this size. */
 const MAX_ROW_BYTES = 64 * 1024 * 1024;
 
 /**
- * Passes a table's rows on as `copy` writes them, and counts them: a row is a line, since line ends in values are escaped.
- * Fails with a BackupFileError as soon as a row is too long to be genuine, or there are more rows than there should be.
+ * Passes a table's rows on as `copy` writes them, and counts them: each row is a line, because line ends in values are
+ * escaped. Fails with a BackupFileError when a row is longer than any real one, or when there are more than `maxRows` rows.
  */
 export class RowCounter extends Transform {
   count = 0;
   bytes = 0;
   readonly #table: string;
   readonly #maxRows: number;
-  /** Bytes of the row that goes on. */
+  /** Bytes so far of the row that has not ended yet. */
   #length = 0;
 
   constructor(table: string, maxRows = Infinity) {

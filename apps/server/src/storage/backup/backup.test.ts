@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Not even migrated; made for each test that asks for one. */
+/** A database that is not even migrated, created for each test that needs one. */
 let empty: Database;
 function useEmptyDatabase(): void {
   let close: () => Promise<void>;
@@ -86,8 +86,8 @@ async function tablesOf(db: Database): Promise<unknown[]> {
 }
 
 /**
- * How each index, key and foreign key was defined, but those of partitions, which have what their tables have. They are
- * found by their tables: in `pg_class` alone a distributed database hides its shards.
+ * The definitions of all indexes, keys and foreign keys, except for those of partitions, which follow their table's. Joins
+ * the tables, because a distributed database hides its shards only in `pg_class`.
  */
 async function indexesOf(db: Database): Promise<unknown[]> {
   return db.query(
@@ -223,12 +223,12 @@ describe("a backup is not made", () => {
   });
 });
 
-// The last, because it changes the schema.
+// This test is the last one, because it changes the schema.
 it.skipIf(!existsSync("/dev/full"))(
   "a backup whose disk is full says so, leaves no file and no transaction behind, and ends no process",
   async () => {
     const path = join(directory, "full.zip");
-    // More than lies in the buffers between PostgreSQL and the file.
+    // More data than the buffers between PostgreSQL and the file hold.
     await harness.db.query(
       statement(
         "test.insertMuch",

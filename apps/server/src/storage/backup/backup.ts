@@ -34,23 +34,23 @@ export interface BackupOptions {
   readonly version: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
-  /** Ends the backup, which then fails for its reason and leaves nothing. */
+  /** Aborts the backup, which then fails with the signal's reason and leaves no file. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** The contents of a backup. */
 export interface BackupSummary {
   readonly bytes: number;
-  /** The data are those of this instant. RFC 3339. */
+  /** The instant of which the data are a snapshot. RFC 3339. */
   readonly madeAt: string;
   readonly tables: number;
   readonly rows: number;
 }
 
 /**
- * Writes all data, as they are at one instant, and the secrets into a file, and reads it again. The service may work
- * meanwhile; it waits for nothing, and until the end no partition is dropped and no row that was deleted gives up its space.
- * @throws BackupFileError when the file is there already, or the secrets are not
+ * Writes a snapshot of all data, and the secrets, into a file, and reads the file again to check it. The service may work
+ * meanwhile without waiting. Until the backup ends, no partition can be dropped and deleted rows keep their disk space.
+ * @throws BackupFileError when the file exists already, or the secrets file is missing
  */
 export async function createBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
   await assertFree(path);
@@ -92,8 +92,9 @@ async function copyDatabase(options: BackupOptions, path: string): Promise<void>
 }
 
 /**
- * Returns the tables with the columns that the database has, which are more than this program knows where a newer version has
- * migrated it: after going back one version a backup still has all data. Others that stand beside ours are not copied.
+ * Returns the tables and columns to back up. If a newer version has migrated the database, includes the tables and columns
+ * that this program does not know, so that a backup has all data even after going back one version. Otherwise leaves out
+ * tables that do not belong to this service.
  */
 async function tablesToBackUp(db: Queryable): Promise<CopiedTable[]> {
   const known = new Set(await knownMigrations());
@@ -129,7 +130,7 @@ async function copyTables(
 }
 
 /**
- * Reads a whole backup: that every part is there, that none is damaged, and that it has as many rows as were written.
+ * Reads a whole backup and checks that no part is missing or damaged, and that it has as many rows as were written.
  * @throws BackupFileError
  */
 function checkBackup(path: string): Promise<BackupSummary> {
@@ -156,7 +157,7 @@ export function checkedSizeOf(archive: ArchiveReader, { tables }: Manifest): num
   return tables.reduce((sum, { name, bytes }) => sum + archive.checkedSize(entryNames.table(name), bytes), 0);
 }
 
-/** @throws BackupFileError when it is not that of a backup which this program can read */
+/** @throws BackupFileError when the text is not the manifest of a backup that this program can read */
 export function readManifest(path: string, text: string): Manifest {
   const format = /"format": (\d+)/.exec(text)?.[1];
   const manifest = manifestShape.safeParse(parseJson(text));

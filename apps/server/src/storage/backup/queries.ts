@@ -3,19 +3,19 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
-/** The rows of a table as text, without the columns that the database generates. */
+/** A table that is backed up, and its columns, without those that the database generates. */
 export interface CopiedTable {
   readonly name: string;
   readonly columns: readonly string[];
 }
 
-/** Memory for sorting one index. Beyond it PostgreSQL uses temporary files. */
+/** Memory for sorting one index. If it needs more, PostgreSQL uses temporary files. */
 const INDEX_MEMORY = "256MB";
 
 const indexes = statement(
   "backup.indexes",
   `select i.indrelid::regclass::text as "table", i.indexrelid::regclass::text as name,
-     -- of a partitioned table it would be one without those of the partitions
+     -- ONLY would create an index on a partitioned table without the indexes on its partitions
      regexp_replace(pg_get_indexdef(i.indexrelid), '^(CREATE (UNIQUE )?INDEX \\S+ ON) ONLY ', '\\1 ') as definition
    from pg_index i join pg_class t on t.oid = i.indrelid
    where t.relnamespace = current_schema()::regnamespace and not t.relispartition and pg_has_role(t.relowner, 'member')
@@ -43,8 +43,8 @@ const copiedTables = statement(
 const now = statement("backup.now", "select date_trunc('milliseconds', now()) as at");
 
 /**
- * Makes all that the transaction reads the data of one instant, which `findInstant` then gives. Must come first. Rows may be
- * written meanwhile; no partition may be dropped.
+ * Makes a transaction read a snapshot of one instant, which `findInstant` returns. Must be the transaction's first call. Rows
+ * may be written meanwhile, but no partition can be dropped.
  */
 export async function lockForReading(tx: Transaction, tables: readonly string[]): Promise<void> {
   await tx.run("set transaction isolation level repeatable read, read only");
@@ -52,19 +52,19 @@ export async function lockForReading(tx: Transaction, tables: readonly string[])
 }
 
 /**
- * Every table that the database has, but the list of migrations, which migrating writes, and the bytes of files that are about
- * to be imported, which may be many and are sent again.
+ * Lists the tables of the database. Leaves out the table of migrations, which `migrate` writes at a restore, and the content
+ * of uploaded files before their import, which may be large and can be uploaded again.
  */
 export function listCopiedTables(db: Queryable): Promise<CopiedTable[]> {
   return db.query(copiedTables);
 }
 
-/** When the transaction began. */
+/** Returns the time at which the transaction began. */
 export async function findInstant(tx: Transaction): Promise<Date> {
   return oneRow(await tx.query<{ at: Date }>(now)).at;
 }
 
-/** Returns a stream of a table's rows, of all its partitions. */
+/** Returns a stream of a table's rows, including all its partitions. */
 export function copyOut(tx: Transaction, { name, columns }: CopiedTable): Promise<Readable> {
   return tx.copyOut(`copy (select ${columns.map(quoted).join(", ")} from ${quoted(name)}) to stdout`);
 }
@@ -75,15 +75,14 @@ export function copyIn(tx: Transaction, { name, columns }: CopiedTable): Promise
 }
 
 /**
- * Drops every index, key and foreign key of the tables that this role owns, which are all but the audit log where that
- * belongs to another: to make one of all rows at once takes a fraction of the time that
- * adding each row to it takes.
- * @returns makes them again, as they were
+ * Drops every index, key and foreign key of the tables that this role owns: all tables, except for the audit log if that
+ * belongs to another role. Creating an index for all rows at once takes a fraction of the time of adding row after row.
+ * @returns a function that creates the same indexes and keys again
  */
 export async function deleteIndexes(tx: Transaction): Promise<() => Promise<void>> {
   const plain = await tx.query<{ name: string; definition: string }>(indexes);
   const all = await tx.query<{ table: string; name: string; isForeignKey: boolean; definition: string }>(constraints);
-  // A foreign key needs the key that it refers to.
+  // Foreign keys are dropped first and created last, because each needs the key that it refers to.
   const foreign = all.filter(({ isForeignKey }) => isForeignKey);
   const keys = all.filter(({ isForeignKey }) => !isForeignKey);
   for (const { table, name } of [...foreign, ...keys]) await tx.run(`alter table ${table} drop constraint ${name}`);

@@ -25,13 +25,13 @@ import { type BackupSummary, checkedSizeOf, readManifest, unlessAborted } from "
 import { type CopiedTable, copyIn, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 
 interface RestoreOptions {
-  /** A database without data of ours. */
+  /** A database without data of this service. */
   readonly connectionString: string;
   /** The path for the secrets. An existing file must have the same content. */
   readonly secretsPath: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
-  /** The directory of a database on this machine, whose disk must have room for the rows. */
+  /** The data directory, if the database is on this machine: its disk must have room for the rows. */
   readonly dataDirectory?: string;
 }
 
@@ -46,7 +46,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     const manifest = readManifest(path, await archive.read(entryNames.manifest));
     const secrets = await archive.read(entryNames.secrets);
     await assertKnown(path, manifest);
-    // Before anything takes memory or disk.
+    // Checks sizes before the restore uses memory or disk space.
     const bytes = checkedSizeOf(archive, manifest);
     if (options.dataDirectory !== undefined) await assertRoom(path, bytes, options.dataDirectory);
     await assertSameSecrets(options.secretsPath, secrets);
@@ -56,7 +56,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
       assertTables(manifest, await listCopiedTables(db));
       const rows = await db.transaction(async (tx) => {
         const copied = await copyTables(tx, archive, manifest, options);
-        // Before the commit: data without their secrets would be of no use, and could not be restored again.
+        // Written before the commit: data without their secrets would be useless and could not be restored again.
         await writeSecrets(options.secretsPath, secrets);
         return copied;
       });
@@ -102,7 +102,8 @@ async function copyTable(tx: Transaction, archive: ArchiveReader, table: BackedU
   try {
     await pipeline(await archive.open(entry), rows, await copyIn(tx, table));
   } catch (error) {
-    // PostgreSQL may refuse a row of a damaged file before the end, where the checksum is.
+    // PostgreSQL may refuse a row of a damaged file before the checksum at its end is reached. Reads the whole file, so that
+    // a wrong checksum is reported instead.
     await pipeline(await archive.open(entry), new RowCounter(table.name, table.rows).resume());
     throw isRefusedData(error) ? refusedRow(table.name, error) : error;
   }
@@ -127,7 +128,7 @@ function contradiction(cause: Error): BackupFileError {
 }
 
 /**
- * @throws BackupFileError when the manifest names tables or columns that the schema of its migrations lacks, or a name
+ * @throws BackupFileError when the manifest names a table or column that the schema of its migrations lacks, or names one
  * twice
  */
 function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void {
@@ -142,7 +143,7 @@ function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void
   }
 }
 
-/** @throws BackupFileError when the rows alone, without their indexes, are more than the disk has free */
+/** @throws BackupFileError when the rows, even without their indexes, take more space than the disk has free */
 async function assertRoom(path: string, bytes: number, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   if (bytes <= bavail * bsize) return;
@@ -202,7 +203,7 @@ export async function verifyBackup(
 ): Promise<VerifiedBackup> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-verify-"));
   try {
-    // As root, PostgreSQL runs as another account, which must have access to its files below.
+    // If this process runs as root, PostgreSQL runs as another account, which must reach its files in this directory.
     await chmod(directory, 0o711);
     const server = await openEmbeddedPostgres({
       dataDir: join(directory, "data"),
@@ -213,7 +214,7 @@ export async function verifyBackup(
     try {
       const secretsPath = join(directory, "secrets.json");
       const options = { ...server, secretsPath, onTable, dataDirectory: directory };
-      // After the signal, the verification may still run: closing the server ends it.
+      // After an abort the verification may still run, until closing the server ends it.
       return await unlessAborted(verifyInto(path, options), signal);
     } finally {
       await server.close();

@@ -11,7 +11,7 @@ import { loadSecrets } from "../secrets/secrets.ts";
 import { createBackupIn, startScheduledBackups } from "./schedule.ts";
 
 const HOUR_MS = 3_600_000;
-/** Of the first backup. */
+/** The time of the first backup. */
 const START = Date.parse("2020-06-01T03:00:00Z");
 const FIRST = "bikeshare-20200601T030000Z.zip";
 
@@ -46,7 +46,7 @@ afterEach(async () => {
 
 const optionsOf = ({ db }: TestDatabase) => ({ connectionString: db.connectionString, secretsPath, version: "1.2.3" });
 
-/** The schedule of one process: a backup a day, of which two stay. Its first run has ended. */
+/** Starts the schedule of one process: a backup a day, and two are kept. Returns after its first run. */
 async function start(options: Partial<ReturnType<typeof optionsOf>> = {}): Promise<PeriodicWork> {
   const work = startScheduledBackups({
     ...{ ...optionsOf(database), ...options, directory: backups, intervalMs: 24 * HOUR_MS, keep: 2 },
@@ -55,14 +55,14 @@ async function start(options: Partial<ReturnType<typeof optionsOf>> = {}): Promi
     onError: (error) => void failures.push(error),
   });
   open.push(work);
-  // After the one that the start has begun.
+  // Waits for the run that the start has begun.
   await work.runOnce().catch(() => undefined);
   return work;
 }
 
 const files = async () => (await readdir(backups)).toSorted();
 
-/** What the check of backups says. */
+/** The result of the check of backups. */
 async function found(): Promise<string[]> {
   const config = readConfig({ BACKUP_DIR: backups }, directory);
   const [check] = machineChecks(config, () => now).filter(({ name }) => name === "latest backup");
@@ -149,7 +149,7 @@ describe("scheduled backups", () => {
 
   it("do not wait for the time of one that was named by a clock a year ahead", async () => {
     await mkdir(backups, { recursive: true });
-    // As many as are kept: a new one must not be removed for their sake.
+    // As many files as backups are kept. They must not cause a new backup to be removed.
     const ofWrongClock = ["bikeshare-20210601T030000Z.zip", "bikeshare-20210602T030000Z.zip"];
     for (const name of ofWrongClock) await writeFile(join(backups, name), "of a wrong clock");
     const work = await start();

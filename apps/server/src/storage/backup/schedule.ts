@@ -26,16 +26,16 @@ export function maxBackupAgeMs({ intervalMs }: Pick<BackupSchedule, "intervalMs"
   return 2 * intervalMs;
 }
 
-/** Milliseconds between two checks whether a backup is due. Too high: a failed one is tried again later. */
+/** Milliseconds between two checks whether a backup is due. Too high: a failed backup is repeated later. */
 const CHECK_INTERVAL_MS = 60_000;
 
-/** A draft to which nothing was written for so long has been left behind by a process that was killed. */
+/** A draft to which nothing was written for this long is taken for one that a killed process has left behind. */
 const MAX_DRAFT_SILENCE_MS = 3_600_000;
 
 /**
- * Makes a backup whenever the newest in the directory is older than the interval, then removes those beyond the newest few.
- * Leaves other files alone, and makes none while another process makes one there. Closing it ends a running backup, which
- * may need hours.
+ * Makes a backup whenever the newest one in the directory is older than the interval, then removes all but the newest
+ * `keep` backups. Does not touch other files. Makes no backup while another process makes one in the same directory. `close`
+ * aborts a running backup, which may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
   const { directory, keep, clock, onBackup, watch } = options;
@@ -48,7 +48,8 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     await mkdir(directory, { recursive: true, mode: 0o700 });
     if (!(await isDue())) return;
     const path = await claimPath(directory, clock());
-    // If several processes have begun one, the first continues; it may have ended before ours was listed.
+    // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is asked
+    // again.
     const [first] = await listDrafts(directory, clock());
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });
@@ -72,8 +73,8 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
 }
 
 /**
- * Makes a backup in a directory, with a name of its time, or of the first second after it that no other backup has, which may
- * be under way in another process.
+ * Makes a backup in a directory. The file is named after the time, or after the next second that no other backup has, also
+ * none that another process is writing.
  * @param instant milliseconds since 1970
  */
 export async function createBackupIn(
@@ -86,8 +87,8 @@ export async function createBackupIn(
 }
 
 /**
- * Returns the drafts that are being written in a directory, the first to begin first. Removes those that a killed process
- * has left.
+ * Returns the drafts that are being written in a directory, the earliest first. Removes drafts that a killed process has
+ * left behind.
  */
 async function listDrafts(directory: string, now: number): Promise<string[]> {
   const drafts: string[] = [];
@@ -97,7 +98,7 @@ async function listDrafts(directory: string, now: number): Promise<string[]> {
     const found = await stat(path).catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
     });
-    // The draft has just become a backup.
+    // The draft has just been renamed to a backup.
     if (found === undefined) continue;
     if (now - found.mtimeMs > MAX_DRAFT_SILENCE_MS) await rm(path, { force: true });
     else drafts.push(name);
@@ -105,7 +106,7 @@ async function listDrafts(directory: string, now: number): Promise<string[]> {
   return drafts;
 }
 
-/** Takes a name that is free by making its draft, which of two processes only one can. */
+/** Claims the first free name, from the time `from` on, by creating its draft. Only one process can claim a name. */
 async function claimPath(directory: string, from: number): Promise<string> {
   for (let instant = from; ; instant += 1_000) {
     const path = join(directory, backupName(instant));
@@ -120,7 +121,7 @@ function backupName(instant: number): string {
   return `bikeshare-${new Date(instant).toISOString().replaceAll(/[-:]|\.\d+/g, "")}.zip`;
 }
 
-/** The backups that have a name of `backupName` in a directory, the oldest first. @returns when they were begun, as named */
+/** Lists the files in a directory that are named by `backupName`, the oldest first, with the times in their names. */
 export async function listBackups(directory: string): Promise<{ readonly name: string; readonly madeAt: number }[]> {
   return (await readdir(directory)).toSorted().flatMap((name) => {
     const [, date, time] = /^bikeshare-(\d{8})T(\d{6})Z\.zip$/.exec(name) ?? [];
@@ -133,8 +134,8 @@ export async function listBackups(directory: string): Promise<{ readonly name: s
 }
 
 /**
- * Returns the backups of a schedule, the oldest first. Ignores those with a name from a clock that was far ahead: they
- * would count as the newest backups, and each new one would be pruned.
+ * Returns the backups of a schedule, the oldest first. Ignores backups whose names come from a clock that was far ahead:
+ * they would always count as the newest, and each new backup would be removed as an older one.
  */
 async function datedBackups({ directory, intervalMs }: Dated, now: number) {
   return (await listBackups(directory)).filter(({ madeAt }) => madeAt <= now + intervalMs);

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 type Entries = Map<string, string>;
 
-/** A copy of the backup with other contents, whose checksums and sizes are right. */
+/** Makes a copy of the backup with other contents, but with correct checksums and sizes. */
 async function changed(change: (entries: Entries) => Promise<void> | void): Promise<string> {
   const entries: Entries = new Map();
   await readArchive(backup, async (archive) => {
@@ -58,7 +58,7 @@ async function changed(change: (entries: Entries) => Promise<void> | void): Prom
   return path;
 }
 
-/** Has the manifest say the sizes of the tables as they are, where it is one that can be read. */
+/** Corrects the sizes of the tables in the manifest, if it can be read. */
 function stateSizes(entries: Entries): void {
   if (entries.get(entryNames.manifest)?.startsWith("{") !== true) return;
   inManifest(({ tables, ...rest }) => ({
@@ -70,7 +70,7 @@ function stateSizes(entries: Entries): void {
   }))(entries);
 }
 
-/** Changes what the backup says of one table. */
+/** Changes the manifest's entry of one table. */
 function inTable(name: string, change: (table: Manifest["tables"][number]) => Partial<Manifest["tables"][number]>) {
   return inManifest(({ tables, ...rest }) => ({
     ...rest,
@@ -88,7 +88,7 @@ function replaceIn(table: string, from: string | RegExp, to: string) {
   };
 }
 
-/** Leaves out a table's last row, and says in the manifest that it was never there. */
+/** Removes a table's last row, and reduces the number of rows in the manifest. */
 function loseRow(table: string) {
   return (entries: Entries) => {
     const name = entryNames.table(table);
@@ -104,7 +104,7 @@ function loseRow(table: string) {
   };
 }
 
-/** Changes what the backup says of itself. */
+/** Changes the manifest. */
 function inManifest(change: (manifest: Manifest) => Manifest) {
   return (entries: Entries) => {
     const manifest = JSON.parse(entries.get(entryNames.manifest) ?? "") as Manifest;
@@ -112,7 +112,7 @@ function inManifest(change: (manifest: Manifest) => Manifest) {
   };
 }
 
-/** Says that there is one more table, which has no rows. */
+/** Adds a table without rows to the manifest. */
 function withTable(named: Pick<Manifest["tables"][number], "name" | "columns">) {
   const table = { ...named, rows: 0, bytes: 0 };
   return (entries: Entries) => {
@@ -121,7 +121,7 @@ function withTable(named: Pick<Manifest["tables"][number], "name" | "columns">) 
   };
 }
 
-/** What verifying a backup finds broken, in a database of its own on the tests' server. */
+/** Verifies a backup in a separate database on the tests' server, and returns the broken invariants. */
 async function brokenIn(path: string): Promise<string[]> {
   const name = `test_${randomBytes(8).toString("hex")}`;
   await copyDatabase(inject("serverUrl"), "template0", name);
@@ -265,7 +265,7 @@ describe("a table that unpacks to more than it should", () => {
     );
   });
 
-  /** A backup of some kilobytes with 64 MiB of zeros for rides; its manifest says what it did before. */
+  /** A backup of some kilobytes with 64 MiB of zeros as rides. Its manifest is unchanged. */
   async function bomb(): Promise<string> {
     const made = join(directory, "bomb.zip");
     await readArchive(backup, async (from) => {
@@ -287,7 +287,7 @@ describe("a table that unpacks to more than it should", () => {
 });
 
 it("a damaged backup is said to be damaged, although PostgreSQL refuses one of its rows first", async () => {
-  // More than fits between the file and PostgreSQL.
+  // More data than the buffers between the file and PostgreSQL hold.
   const path = await changed((entries) => {
     replaceIn("rides", /^/, "no ride\n".repeat(1_000_000))(entries);
     inTable("rides", ({ rows }) => ({ rows: rows + 1_000_000 }))(entries);
@@ -320,7 +320,7 @@ async function otherSecrets(entries: Entries): Promise<void> {
 
 it("`backup verify` has a PostgreSQL of its own, of which nothing stays when it is stopped either, and fails for a backup that is broken", async () => {
   const temporary = await mkdtemp(join(directory, "temporary-"));
-  // Whoever runs as root is another account while it runs PostgreSQL.
+  // A process that runs as root runs PostgreSQL as another account.
   for (const path of [directory, temporary]) await chmod(path, 0o711);
   vi.stubEnv("TMPDIR", temporary);
   const cli = await openCliHarness({ register: registerBackup, clock: () => Date.now() });

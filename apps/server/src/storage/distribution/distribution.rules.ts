@@ -1,10 +1,10 @@
 import type { ServerState } from "./queries.ts";
 import type { TableKind } from "./table-kinds.ts";
 
-/** Schemas that the extension makes. PostgreSQL looks for a role's tables in a schema of the role's name first. */
+/** Schemas that the extension Citus creates. A role of the same name would look for its tables in such a schema first. */
 const OWN_SCHEMAS: readonly string[] = ["citus", "citus_internal", "columnar", "columnar_internal"];
 
-/** Returns the missing requirements of distributing a database, as sentences; empty: none. */
+/** Returns what is missing before a database can be distributed by Citus, as sentences; empty: nothing is missing. */
 export function missingFor(state: ServerState): string[] {
   const missing: string[] = [];
   if (!state.is_available) {
@@ -33,17 +33,18 @@ export function missingFor(state: ServerState): string[] {
   return missing;
 }
 
-/** The remaining steps for tables. */
+/** The tables that are still to be distributed. */
 export interface TableSteps {
-  /** In the order of their migrations: a table that another refers to comes before it. */
+  /** Reference tables, in the order of their migrations: a table comes after the tables that it refers to. */
   readonly references: readonly string[];
   readonly systems: readonly string[];
 }
 
 /**
  * Returns the tables that remain to be distributed.
- * @param distributed the distributed ones with their kind
- * @throws Error when one is distributed as another kind than its migration declares
+ * @param kinds the kind that the migrations declare for each table
+ * @param distributed the tables that are distributed already, with their kinds
+ * @throws Error when a table is distributed as another kind than its migration declares
  */
 export function tableSteps(
   kinds: ReadonlyMap<string, TableKind>,

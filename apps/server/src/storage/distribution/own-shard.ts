@@ -4,8 +4,8 @@ import { findExtension, findOwnShard, listDistributedTables, updateToOwnShard } 
 import { readTableKinds } from "./table-kinds.ts";
 
 /**
- * Gives a system a separate shard of every table, so that it can be placed on, and moved to, any machine.
- * @returns false: the database is not distributed, or the system has such a shard
+ * Gives a system a separate shard of every system table, so that it can be placed on, and moved to, any node.
+ * @returns false when the database is not distributed, or the system has separate shards already
  */
 export async function giveOwnShard(db: Queryable, systemId: string): Promise<boolean> {
   if (!(await findExtension(db)) || !(await sharesShard(db, systemId))) return false;
@@ -13,13 +13,13 @@ export async function giveOwnShard(db: Queryable, systemId: string): Promise<boo
   return true;
 }
 
-/** Tells whether a system of a database that has the extension lies beside others in the shards of distributed tables. */
+/** Tells whether a system shares its shards with other systems. The database must have the extension. */
 export async function sharesShard(db: Queryable, systemId: string): Promise<boolean> {
   const table = await firstSystemTable();
   return (await listDistributedTables(db)).has(table) && !(await findOwnShard(db, table, systemId));
 }
 
-/** Returns the table with which all other system tables are colocated: an operation on its shards applies to theirs. */
+/** Returns the table with which all other system tables are colocated. What is done to its shards is done to theirs, too. */
 export async function firstSystemTable(): Promise<string> {
   const [first] = tablesOfKind(await readTableKinds(), "system");
   if (first === undefined) throw new Error("no migration creates a system table");

@@ -15,11 +15,11 @@ export interface ServerState {
   readonly is_superuser: boolean;
   /** The role that is connected. */
   readonly role: string;
-  /** Connections of the service and of other commands. */
+  /** Open connections of the service and of other commands. */
   readonly sessions: number;
 }
 
-// A setting of the extension is known only to a server that has loaded it.
+// `is_loaded`: a server knows the extension's settings only if it has loaded the extension.
 const server = statement(
   "distribution.server",
   `select current_setting('server_version_num')::int / 10000 as version,
@@ -38,7 +38,7 @@ export async function findServerState(db: Queryable): Promise<ServerState> {
 
 const isCreated = statement("distribution.isCreated", `select ${IS_DISTRIBUTED} as found`);
 
-/** Tells whether the database has the extension: without it none of the other statements here works. */
+/** Tells whether the database has the extension, which most of the statements below need. */
 export async function findExtension(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(isCreated)).found;
 }
@@ -49,7 +49,7 @@ const tables = statement(
    from pg_dist_partition where partmethod = 'h' or repmodel = 't'`,
 );
 
-/** Returns the tables that are distributed, with their partitions. */
+/** Returns the tables that are distributed, including partitions, with their kinds. */
 export async function listDistributedTables(db: Queryable): Promise<Map<string, TableKind>> {
   const rows = await db.query<{ name: string; kind: TableKind }>(tables);
   return new Map(rows.map(({ name, kind }) => [name, kind]));
@@ -61,7 +61,7 @@ export async function insertExtension(db: Queryable): Promise<void> {
   await db.query(create);
 }
 
-// Sessions that the extension opens for itself have the database's settings, and not those of ours.
+// Sessions that the extension opens between nodes have the settings of the database instead of those of our connections.
 const setTimeZone = statement(
   "distribution.setTimeZone",
   `select run_command_on_all_nodes(format('alter database %I set timezone = %L', current_database(), 'UTC'))`,
@@ -73,7 +73,7 @@ const propagateLocalSettings = statement(
 );
 
 /**
- * Has the sessions in which machines run our statements read dates in UTC, as ours do, and give up locks when ours would.
+ * Makes the sessions in which nodes run our statements use UTC and the same lock timeout as our own connections.
  */
 export async function updateDatabaseSettings(db: Queryable): Promise<void> {
   await db.query(setTimeZone);
@@ -90,14 +90,14 @@ const createBeside = statement(
   "select create_distributed_table($1::text::regclass, 'system_id', colocate_with => $2)",
 );
 
-/** Puts a copy of a table on every machine. */
+/** Puts a copy of a table on every node. */
 export async function updateToReference(db: Queryable, table: string): Promise<void> {
   await db.query(createReference, [table]);
 }
 
 /**
- * Spreads a table, and its partitions, over shards by system.
- * @param to the table whose shards its own lie beside, or how many shards the first of all gets
+ * Distributes a table, and its partitions, over shards by system.
+ * @param to the first system table, with which this one is colocated; for the first table, its number of shards
  */
 export async function updateToSystem(db: Queryable, table: string, to: string | number): Promise<void> {
   await db.query(typeof to === "number" ? createSystem : createBeside, [table, to]);
@@ -119,8 +119,8 @@ const notTruncatable = statement(
 );
 
 /**
- * Frees the space of the rows that a table had before it was distributed. The service's role may not truncate the audit log,
- * unless it grants itself the right, as the owner of a table can.
+ * Frees the space of the rows that a table had before it was distributed. The service's role has no right to truncate the
+ * audit log, but can grant itself the right as the owner of the table.
  */
 export async function deleteLocalRows(db: Queryable, table: string): Promise<void> {
   if (oneRow(await db.query<{ bytes: number }>(localBytes, [table])).bytes === 0) return;
@@ -147,34 +147,34 @@ export async function findOwnShard(db: Queryable, table: string, systemId: strin
   return oneRow(await db.query<{ is_own: boolean }>(ownShard, [table, systemId])).is_own;
 }
 
-/** Moves a system into a separate shard of every system table. Writes to the shards that it leaves are blocked meanwhile. */
+/** Moves a system into a separate shard of every system table. Blocks writes to the shards that the system leaves. */
 export async function updateToOwnShard(db: Queryable, table: string, systemId: string): Promise<void> {
   await db.query(isolate, [table, systemId]);
 }
 
-/** A machine of a distributed database, and the settings of its PostgreSQL. */
+/** A node (a PostgreSQL server) of a distributed database, and its settings. */
 export interface DatabaseNode {
   readonly host: string;
   readonly port: number;
-  /** The one that takes our connections. */
+  /** Whether our connections go to this node. */
   readonly is_coordinator: boolean;
   readonly is_active: boolean;
-  /** Whether systems may lie on it. */
+  /** Whether the node may have rows of systems. */
   readonly has_systems: boolean;
-  /** Reference tables of which it has no copy. */
+  /** The number of reference tables of which the node has no copy. */
   readonly missing_copies: number;
-  /** Null: it does not answer. */
+  /** Null: the node does not answer. */
   readonly settings: NodeSettings | null;
 }
 
-/** Settings of a machine on which a distributed database depends. */
+/** Settings of a node that a distributed database depends on. */
 interface NodeSettings {
   readonly max_connections: number;
   readonly max_prepared_transactions: number;
   readonly wal_level: string;
-  /** Milliseconds between two looks at transactions that a crash has left prepared; -1: none. */
+  /** Milliseconds between two searches for transactions that a crash has left prepared; -1: never. */
   readonly recovery_interval: number;
-  /** The initial settings of a session there, such as `TimeZone=UTC`. */
+  /** The initial settings of each session on the node, such as `TimeZone=UTC`. */
   readonly session_defaults: readonly string[];
 }
 
@@ -200,7 +200,7 @@ const nodes = statement(
    order by node.groupid`,
 );
 
-/** Returns the machines of a database that has the extension; none before its first table is distributed. */
+/** Returns the nodes of a database that has the extension; none before the first table is distributed. */
 export function listNodes(db: Queryable): Promise<DatabaseNode[]> {
   return db.query<DatabaseNode>(nodes);
 }

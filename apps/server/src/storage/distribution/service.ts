@@ -19,16 +19,16 @@ import { readTableKinds } from "./table-kinds.ts";
 
 export type { DatabaseNode } from "./queries.ts";
 
-/** The distribution of a database with the extension. */
+/** How far a database with the extension is distributed. */
 export interface DistributionState {
   /** Tables that only the coordinator has. */
   readonly undistributed: readonly string[];
-  /** Systems that lie in a shard with others. */
+  /** Systems that share a shard with other systems. */
   readonly sharing: readonly string[];
   readonly nodes: readonly DatabaseNode[];
 }
 
-/** Undefined for a database without the extension. */
+/** Returns how far a database is distributed; undefined: it does not have the extension. */
 export async function examineDistribution(db: Database): Promise<DistributionState | undefined> {
   if (!(await findExtension(db))) return undefined;
   const { references, systems } = tableSteps(await readTableKinds(), await listDistributedTables(db));
@@ -40,27 +40,27 @@ export async function examineDistribution(db: Database): Promise<DistributionSta
 }
 
 /**
- * The initial number of shards. One is enough: each system gets its own, and every further one would be another table on
- * disk for each of our tables and each of their days.
+ * The initial number of shards. One is enough, because each system gets a separate shard. A further shard would be another
+ * table on disk for each of our tables and for each of their days.
  */
 const FIRST_SHARDS = 1;
 
 /** The result of `distribute`, or of its plan. */
 interface Distribution {
-  /** Whether it creates the extension. */
+  /** Whether the extension is created. */
   readonly extension: boolean;
-  /** Tables that it distributes. */
+  /** Tables that are distributed. */
   readonly tables: readonly string[];
-  /** Systems to which it gives a shard of their own. */
+  /** Systems that get a separate shard. */
   readonly systems: readonly string[];
 }
 
-/** Is called with each step before it. */
+/** Called with the name of each step before the step begins. */
 type OnStep = (step: string) => void;
 
 /**
- * Turns a migrated database into a distributed one. Each step is a separate transaction and skips completed work: call it
- * again after an interruption.
+ * Distributes a migrated database. Each step is a separate transaction, and completed steps are skipped: call it again after
+ * an interruption.
  * @throws Error with the missing requirements
  */
 export async function distribute(db: Database, onStep: OnStep): Promise<Distribution> {
@@ -99,7 +99,7 @@ async function readyState(db: Database): Promise<ServerState> {
   return state;
 }
 
-/** Distributes the tables of a database that has the extension, where they are not yet. @returns which it has distributed */
+/** Distributes the remaining tables of a database that has the extension. @returns the names of these tables */
 export async function distributeTables(db: Queryable, onStep: OnStep = () => undefined): Promise<string[]> {
   const kinds = await readTableKinds();
   const steps = tableSteps(kinds, await listDistributedTables(db));
@@ -115,7 +115,7 @@ export async function distributeTables(db: Queryable, onStep: OnStep = () => und
     await updateToSystem(db, table, table === first ? FIRST_SHARDS : first);
     done.push(table);
   }
-  // An interruption may have left some of earlier runs.
+  // Also covers the tables of earlier runs, which an interruption may have left with local rows.
   for (const table of kinds.keys()) await deleteLocalRows(db, table);
   return done;
 }

@@ -4,14 +4,14 @@ import { join } from "node:path";
 const DIRECTORY = join(import.meta.dirname, "../../../migrations");
 
 /**
- * Whether the rows of a table belong to a system, and lie where the system does, or whether every machine holds a
- * copy of the table.
+ * How a distributed database stores a table. `system`: each row belongs to a system and is on that system's node.
+ * `reference`: every node has a copy of the table.
  */
 export type TableKind = "system" | "reference";
 
 /**
- * Returns the kind of each table, in the order of their migrations, where the comment above its `create table` begins with
- * it.
+ * Returns the kind of each table, in the order of the migrations. The comment above each `create table` begins with the
+ * kind.
  */
 export async function readTableKinds(): Promise<ReadonlyMap<string, TableKind>> {
   const names = (await readdir(DIRECTORY)).filter((name) => name.endsWith(".sql")).sort();

@@ -3,28 +3,28 @@ import { oneRow } from "../db/rows.ts";
 import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 
-/** A position that a primary has written durably: every acknowledged commit lies before it. */
+/** A position in the write-ahead log up to which a primary has written durably. Every acknowledged commit is before it. */
 export interface WrittenPosition {
   /** Bytes of its write-ahead log. */
   readonly lsn: number;
-  /** The token that one of our processes wrote there when it last connected; null before the first. */
+  /** The latest token: each of our processes writes a new one when it connects to the primary; null: none was written. */
   readonly token: string | null;
 }
 
-/** The position that a replica has replayed: later reads see everything up to it. */
+/** The position up to which a replica has replayed the log. Later reads see everything before this position. */
 export interface ReplayedPosition {
   /** Bytes of the write-ahead log; null on a server that has never been a replica. */
   readonly lsn: number | null;
   readonly token: string | null;
-  /** False once it was promoted. */
+  /** False if the server is a primary, for example because it was promoted. */
   readonly isReplica: boolean;
 }
 
-/** The settings of a primary that decide whether its positions are sufficient for readers of a replica. */
+/** Settings of a primary that decide whether its written position proves that a replica is current. */
 export interface PrimarySettings {
   /** Whether a commit is acknowledged before it is written. */
   readonly isAsynchronous: boolean;
-  /** Whether its rows lie on other servers, whose positions it does not know. */
+  /** Whether rows are on other servers, whose positions the primary does not know. */
   readonly isDistributed: boolean;
 }
 
@@ -62,12 +62,12 @@ export async function findReplayedPosition(db: QueryRunner): Promise<ReplayedPos
   return oneRow(await db.query<ReplayedPosition>(replayed));
 }
 
-/** Returns the settings of a primary on which reads from its replicas rest. */
+/** Returns the settings of a primary that reads from its replicas depend on. */
 export async function findPrimarySettings(db: QueryRunner): Promise<PrimarySettings> {
   return oneRow(await db.query<PrimarySettings>(settings));
 }
 
-/** Writes a token that no other server has until it replays this. */
+/** Writes a new token. A server with the same token must have replayed this write. */
 export async function updateToken(db: QueryRunner, value: string): Promise<void> {
   await db.query(setToken, [value]);
 }

@@ -6,23 +6,23 @@ import type { StatementObserver } from "../db/statement.ts";
 import { findReplayedPosition, type ReplayedPosition, type WrittenPosition } from "./queries.ts";
 import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
 
-/** The reason why a replica is not read: its position, or that it does not answer. */
+/** Why a replica is not read from: because of its position, or because it does not answer. */
 export interface LeftOut {
   readonly reason: Exclude<Verdict, "current"> | "unreachable";
   readonly detail?: string;
 }
 
-/** A connection to a replica, excluded while its server cannot show data that its readers must see. */
+/** A connection to a replica. It is left out while the replica lacks data that its readers must see. */
 export interface ReplicaConnection extends QueryRunner {
-  /** Returns why the replica is excluded; undefined while it is used. */
+  /** Returns why the replica is left out; undefined while it is used. */
   readonly leftOut: () => LeftOut | undefined;
-  /** Returns the maximum age of its data. */
+  /** Returns the maximum age of the replica's data. */
   readonly lagMs: () => number;
-  /** Tells whether it has replayed a position of the primary. Waits for it briefly; if that fails, excludes the replica. */
+  /** Tells whether the replica has replayed a position of the primary. Waits briefly for that, or else leaves it out. */
   reach(position: WrittenPosition): boolean | Promise<boolean>;
-  /** A statement failed on it. */
+  /** Reports that a statement failed on this connection. */
   failed(error: unknown): void;
-  /** Asks whether it is to be left out or used again. */
+  /** Decides whether the replica is to be left out or used again. */
   examine(position: WrittenPosition): Promise<void>;
   close(): Promise<void>;
 }
@@ -37,8 +37,8 @@ export interface ReplicaConnectionOptions extends Pick<PipelinedConnectionOption
 }
 
 /**
- * Milliseconds for a replica to replay a position that a read must see. Too high: callers notice. Too low: excludes
- * replicas that lag for a moment.
+ * Milliseconds that a read waits for a replica to replay a position. Too high: callers notice. Too low: leaves out replicas
+ * that lag for a moment.
  */
 const REACH_TIMEOUT_MS = 50;
 /**
@@ -46,21 +46,21 @@ const REACH_TIMEOUT_MS = 50;
  * elsewhere.
  */
 const ANSWER_TIMEOUT_MS = 1_000;
-/** Good answers in a row after which it is used again. With fewer, one that lags now and then delays reads all the time. */
+/** Good answers in a row before a replica is used again. Too low: a replica that often lags delays reads again and again. */
 const GOOD_ANSWERS = 4;
-/** Milliseconds between two attempts to reach an unreachable replica: each may write a line into its log. */
+/** Milliseconds between two attempts to reach an unreachable replica. Each attempt may write a line into its log. */
 const RECONNECT_INTERVAL_MS = 1_000;
-/** One that is left out for so long is connected to anew: behind a balancer another server may stand in for it. */
+/** A replica that is left out for this long is connected to again: a load balancer may lead to another server. */
 const RENEW_AFTER_MS = 10_000;
 
-/** Connects when it is examined first, and is used from the first good answer on. */
+/** Opens a connection that connects at the first `examine`, and is used from the first good answer on. */
 export function openReplicaConnection(options: ReplicaConnectionOptions): ReplicaConnection {
   const { monotonic } = options;
   const connection = createPipelinedConnection({ ...options, mayBeStandby: true });
   const watch = createReplayWatch(() => withinTime(findReplayedPosition(connection)), failed);
   const lag = new LagMeter(monotonic());
   let leftOut: LeftOut | undefined = { reason: "behind" };
-  /** When it was left out, or connected to anew since. */
+  /** When the replica was left out, or since then connected to again. */
   let connectedAt = monotonic();
   let triedAt = Number.NEGATIVE_INFINITY;
   let goodAnswers = GOOD_ANSWERS;
@@ -76,7 +76,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
     connection.destroy();
   }
   function failed(error: unknown): void {
-    // The replica has replayed the removal of rows that the statement still needed. The next statement may well succeed.
+    // The replica had to remove rows that the statement still needed. Not a reason to leave the replica out.
     if (codeOf(error) === sqlState.serializationFailure) return;
     leaveOut({ reason: "unreachable", detail: error instanceof Error ? error.message : String(error) });
     disconnect();
@@ -109,7 +109,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   };
 }
 
-/** Returns an answer, or the failure of a server that does not give it. */
+/** Returns an answer, or fails if it takes too long. */
 function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new DatabaseUnavailable(`no answer within ${ANSWER_TIMEOUT_MS} ms`));
@@ -120,15 +120,15 @@ function withinTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
 
 /** Knows the position that a replica has replayed, from the latest report of one connection. */
 interface ReplayWatch {
-  /** Whether it has replayed a position, at once or within a time. Calls that wait at the same time share statements. */
+  /** Whether the replica replays a position within `timeoutMs`. Calls that wait at the same time share statements. */
   reach(position: WrittenPosition, timeoutMs: number): boolean | Promise<boolean>;
   /** Returns the latest reported position. */
   readonly last: () => ReplayedPosition | undefined;
-  /** The connection broke: the next one may lead to another server. */
+  /** Forgets the position, because the connection broke and the next one may lead to another server. */
   forget(): void;
 }
 
-/** Replicas close by replay a commit within a millisecond or two. */
+/** A replica in the same network replays a commit within a millisecond or two. */
 const RETRY_INTERVAL_MS = 1;
 
 interface Waiter {
@@ -137,8 +137,8 @@ interface Waiter {
 }
 
 /**
- * @param ask how far it has replayed
- * @param onFailed hears why it could not be asked; nothing has been reached then
+ * @param ask asks the replica for its replayed position
+ * @param onFailed receives the error if it could not be asked; waiting calls of `reach` then return false
  */
 function createReplayWatch(ask: () => Promise<ReplayedPosition>, onFailed: (error: unknown) => void): ReplayWatch {
   let last: ReplayedPosition | undefined;

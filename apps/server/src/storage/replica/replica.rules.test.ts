@@ -26,7 +26,7 @@ it("a constant lag is measured to within the time between two polls, over hours 
     fc.property(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 40, max: 400 }), (lagMs, polls) => {
       const lag = new LagMeter(0);
       for (let now = 0; now < polls * 250; now += 250) {
-        // The primary writes a byte a millisecond.
+        // The primary writes one byte in each millisecond.
         lag.written(now, now);
         lag.replayed(now - lagMs);
       }

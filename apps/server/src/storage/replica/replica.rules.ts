@@ -7,13 +7,13 @@ export type Verdict =
   | "behind"
   /** The replica is a primary itself. */
   | "promoted"
-  /** The replica follows another history: another cluster's, or that of a primary before a failover. */
+  /** The replica follows another primary: that of another cluster, or the former primary after a failover. */
   | "unrelated";
 
 /**
  * Judges a replica by its position, and by the token that a process writes when it connects to a primary. A position alone
- * means nothing between different histories: after a failover a replica that followed the old primary too far has a higher
- * one than the new primary, and another cluster's is arbitrary.
+ * proves nothing if the replica follows another primary: after a failover, a replica of the old primary may have a higher
+ * position than the new primary, and the positions of another cluster are arbitrary.
  */
 export function judge(replayed: ReplayedPosition, written: WrittenPosition): Verdict {
   if (!replayed.isReplica || replayed.lsn === null) return "promoted";
@@ -21,13 +21,13 @@ export function judge(replayed: ReplayedPosition, written: WrittenPosition): Ver
   return replayed.token !== null && replayed.token === written.token ? "current" : "unrelated";
 }
 
-/** A position of the primary, and when it was there, in milliseconds. */
+/** A position of the primary, and the time in milliseconds at which the primary had it. */
 interface Sample {
   readonly lsn: number;
   readonly at: number;
 }
 
-/** Above it every other one is left out, and those that follow are as far apart. */
+/** With more samples, every second one is dropped, and later samples are taken at the same wider interval. */
 const MAX_SAMPLES = 1_000;
 
 /** Estimates the maximum age of a replica's data, from the positions that its primary had at known times. */

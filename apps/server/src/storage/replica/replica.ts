@@ -14,7 +14,7 @@ import {
   type ReplicaConnectionOptions,
 } from "./replica-connection.ts";
 
-/** The server that answered a read which may go to a replica, and the reason when it was not the replica. */
+/** Whether the replica answered a read, or why the primary did. */
 export type ReadOutcome = (typeof READ_OUTCOMES)[number];
 
 export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as const;
@@ -40,7 +40,7 @@ export function createReplicaReads(options: ReplicaReadsOptions): {
     onRead("behind");
     return false;
   };
-  /** @throws the failure where the primary would fail alike */
+  /** @throws the same error if the statement would fail on the primary as well */
   const noteFailure = (connection: ReplicaConnection, error: unknown): void => {
     // A statement that is too slow on the replica is too slow on the primary as well.
     if (codeOf(error) === sqlState.queryCanceled) throw error;
@@ -84,7 +84,7 @@ export function createReplicaReads(options: ReplicaReadsOptions): {
   return { readPool: { read, close: () => Promise.resolve() }, runFiltered };
 }
 
-/** Runs work on a connection. @returns undefined when a statement failed; other errors are thrown */
+/** Runs work on a connection. @returns undefined when one of its statements failed; other errors are thrown */
 async function tryOn<Result>(
   connection: QueryRunner,
   work: (db: QueryRunner) => Promise<Result>,
@@ -108,15 +108,15 @@ async function tryOn<Result>(
 export interface ReplicaStatus {
   /** The reason why the replica is excluded; undefined while it is used. */
   readonly leftOut: LeftOut | { readonly reason: "primary"; readonly detail: string } | undefined;
-  /** The maximum age of its data. It is queried every 250 ms: less than half a second when all is well. */
+  /** The maximum age of the replica's data. Measured every 250 ms: normally below half a second. */
   readonly lagMs: number;
 }
 
-/** The replica as this process sees it: its connections, and whether they can be read from. */
+/** This process's connections to the replica, and whether they can be read from. */
 export interface Replica {
-  /** A connection for a quick read, one after the other; undefined where none is used. */
+  /** Returns a connection for a quick read, each time the next one; undefined when all are left out. */
   findForQuickRead(): ReplicaConnection | undefined;
-  /** One for a read that may take long, which has it alone until it is released. */
+  /** Returns a connection for a read that may take long. No other read gets it until it is released. */
   reserveForFilteredRead(): ReplicaConnection | undefined;
   release(connection: ReplicaConnection): void;
   /** Whether a connection shows all that was acknowledged before this call. */
@@ -147,15 +147,15 @@ interface FilteredSettings {
 
 /** Too high: a recovered replica is used later. Too low: keeps idle servers busy. */
 const EXAMINE_INTERVAL_MS = 250;
-/** Quick reads take milliseconds. */
+/** Generous: quick reads take milliseconds. */
 const READ_STATEMENT_TIMEOUT_MS = 2_000;
 
-/** Examines it from now on. It is used once it has answered. */
+/** Opens the connections to the replica and examines them regularly. The replica is used once it has answered. */
 export function openReplica(options: ReplicaOptions): Replica {
   const { quick, filtered } = openConnections(options);
   const all = [...quick, ...filtered];
   const primary = openPrimary(options);
-  /** The connections with a read that may take long: other reads on them would wait as long. */
+  /** The connections on which a read that may take long is running. Other reads on them would wait for it. */
   const busy = new Set<ReplicaConnection>();
   let turn = 0;
 
@@ -207,7 +207,7 @@ function openPrimary({ primaryUrl, newToken }: ReplicaOptions) {
   const positions = openWrittenPositions({ connectionString: primaryUrl, newToken });
   let failure: string | undefined;
   return {
-    /** Undefined: it could not be asked. */
+    /** Returns the position; undefined: the primary could not be asked. */
     position: async (): Promise<WrittenPosition | undefined> => {
       try {
         const position = await positions.current();
@@ -243,11 +243,11 @@ function openConnections({ replicaUrl, observer, monotonic, filtered }: ReplicaO
 }
 
 /**
- * Asks the primary for its written position. A later read from a replica that has replayed it sees every commit that was
- * acknowledged before the question, in any process.
+ * Asks the primary for its written position. A replica that has replayed this position shows every commit that was
+ * acknowledged, in any process, before the question.
  */
 interface WrittenPositions {
-  /** A position that the primary had after this call. Calls that wait at the same time share one statement. */
+  /** Returns a position that the primary had after this call began. Calls that wait at the same time share a statement. */
   current(): Promise<WrittenPosition>;
   close(): Promise<void>;
 }
@@ -261,7 +261,7 @@ interface WrittenPositionsOptions {
 /** Reads wait for the statement, which takes some 50 µs. */
 const STATEMENT_TIMEOUT_MS = 1_000;
 
-/** Connects at the first call, and writes a new token each time it connects: it may have reached another server. */
+/** Connects at the first call. Writes a new token at each connect, because the address may lead to another server now. */
 function openWrittenPositions({ connectionString, newToken }: WrittenPositionsOptions): WrittenPositions {
   const connection = createPipelinedConnection({
     connectionString,
@@ -276,7 +276,7 @@ function openWrittenPositions({ connectionString, newToken }: WrittenPositionsOp
   return { current: askTogether(() => findWrittenPosition(connection)), close: () => connection.close() };
 }
 
-/** The primary is such that no replica of it can be read from. */
+/** The primary has settings with which its replicas cannot be read from. */
 class ReplicaUnusable extends Error {
   override readonly name = "ReplicaUnusable";
 }

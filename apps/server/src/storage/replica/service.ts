@@ -16,9 +16,9 @@ import { createReplicaReads, openReplica, type ReplicaStatus } from "./replica.t
 const RETRY_INTERVAL_MS = 50;
 
 /**
- * Judges a replica by the primary's present position, after some time to replay it.
- * @returns `unused` when no process has written a token yet, so that its history is unknown
- * @throws when either cannot be queried
+ * Judges a replica by the primary's present position. Gives the replica up to `timeoutMs` to replay the position.
+ * @returns `unused` when no process has written a token yet, so that it is unknown which primary the replica follows
+ * @throws when the primary or the replica cannot be queried
  */
 export async function examineReplica(
   primary: QueryRunner,
@@ -43,7 +43,7 @@ export async function examineReplica(
 
 type Reason = NonNullable<ReplicaStatus["leftOut"]>["reason"];
 
-/** Minimum duration of a reported lag. Too low: reports restarts and bursts of writes. */
+/** How long a replica must be left out before it is reported. Too low: reports restarts and bursts of writes. */
 const REPORT_AFTER_MS = 5_000;
 
 const REASONS: Readonly<Record<Reason, string>> = {
@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   primary: "the primary cannot be asked how far it has written",
 };
 
-/** For the log: a line at once, one a minute, and one when the replica is used again. */
+/** The condition in the log: one line when it begins, one each minute, and one when the replica is used again. */
 class ReplicaLeftOut extends Error {
   override readonly name = "ReplicaLeftOut";
   readonly condition = "replica_left_out";
