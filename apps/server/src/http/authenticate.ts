@@ -35,7 +35,7 @@ export interface AuthenticateOptions {
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
 /**
- * Returns the key that a request carries: without a promise when it is cached, else after a look-up.
+ * Returns the key that a request carries: without a promise if the key is cached, otherwise after a look-up.
  * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
  */
 export function authenticate(request: FastifyRequest, options: AuthenticateOptions): KeyRow | Promise<KeyRow> {
@@ -74,7 +74,7 @@ async function judge(
   throw await refuse(`${status}_key`, error, request, options, key.id);
 }
 
-/** Tokens that stand for keys for a while. */
+/** Access tokens: each stands for a key until it expires. */
 export interface AccessTokens {
   /** Returns the key for which a token stands; undefined when the token is not ours, or has expired. */
   keyOf(token: string): Promise<KeyRow | undefined>;
@@ -131,9 +131,9 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set before any other hook runs. */
     transport: Transport | undefined;
-    /** Set on endpoints that ask for a key. */
+    /** Set on endpoints that require a key, once the key is accepted. */
     caller: Caller | undefined;
-    /** A key of ours that no longer works, or whose partner is suspended. */
+    /** The request's key, if it is one of ours that no longer works or whose partner is suspended. */
     refusedKey: KeyRow | undefined;
   }
   interface FastifyContextConfig {
@@ -141,7 +141,7 @@ declare module "fastify" {
     tsRestRoute?: AppRoute;
     /** The endpoint's name in the contract: `rides.list`. */
     endpointName?: string;
-    /** The route itself bounds the answers that callers without a key may have. */
+    /** Whether the route itself limits the answers to callers without a key, so that `countLargeAnswers` leaves it out. */
     boundsOwnAnswers?: boolean;
   }
 }
@@ -161,22 +161,22 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
 
 /** The requirements of an endpoint on its caller. */
 interface Endpoint {
-  /** The scope that it requires, by the contract. Unknown paths under /v1 require any key. */
+  /** The scope that the contract requires for the endpoint. Unknown paths under /v1 require any key. */
   readonly scope: EndpointMetadata["scope"];
-  /** The scopes that parameters of the query require beside it, by their names. */
+  /** Further scopes that query parameters require, by the parameters' names. */
   readonly parameterScopes?: EndpointMetadata["parameterScopes"];
-  /** Whether it may be called over plain HTTP from anywhere. */
+  /** Whether the endpoint may be called over plain HTTP from any address. */
   readonly plainHttp: boolean;
   /** The path as the contract writes it; undefined when the request has no endpoint. */
   readonly path: string | undefined;
 }
 
-/** The endpoints that were asked for. Each has one object for its routes' settings. */
+/** The endpoints that were requested so far, by the `config` object of their routes. */
 const endpoints = new WeakMap<FastifyContextConfig, Endpoint>();
 
 /** Returns the endpoint that a request asks for. */
 export function endpointOf(request: FastifyRequest): Endpoint {
-  // Fastify makes the options anew at each look.
+  // Reads `routeOptions` once, because Fastify creates it at each access.
   const { config, url } = request.routeOptions;
   const known = endpoints.get(config);
   if (known !== undefined) return known;
@@ -223,9 +223,9 @@ export interface CompromisedKeysOptions {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** Keys in a request that are looked up. An honest request carries one. */
+/** The most keys that are looked up for one request. An honest request carries one. */
 const MAX_KEYS = 3;
-/** Requests of an address in any 60 s whose keys are looked up; the others are refused without a look-up. */
+/** The most requests of an address in any 60 s whose keys are looked up. Further ones are refused without a look-up. */
 const MAX_REQUESTS_PER_MINUTE = 30;
 
 /** The places where a key was exposed, as the audit log names them. */
@@ -253,7 +253,7 @@ export async function markCompromisedKeys(
   }
 }
 
-/** Returns what HTTP Basic credentials say, `<id>:<secret>`; undefined when a header has none. */
+/** Returns the text of HTTP Basic credentials, `<id>:<secret>`; undefined when a header has none. */
 export function basicText(header: string): string | undefined {
   const [, encoded] = /^basic ([\w+/=-]+)$/i.exec(header) ?? [];
   return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString();

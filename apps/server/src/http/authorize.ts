@@ -29,7 +29,7 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
   readonly limiter: RateLimiter;
   readonly publicLimit: PublicLimit;
-  /** Requests in any 60 s for keys without a number of their own. */
+  /** The default limit of requests in any 60 s, for keys without a limit of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
   /** The treatment of keys that were exposed. */
@@ -42,7 +42,7 @@ export interface AuthorizeOptions extends AuthenticateOptions {
 
 /**
  * Decides whether a request is handled: transport, key, scope and rate limit are checked, in this order. A request that
- * fails a check never reaches the next, so a refused key or scope does not use up the rate limit.
+ * fails a check does not reach the next check, so a refused key or scope does not use up the rate limit.
  */
 export function authorizeRequests(app: FastifyInstance, options: AuthorizeOptions): void {
   app.decorateRequest("transport");
@@ -66,7 +66,7 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
   });
 }
 
-/** Counts large responses to callers without a key or a session: no rate limit of theirs covers them. */
+/** Counts large responses to callers without a key or a session, which have no rate limit by key. */
 function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const { caller, consoleSession, transport, method } = request;
@@ -80,9 +80,9 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
   });
 }
 
-/** Authorizes a request without a promise where the key and its rate are in memory: this is the hot path. */
+/** Authorizes a request. Returns no promise if the key and its rate are in memory, because this is the hot path. */
 function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
-  // Made within this process on behalf of another request, such as an agent's.
+  // This request is made within this process on behalf of an outer request, such as an agent's.
   if (request.outer !== undefined) return authorizeInner(request, request.outer, options);
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
@@ -96,7 +96,7 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
     throw httpsRequired(transport, options);
   }
   if (scope === "none") {
-    // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
+    // Health checks are not limited: they cost next to nothing, and other requests from an address must not block them.
     return plainHttp ? undefined : options.publicLimit.count(transport.address);
   }
   if (scope === "console") return options.authorizeConsole(request, reply);
@@ -111,7 +111,7 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
     : limitRate(key, asked, options);
 }
 
-/** Checks the scopes of an inner request's caller. Everything else was checked with the outer one, which was counted. */
+/** Checks the scopes of an inner request's caller. Everything else was checked, and counted, with the outer request. */
 function authorizeInner(
   request: FastifyRequest,
   { caller, transport }: FastifyRequest,
@@ -127,7 +127,7 @@ function authorizeInner(
   throw forbidden;
 }
 
-/** A JSON Web Token, which begins with the JSON of its header. */
+/** Matches a JSON Web Token: it begins with a JSON object in Base64, so with `eyJ`. */
 const ACCESS_TOKEN = /^bearer (eyJ[\w-]*\.[\w-]+\.[\w-]+)$/i;
 
 /** A request with a known caller, and its endpoint. */
@@ -141,12 +141,13 @@ interface Asked {
 }
 
 /**
- * Requests to a sandbox's /sandbox/v1 in any 60 s, with all its keys. They count by themselves: a test that asks until it may go
- * on must not use up what it tests. Too high: a faulty test keeps its city busy.
+ * The limit of requests to a sandbox's /sandbox/v1 in any 60 s, with all its keys together. Counted apart from other
+ * requests: a test that polls /sandbox/v1 must not use up the rate limit of the endpoints that it tests. Too high: a faulty
+ * test keeps its city busy.
  */
 const SANDBOX_RATE_LIMIT = 600;
 
-/** Counts the request. One without the scope that it needs is not counted. */
+/** Counts the request against the rate limit, unless its key lacks a needed scope. */
 function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promise<void> | undefined {
   const isToSandbox = asked.scope === "sandbox";
   const limit = isToSandbox ? SANDBOX_RATE_LIMIT : effectiveRateLimit(key, options.rateLimit);
@@ -206,7 +207,7 @@ function keysInCredentials(header = ""): string[] {
   return keysInUrl(basicText(header) ?? header);
 }
 
-/** Whether the body is a form. An agency may send its key in one, to get an access token. */
+/** Tells whether the body is a form. An agency may send its key in a form to get an access token. */
 function isForm({ headers }: FastifyRequest): boolean {
   return headers["content-type"]?.toLowerCase().startsWith("application/x-www-form-urlencoded") === true;
 }
@@ -222,7 +223,7 @@ async function refusePlainForm(
   throw httpsRequired(transport, options);
 }
 
-/** Characters of a form that are looked through for keys. */
+/** How many characters of a form are searched for keys. */
 const SEARCHED_CHARACTERS = 8 * 1024;
 
 async function readBeginning(raw: FastifyRequest["raw"]): Promise<string> {
@@ -233,7 +234,7 @@ async function readBeginning(raw: FastifyRequest["raw"]): Promise<string> {
       if (text.length >= SEARCHED_CHARACTERS) break;
     }
   } catch {
-    // The caller has disconnected; what has come was sent all the same.
+    // The caller has disconnected. The text that has arrived was sent all the same, and is searched.
   }
   return text;
 }
@@ -258,7 +259,7 @@ function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   return missingScope(scope);
 }
 
-/** A parameter may ask for more than the endpoint gives without it. */
+/** Returns the error if a query parameter of the request requires a scope that the key lacks. */
 function parameterScopeError(
   key: KeyRow,
   { request, parameterScopes }: Pick<Asked, "request" | "parameterScopes">,

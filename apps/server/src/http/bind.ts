@@ -6,19 +6,19 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptio
 import type { ZodError, ZodType } from "zod";
 import { describeIssues, issueWords, type Whole } from "../issues.ts";
 
-/** A handler of one of a contract's endpoints, of which only the types of its routes file know the parts' own types. */
+/** The handler of an endpoint. The exact types of the request's parts are known only in the endpoint's routes file. */
 type Handler = (call: RequestParts & { request: FastifyRequest; reply: FastifyReply; appRoute: AppRoute }) => Promise<{
   readonly status: number;
   readonly body: unknown;
 }>;
 
-/** A handler, or one with hooks of Fastify's before it. */
+/** A handler, perhaps with Fastify hooks that run before it. */
 type Implementation = Handler | { readonly handler: Handler; readonly hooks?: RouteShorthandOptions };
 
 /**
  * Binds a contract's endpoints to their handlers. The contract's schemas parse requests, and a handler's response is sent
- * as it is. Only this file and the handlers' types use ts-rest; its own adapter also validates parts without a schema, and
- * answers through two more promises.
+ * unchanged. Only this file and the handlers' types use ts-rest. Its own adapter for Fastify is not used: it also validates
+ * parts without a schema, and needs two more promises for each answer.
  */
 export function bindContract<Contract extends AppRouter>(
   app: FastifyInstance,
@@ -28,7 +28,7 @@ export function bindContract<Contract extends AppRouter>(
   bindRoutes(app, contract, routes);
 }
 
-/** @param prefix the names of the parts that this part of the contract is in: `rides.` */
+/** @param prefix the names of the outer parts of the contract, such as `rides.` */
 function bindRoutes(
   app: FastifyInstance,
   contract: AppRouter,
@@ -77,14 +77,14 @@ function partsReader(endpoint: AppRoute): (request: FastifyRequest) => RequestPa
   return (request) => ({
     params: params === undefined ? request.params : read(params, request.params, badPath),
     query: query === undefined ? request.query : read(query, request.query, badQuery),
-    // The schema names the headers that the endpoint reads; the others stay.
+    // The schema has only the headers that the endpoint reads. Other headers stay unchanged.
     headers:
       headers === undefined ? request.headers : { ...request.headers, ...read(headers, request.headers, badHeaders) },
     body: body === undefined ? request.body : read(body, request.body, badBody),
   });
 }
 
-/** Returns the schema of a part; a contract may also say that it has none. */
+/** Returns the schema of a part; undefined: the contract has no schema for it. */
 function schemaOf(part: unknown): ZodType<object> | undefined {
   return isZodType(part) ? (part as ZodType<object>) : undefined;
 }
@@ -108,8 +108,8 @@ function bad(whole: Whole): (error: ZodError) => ServiceError {
 }
 
 /**
- * Returns JSON text, typed as the body that it contains: a text is sent as it is. The tests compare every such body with
- * the contract's schema.
+ * Returns JSON text, typed as the body that it contains, because a text is sent unchanged. Tests check every such body
+ * against the contract's schema.
  */
 export function jsonBody<Body>(json: string): Body {
   return json as unknown as Body;
@@ -117,14 +117,14 @@ export function jsonBody<Body>(json: string): Body {
 
 /** A route that is to be retired. */
 export interface DeprecatedRoute extends Deprecation {
-  /** The route as usage counts it: `GET /v1/rides/:id`. */
+  /** The route as the request log names it: `GET /v1/rides/:id`. */
   readonly route: string;
 }
 
 /**
- * Adds the contract's deprecation headers to each response of a deprecated endpoint, errors included. Only their routes get
- * a hook.
- * @returns these routes; later ones are added to the same array
+ * Adds the contract's deprecation headers to each response of a deprecated endpoint, errors included. Other routes get no
+ * hook.
+ * @returns the deprecated routes; routes that are registered later are added to the same array
  */
 export function announceDeprecations(app: FastifyInstance): readonly DeprecatedRoute[] {
   const routes: DeprecatedRoute[] = [];

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { isLoopback, type NetworkList } from "../outbound/addresses/address-guard.ts";
 import { countedAddress, parseAddress } from "./transport.ts";
 
-/** A request and its answer, from the end of the request's head until the answer has gone out or never will. */
+/** A request and its answer, from the end of the request's headers until the answer was sent or the connection closed. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -27,17 +27,17 @@ export interface Connections {
   /** Tells whether a request's connection is closing or closed: the answer could not be delivered. */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /**
-   * Calls back when a request may start. A GET waits until the answer before it on its connection has gone out, so that a
-   * caller that reads nothing holds at most one long answer in our memory. Other methods start at once: their answers are
-   * short. Never calls back if the connection closes first.
+   * Calls `start` when a request may start. A GET waits until the previous answer on its connection was sent, so that a
+   * caller that reads nothing keeps at most one long answer in our memory. Other methods start at once, because their
+   * answers are short. Never calls `start` if the connection closes first.
    */
   readonly inTurn: (request: IncomingMessage, start: () => void) => void;
-  /** Ignores every request that follows this one on its connection. Its answer must say `Connection: close`. */
+  /** Ignores every later request on the connection of this request, whose answer must say `Connection: close`. */
   readonly endAfter: (request: IncomingMessage) => void;
   /**
    * Sends the last bytes of a connection that received something other than HTTP, after the outstanding answers, and
    * closes it.
-   * @param answer called when the answer is sent; not called where the client would not read it as an answer
+   * @param answer returns the last bytes; not called if the request with the invalid bytes was answered already
    */
   readonly refuse: (socket: Socket, answer: () => string) => void;
 }
@@ -49,21 +49,21 @@ const CHECK_INTERVAL_MS = 250;
  * never reads our answer.
  */
 const MAX_IDLE_CHECKS = 20;
-/** Checks in all: 30 s, which is as long as a request may take to arrive. */
+/** The most checks of one connection: 30 s, which is as long as a request may take to arrive. */
 const MAX_CHECKS = 120;
-/** Bytes that are read and thrown away: beyond any body that was sent by mistake. */
+/** The most bytes that are read and discarded. More than any body that is sent by mistake has. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**
- * Requests that a caller may send ahead on one connection. Each takes some kilobytes until its turn comes. Node stops
- * reading only after the next 64 KiB, which hold two thousand requests: a caller that reads no answers would take 25 MB per
- * connection. No client sends more than a few.
+ * The most requests that a caller may send on one connection before it reads the answers. Each waiting request takes some
+ * kilobytes. Node stops reading only after the next 64 KiB, which hold two thousand requests, so that a caller that reads no
+ * answers would take 25 MB for each connection. Real clients send only a few.
  */
 const MAX_UNANSWERED = 100;
 
 /**
- * Follows the connections of a server, so that each caller receives its answer: closing a connection with unread bytes
- * resets it, and the caller may lose an answer that was already sent.
+ * Follows the connections of a server and closes them so that each caller receives its answer. To close a connection that
+ * has unread bytes would reset it, and the caller could lose an answer that was already sent.
  */
 export function followConnections(server: Server): Connections {
   const connections = new WeakMap<Socket, Connection>();
@@ -83,8 +83,8 @@ export function followConnections(server: Server): Connections {
     // Removed here, because a listener for the end of each response costs more than this filter.
     connection.exchanges = connection.exchanges.filter(isOwed);
     connection.exchanges.push(exchange);
-    // A caller that has reset the connection left no address: it would count as one that sent its key over plain HTTP from
-    // elsewhere, and the key would be marked as compromised. Nobody is there to read an answer.
+    // If the caller has reset the connection, its address is unknown. The request must not be handled: its key might be
+    // marked as compromised, as one sent over plain HTTP from elsewhere, and nobody would read the answer.
     const isGone = request.socket.remoteAddress === undefined;
     if (!isGone && connection.exchanges.length <= MAX_UNANSWERED) return;
     connection.closing = true;
@@ -99,10 +99,10 @@ export function followConnections(server: Server): Connections {
       const { exchanges = [] } = connections.get(request.socket) ?? {};
       const before = exchanges[exchanges.findIndex((exchange) => exchange.request === request) - 1];
       if (request.method !== "GET" || before === undefined || !isOwed(before)) return start();
-      // Otherwise it would start in the context of the request before.
+      // `bind` keeps the asynchronous context of this request; otherwise it would start in that of the previous one.
       const startLater = AsyncResource.bind(start);
       before.response.once("close", () => {
-        // Not at once: answers that need no waiting would follow each other, and meanwhile nobody else's request is read.
+        // Starts in a later pass of the event loop, so that the requests of other connections are read in between.
         setImmediate(() => {
           if (!request.socket.destroyed) startLater();
         });
@@ -132,7 +132,7 @@ function lingerWhenClosed(socket: Socket, connection: Connection): void {
 }
 
 function refuse(socket: Socket, connection: Connection, answer: () => string): void {
-  // Node calls this again for each further piece of invalid HTTP: answer only once.
+  // Node reports each further piece of invalid HTTP, but it is answered only once.
   if (connection.closing) return;
   if (!socket.writable) {
     socket.destroy();
@@ -140,7 +140,7 @@ function refuse(socket: Socket, connection: Connection, answer: () => string): v
   }
   connection.closing = true;
   const { latest } = connection;
-  // The error lies in the body of the latest request, or behind it.
+  // The invalid bytes are in the body of the latest request, or after it.
   const isInBody = latest !== undefined && !latest.request.complete;
   const wasAnswered = isInBody && latest.response.headersSent;
   const owed = connection.exchanges.filter((each) => isOwed(each) && each.request.complete).at(-1);
@@ -153,7 +153,7 @@ function refuse(socket: Socket, connection: Connection, answer: () => string): v
   else owed.response.once("close", close);
 }
 
-/** Ends our side of a connection, and discards further input within bounds. */
+/** Ends our side of a connection, and discards further input up to the limits above. */
 function linger(
   socket: Socket,
   connection: Connection,
@@ -186,19 +186,19 @@ function linger(
 }
 
 /**
- * The default maximum of simultaneous connections. Each takes up to about 64 KiB, mostly answers that its caller has not
- * read yet. Too low: a busy day's callers are rejected. Too high: callers that do not read take memory that the service
+ * The default maximum of simultaneous connections. Each takes up to about 64 KiB, mostly for answers that its caller has not
+ * read yet. Too low: callers are rejected on a busy day. Too high: callers that do not read take memory that the service
  * needs.
  */
 export const DEFAULT_MAX_CONNECTIONS = 4096;
 
 /**
- * The part of all connections that one address may have: enough for any caller, and too little to keep the others
- * out. Proxies that are trusted bring everybody's requests, and this machine's own callers are ours: neither is bound.
+ * One address may have a tenth of all connections: enough for any caller, and too few to keep others out. Not limited are
+ * trusted proxies, which pass on the requests of many callers, and callers on this machine.
  */
 const SHARE_OF_ONE_ADDRESS = 10;
 
-/** Closes connections beyond a number of them in all, and beyond a tenth of it from one address, as they come. */
+/** Closes new connections beyond `maxConnections` in all, and beyond a tenth of that from one address. */
 export function limitConnections(
   server: Server,
   { maxConnections, trustedProxies }: { readonly maxConnections: number; readonly trustedProxies: NetworkList },

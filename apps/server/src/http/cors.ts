@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { vary } from "./response-body.ts";
 
-/** Response headers that a page's script may read, beside those that every script may. */
+/** Response headers that a page's script may read, in addition to those that browsers always allow. */
 const READABLE = [
   "Deprecation",
   "ETag",
@@ -14,21 +14,21 @@ const READABLE = [
   "WWW-Authenticate",
 ].join(", ");
 
-/** Request headers that a page's script may send, beside those that every script may. */
+/** Request headers that a page's script may send, in addition to those that browsers always allow. */
 const SENDABLE = "Authorization, If-Modified-Since, If-None-Match";
 
 /** Seconds for which a browser may cache a preflight's result. */
 const PREFLIGHT_MAX_AGE = "600";
 
 /**
- * Lets scripts of web pages read: scripts of every page may read the public feeds, scripts of the given origins also the
- * partners' API and its document. No page may change anything.
+ * Allows scripts of web pages to read (CORS): scripts of any page may read the public feeds, and scripts of `origins` also
+ * the partners' API and its document. No page may change anything.
  */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   app.addHook("onRequest", (request, reply, done) => {
     const allowed = allowedOrigin(request, reply, origins);
     const isPublic = allowed === "*";
-    // Of the public feeds also the errors of other methods may be read, and any OPTIONS is answered.
+    // For the public feeds, the errors of other methods may be read too, and every OPTIONS request is answered.
     if (allowed !== undefined && (isPublic || isRead(request))) {
       reply.header("access-control-allow-origin", allowed);
       if (isPreflight(request) || (isPublic && request.method === "OPTIONS")) {
@@ -41,7 +41,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
   });
 }
 
-/** Returns the value of a response's `Access-Control-Allow-Origin`; undefined where no page may read it. */
+/** Returns the value of a response's `Access-Control-Allow-Origin`; undefined if no page may read the response. */
 function allowedOrigin(
   { url, headers }: FastifyRequest,
   reply: FastifyReply,
@@ -74,7 +74,7 @@ function sendPreflight(request: FastifyRequest, reply: FastifyReply): void {
 
 /**
  * Reads a comma-separated list of origins, such as `https://app.example.com`.
- * @throws Error naming the part that is none
+ * @throws Error that names the part which is not an origin
  */
 export function parseOrigins(text: string): string[] {
   const origins = text

@@ -15,25 +15,25 @@ export interface CursorKey {
  * that an unchanged page keeps its ETag.
  */
 export interface CursorCipher {
-  /** @param list the list and its filters: the cursor is valid for the same alone */
+  /** @param list the list and its filters: the cursor is valid only for these */
   encrypt(list: string, position: string): string;
   /** The position; undefined when the cursor is damaged, not ours, or was made for another list. */
   decrypt(list: string, cursor: string): string | undefined;
 }
 
-/** A longer cursor is none of ours: identifiers, which positions are made of, are shorter. */
+/** Maximum characters of a cursor. Ours are shorter, because they are made from identifiers. */
 const MAX_CURSOR_LENGTH = 2048;
 const TAG_BYTES = 16;
 /** The length of a SHA-256 digest. */
 const STREAM_BLOCK_BYTES = 32;
-/** Before the position: the id of the key, and the tag. */
+/** The bytes before the position: the id of the key, and the tag. */
 const HEAD_BYTES = 1 + TAG_BYTES;
 
 /**
- * A cursor is the id of its key, a tag, and the position XORed with a stream of bytes, as in RFC 5297 (SIV). The tag is a
- * keyed hash of list and position, and the stream derives from the tag. So equal positions give equal cursors, different
- * ones share no stream, and a cursor that does not decrypt to its own tag is forged. SHA-256 makes both tag and stream: for
- * a short position it takes half the time of AES-GCM.
+ * Creates a cipher for cursors. A cursor is the id of its key, a tag, and the position XORed with a stream of bytes, as in
+ * RFC 5297 (SIV). The tag is a keyed hash of list and position, and the stream is derived from the tag. So equal positions
+ * give equal cursors, different positions use different streams, and a cursor is forged if its decrypted position does not
+ * give its tag. Tag and stream are made by SHA-256, which takes half the time of AES-GCM for a short position.
  */
 export function createCursorCipher(source: KeySource<CursorKey>): CursorCipher {
   const prepared = prepareKeys(source, (keys) => {
@@ -66,7 +66,7 @@ export function createCursorCipher(source: KeySource<CursorKey>): CursorCipher {
   };
 }
 
-/** Texts of 64 characters, so that each fills one block of the hash. */
+/** Keys derived from a cursor key: texts of 64 characters, so that each fills one block of the hash. */
 interface Subkeys {
   readonly inner: string;
   readonly outer: string;
@@ -79,15 +79,15 @@ function deriveSubkeys(key: Uint8Array): Subkeys {
 }
 
 /**
- * Returns a character for each byte. Hashed twice, as in HMAC, and with the list's length, so that no two pairs of list and
- * position are hashed alike.
+ * Returns the tag, one character for each byte. Hashes twice, as HMAC does, and includes the list's length, so that no two
+ * pairs of list and position give the same input.
  */
 function tagOf({ inner, outer }: Subkeys, list: string, position: string): string {
   const hashed = hash("sha256", `${inner}${list.length} ${list}${position}`, "binary");
   return hash("sha256", outer + hashed, "binary").slice(0, TAG_BYTES);
 }
 
-/** XORs the bytes behind the head with the stream of a tag: the first time encrypts, the second decrypts. */
+/** XORs the bytes of the position with the stream of a tag: encrypts a position, or decrypts an encrypted one. */
 function applyStream({ stream }: Subkeys, tag: string, bytes: Buffer): void {
   let block = "";
   for (let index = HEAD_BYTES; index < bytes.length; index++) {
@@ -104,7 +104,7 @@ function isSame(one: string, other: string): boolean {
   return difference === 0;
 }
 
-/** A codec of positions whose texts are cursors. @param scope the list, whose it is and its filters: see `cursorScope` */
+/** Returns a codec from positions to cursors. @param scope names the system, the list and its filters: see `cursorScope` */
 export function cursorPosition<Position>(
   cipher: CursorCipher,
   scope: string,

@@ -12,29 +12,29 @@ import { type CodedBody, codedBody } from "./response-body.ts";
 export interface DashboardOptions {
   /** The directory of the built pages. */
   readonly directory: string;
-  /** Ends when they have been built, or could not be. */
+  /** Resolves when the pages have been built, or could not be. */
   readonly ready: () => Promise<void>;
   /** Origins whose pages may show the dashboard in a frame. */
   readonly frameAncestors?: readonly string[];
-  /** Where maps get their streets; undefined: nowhere. */
+  /** The source of street pictures for maps; undefined: maps show no streets. */
   readonly mapTiles?: MapTiles | undefined;
   /** The operator's logo. */
   readonly logo?: Logo | undefined;
 }
 
-/** Pictures of streets, from a server of the operator's choice or from an archive. */
+/** Pictures of streets for maps, from a server of the operator's choice or from an archive. */
 export interface MapTiles {
-  /** With `{z}`, `{x}` and `{y}`. */
+  /** The address of a tile, with `{z}`, `{x}` and `{y}`. */
   readonly url: string;
-  /** Whose map it is, which every map must say. */
+  /** The makers of the map, whom every page with the map must name. */
   readonly attribution: string;
-  /** The file that holds them; undefined: another server does. */
+  /** The file with the tiles; undefined: another server has them. */
   readonly archive?: MapArchive | undefined;
 }
 
 const TILES_PATH = "/dashboard/map-tiles";
 
-/** Returns the address of an archive's tiles, which changes with the file. */
+/** Returns the address of an archive's tiles. It changes with the file, so that browsers may cache tiles forever. */
 export function archiveUrl({ version }: MapArchive): string {
   return `${TILES_PATH}/{z}/{x}/{y}?v=${version}`;
 }
@@ -42,15 +42,15 @@ export function archiveUrl({ version }: MapArchive): string {
 /** The path of the operator's logo. */
 const LOGO_PATH = "/dashboard/logo";
 
-/** Returns the address of the operator's logo, which changes with it. */
+/** Returns the address of the operator's logo. It changes with the logo, so that browsers may cache the logo forever. */
 export function logoUrl(logo: Logo): string {
   return `${LOGO_PATH}?v=${hash("sha1", logo.bytes, "base64url").slice(0, 8)}`;
 }
 
-/** Files of these folders have a name made of their content, so a name never means anything else. */
+/** Files in these folders have a hash of their content in their name, so that browsers may cache them forever. */
 const HASHED_FILES = /^assets\//;
 const FOREVER = "public, max-age=31536000, immutable";
-/** Kept, but asked for again each time: a new version is seen at once. */
+/** Browsers cache the file but ask at each use whether it has changed, so that a new version is seen at once. */
 const REVALIDATED = "no-cache";
 
 const types: Readonly<Record<string, string>> = {
@@ -87,7 +87,7 @@ export function serveDashboard(app: FastifyInstance, options: DashboardOptions):
   app.get<{ Params: { "*": string } }>("/dashboard/*", (request, reply) => answer(request, reply, request.params["*"]));
 }
 
-/** Serves the logo. An SVG may hold scripts: opened by itself it runs none, and on the pages it is a picture. */
+/** Serves the logo. An SVG may contain scripts: the policy keeps them from running when somebody opens the logo itself. */
 function serveLogo(app: FastifyInstance, { bytes, type }: Logo): void {
   const body = codedBody(bytes, type === "image/png" ? [] : ["br", "gzip"]);
   app.get(LOGO_PATH, (request, reply) =>
@@ -103,7 +103,7 @@ function serveLogo(app: FastifyInstance, { bytes, type }: Logo): void {
   );
 }
 
-/** Serves an archive's tiles. Where it has none the answer is empty: maps show more than one city's streets. */
+/** Serves an archive's tiles. Answers 204 where the archive has no tile, because a map shows more than one city's area. */
 function serveTiles(app: FastifyInstance, archive: MapArchive): void {
   app.get<{ Params: Record<"z" | "x" | "y", string> }>(`${TILES_PATH}/:z/:x/:y`, async (request, reply) => {
     const [z = NaN, x = NaN, y = NaN] = [request.params.z, request.params.x, request.params.y].map((text) =>
@@ -129,7 +129,7 @@ const NOT_BUILT = `<!doctype html>
 
 type Files = ReadonlyMap<string, CodedBody>;
 
-/** Keeps all files in memory, as they were when the document was last written. @returns undefined where there is none */
+/** Keeps all files in memory, and reads them again when index.html was written. @returns undefined if that is missing */
 function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files | undefined> {
   let kept: { readonly writtenAt: number; readonly files: Promise<Files> } | undefined;
   return async () => {
@@ -140,7 +140,7 @@ function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files 
     try {
       return await kept.files;
     } catch {
-      // The files are being replaced.
+      // The files are being replaced by a new build.
       kept = undefined;
       return undefined;
     }
@@ -158,8 +158,8 @@ async function readFiles(directory: string): Promise<Files> {
 }
 
 /**
- * Returns headers that restrict the pages: people sign in on them, and they show responses of unknown servers. Pages load
- * only our files, call only this service, and write no HTML.
+ * Returns headers that restrict the pages, because people sign in on them and they show responses of unknown servers. Pages
+ * load only our files, call only this service, and cannot insert HTML.
  */
 function pageSecurityHeaders({
   frameAncestors = [],

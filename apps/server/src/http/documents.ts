@@ -10,14 +10,14 @@ export interface DocumentOptions {
   readonly version: string;
   /** Whether the guides and the reference are served at /docs. */
   readonly hasReference: boolean;
-  /** Whether cities are served, who have a document and a reference of their own. */
+  /** Whether cities are served (MDS). They have a separate document and reference. */
   readonly mds?: boolean;
 }
 
 /**
- * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend,
- * /openapi/sandbox.json for partners' tests, /openapi/mds.json for cities and /openapi/gbfs.json for everybody, and below /docs the guides and a reference made from
- * them, without any other host.
+ * Serves the OpenAPI documents: /openapi.json for partners, /openapi/operator.json for the operator's backend,
+ * /openapi/sandbox.json for partners' tests, /openapi/mds.json for cities and /openapi/gbfs.json for everybody. Serves,
+ * below /docs, the guides and a reference made from the documents. Its pages load nothing from other hosts.
  */
 export function serveDocuments(
   app: FastifyInstance,
@@ -70,7 +70,7 @@ export function serveDocuments(
 /** How long the security contact is valid: RFC 9116 recommends less than a year. */
 const CONTACT_LIFETIME_MS = 180 * 24 * 60 * 60 * 1_000;
 
-/** Says whom to tell of a weakness of this deployment (RFC 9116). */
+/** Serves security.txt, which says whom to contact about a vulnerability of this deployment (RFC 9116). */
 export function serveSecurityContact(
   app: FastifyInstance,
   { contact, baseUrl, clock }: { contact: string; baseUrl: () => string; clock: () => number },
@@ -88,7 +88,7 @@ export function serveSecurityContact(
 
 type Generator = typeof openApi;
 
-/** Loaded with the first document that is asked for: a start need not wait for it, nor a process without readers keep it. */
+/** Loads the generator when a document is first requested, so that a start does not wait for it and memory is saved. */
 function loadGenerator(): Promise<Generator> {
   return import("@bikeshare/contract/openapi");
 }

@@ -7,8 +7,8 @@ import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable }
 const RETRY_SECONDS = 5;
 
 /**
- * Answers every failure behind a request in the one shape that errors have.
- * @param onUnavailable hears why a request could not be served at present
+ * Answers every failed request with an error of the one standard form.
+ * @param onUnavailable receives the reason when a request could not be served because the database is unavailable
  */
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
   app.decorateRequest("errorCode");
@@ -24,7 +24,7 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }
 
-/** Answers with `error` as the catalogue describes it. An error without an entry is logged and not shown. */
+/** Answers with `error` as the error catalogue describes it. An error without an entry is logged and not shown. */
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
   const known = isAborted(request, error) ? unreadable(error) : toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
@@ -43,8 +43,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 }
 
 /**
- * Tells whether the caller went away while its body was read: the error has the code of a connection that we lost
- * ourselves.
+ * Tells whether the caller disconnected while its body was read. By its code alone, such an error could also be that of our
+ * own connection to the database.
  */
 function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   return error instanceof Error && raw.errored === error;
@@ -64,7 +64,7 @@ declare module "fastify" {
     errorCode: ErrorCode | undefined;
     /** The error's message. */
     errorMessage: string | undefined;
-    /** The route of a path that does not take the method; undefined where a route was found, or none fits. */
+    /** The route of the path, if it does not take the request's method; undefined otherwise. */
     routeOfPath: string | undefined;
   }
 }
@@ -92,7 +92,7 @@ function toServiceError(error: unknown): ServiceError {
   }
 }
 
-/** The service cannot answer at present, and why. */
+/** Returns the error of a service that cannot answer at present. */
 export function unavailable(
   why: "database" | "outcomeUnknown" | "diskFull" | "stopping",
   options: ErrorOptions = {},
@@ -116,12 +116,12 @@ export function errorJson(error: ErrorCode, message: string): string {
   return JSON.stringify(body);
 }
 
-/** Tells whether a request is one of the Mobility Data Specification, whose errors have a form of their own. */
+/** Tells whether a request is one of the Mobility Data Specification (MDS), whose errors have another form. */
 function isMds({ url }: FastifyRequest): boolean {
   return url.startsWith("/mds/");
 }
 
-/** Returns the text of an error's body as MDS has it. */
+/** Returns the text of an error's body in the form of MDS. */
 export function mdsErrorJson(error: string, message: string): string {
   return JSON.stringify({ error, error_description: message, error_details: [message] });
 }
@@ -134,7 +134,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     for (const name of Array.isArray(method) ? method : [method]) methods.add(name);
     methodsByRoute.set(url, methods);
   });
-  /** Made for the first unknown path, when all routes are there: most services that tests start meet none. */
+  /** Made at the first unknown path: then all routes are registered, and most services that tests start need none. */
   let patterns:
     | readonly { readonly route: string; readonly pattern: RegExp; readonly methods: Set<string> }[]
     | undefined;
@@ -162,18 +162,19 @@ function partPattern(part: string): string {
 
 type Header = readonly [name: string, value: string];
 
-/** The longest result, a year: the caller decides how long to wait, but the value must be a finite number. */
+/** The longest result, a year. The caller of `readRetryAfter` decides how long to wait, but needs a finite number. */
 const LONGEST = 365 * 24 * 3600 * 1000;
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that RFC 9110 lets servers send. */
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, the only form that RFC 9110 allows servers to send. */
 const httpDate =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/;
 
 /**
- * Milliseconds for which an answer asks us to wait (`Retry-After`, seconds or a date); null where it does not, or not in
- * a form that can be read. A date is counted from the answer's own `Date`, so that a wrong clock there does no harm.
+ * Returns for how many milliseconds an answer of another server asks us to wait (`Retry-After`, seconds or a date); null: it
+ * does not, or in an unreadable form. A date is counted from the answer's `Date` header, so that a wrong clock of the server
+ * does no harm.
  *
- * @param now milliseconds since 1970, for answers without a `Date`, whose dates do not count without it
+ * @param now milliseconds since 1970, used if the answer has no `Date`; if undefined, the result is null then
  */
 export function readRetryAfter(headers: readonly Header[], now: (() => number) | undefined): number | null {
   const value = valueOf(headers, "retry-after");

@@ -2,9 +2,9 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { unavailable } from "./errors.ts";
 
-/** The endpoints that tell a load balancer how the process is. */
+/** The endpoints that tell a load balancer whether the process lives and can answer requests. */
 export function healthRoutes(options: {
-  /** Fails while the database cannot serve. */
+  /** Throws while the database cannot serve. */
   readonly pingDatabase: () => Promise<void>;
   readonly isDraining: () => boolean;
   /** Problems that need an operator although requests are answered. */
@@ -22,7 +22,7 @@ export function healthRoutes(options: {
   };
 }
 
-/** Milliseconds for which a look at the database is believed. Anybody may ask as often as they like. */
+/** Milliseconds for which the result of a check of the database is reused, because anybody may ask any number of times. */
 const PING_LIFETIME_MS = 200;
 
 /** Shares one run of `work` among all callers during it and shortly after. */

@@ -18,7 +18,7 @@ import {
   type Work,
 } from "./idempotency/service.ts";
 
-/** A queue that serves those who wait in it in turn, however many items each has put in. */
+/** A queue that serves its owners in turn, however many items each owner has added. */
 class FairQueue<Item> {
   /** The items of each owner; the owner whose turn is next comes first. */
   readonly #itemsOf = new Map<string, Item[]>();
@@ -33,7 +33,7 @@ class FairQueue<Item> {
     else items.push(item);
   }
 
-  /** Takes items, one of each owner after the other, as long as their weights add up to `limit` at most; at least one. */
+  /** Takes items, one of each owner in turn, while the sum of their weights is at most `limit`. Takes at least one. */
   take(limit: number, weightOf: (item: Item) => number): Item[] {
     const taken: Item[] = [];
     let weight = 0;
@@ -58,7 +58,7 @@ class FairQueue<Item> {
 export interface CombinableCall {
   /** Calls of different systems are never combined. */
   readonly systemId: string;
-  /** The key that made the call; keys take turns. */
+  /** The id of the key that made the call. Keys take turns. */
   readonly owner: string;
   /** The number of its items. */
   readonly items: number;
@@ -66,9 +66,9 @@ export interface CombinableCall {
 
 interface CommandCombinerOptions<Call, Result> {
   /**
-   * Runs calls of one system in one transaction. If it fails, none of them had any effect.
+   * Runs calls of one system in one transaction. If it fails, no call had any effect.
    * @param onCommitting called when all statements have been sent and only the commit remains
-   * @returns an outcome for each, in order
+   * @returns an outcome for each call, in order
    */
   readonly runTogether: (
     systemId: string,
@@ -79,15 +79,15 @@ interface CommandCombinerOptions<Call, Result> {
   readonly isRepeatable: (call: Call) => boolean;
   /** Runs one call in its own transaction. */
   readonly runAlone: (call: Call) => Promise<Result>;
-  /** Milliseconds, of any epoch. */
+  /** Milliseconds of a clock that never goes back. */
   readonly monotonic?: () => number;
 }
 
 /** Limits the items of one transaction. Too low: a commit serves fewer calls. Too high: holds locks for longer. */
 export const MAX_ITEMS = 200;
-/** Transactions of a system that are open at once: one that is decided on, and one that waits for the disk. */
+/** The most open transactions of a system: one that runs its statements, and one whose commit waits for the disk. */
 const MAX_OPEN = 2;
-/** Limits the calls that run alone at once. Too high: takes connections from other verbs. */
+/** Limits how many calls run alone at the same time. Too high: takes connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
 /** Limits the calls of one owner that wait or run. Too high: a slow database delays other owners. */
 export const MAX_CALLS_OF_OWNER = 1_000;
@@ -108,14 +108,14 @@ interface Lane<Call, Result> {
   readonly queue: FairQueue<Waiting<Call, Result>>;
   /** Transactions that are open. */
   open: number;
-  /** Whether a transaction is about to begin, or has statements to send. */
+  /** Whether a transaction is about to begin, or still has statements to send. */
   isBusy: boolean;
 }
 
 /**
- * Combines calls of one verb: while a transaction runs, others gather, and the next transaction, which begins while the one
- * before is committed, serves all of them. Where nothing runs, a call waits for nothing. If calls fail together, each runs
- * alone, so that none breaks another.
+ * Combines calls of one verb, such as creating reservations. While a transaction runs, further calls gather. The next
+ * transaction serves all of them, and begins while the previous one is committed. A call does not wait if no transaction
+ * runs. If a transaction fails, each of its calls runs alone, so that a call cannot make others fail.
  */
 export class CommandCombiner<Call extends CombinableCall, Result> {
   readonly #options: CommandCombinerOptions<Call, Result>;
@@ -131,7 +131,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     this.#monotonic = options.monotonic ?? (() => performance.now());
   }
 
-  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait; whatever the call throws */
+  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait; any error of the call */
   async run(call: Call): Promise<Result> {
     const { owner } = call;
     const ofOwner = this.#callsOf.get(owner) ?? 0;
@@ -158,7 +158,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     this.#serveNext(lane);
   }
 
-  /** Begins a transaction for the calls that wait, unless another has to come further first. */
+  /** Begins a transaction for the waiting calls, unless a running transaction must first reach its commit, or end. */
   #serveNext(lane: Lane<Call, Result>): void {
     if (lane.isBusy || lane.open >= MAX_OPEN) return;
     if (lane.queue.isEmpty) {
@@ -167,7 +167,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     }
     lane.isBusy = true;
     lane.open++;
-    // Calls that have arrived together are read one after the other.
+    // Waits for the next pass of the event loop, because requests that arrive together are read one after the other.
     setImmediate(() => void this.#serve(lane));
   }
 
@@ -207,9 +207,9 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   }
 
   /**
-   * Tells whether a failed call may run in its own transaction. Not when the database is unavailable, since it could not
-   * serve single calls either. After a commit without an answer it is unknown whether the call took effect: only idempotent
-   * calls may run again, and the callers of the others may retry.
+   * Tells whether a call of a failed transaction may run again in its own transaction. Not if the database is unavailable,
+   * because single calls would fail too. After a commit without an answer it is unknown whether the call took effect: only a
+   * call with an `Idempotency-Key` may run again, and the callers of the others must decide themselves.
    */
   #mayRunAlone(error: unknown, call: Call): boolean {
     if (error instanceof CommitOutcomeUnknown) return this.#options.isRepeatable(call);
@@ -238,7 +238,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   }
 }
 
-/** Before a caller whose call was refused should try again. */
+/** Seconds before a caller whose call was refused should try again. */
 const RETRY_SECONDS = 1;
 
 function overloaded(): Error {
@@ -250,9 +250,9 @@ export interface RepeatableRequest {
   readonly systemId: string;
   /** The partner's id, or `operator`. */
   readonly caller: string;
-  /** The id of the key it was made with. */
+  /** The id of the API key that the request was made with. */
   readonly keyId: string;
-  /** The path called, without its query, in the one spelling of all that lead to its route. */
+  /** The path without its query, in one normal spelling (`pathOf`). */
   readonly path: string;
   /** The header `Idempotency-Key`; undefined when there is none. */
   readonly key: string | undefined;
@@ -260,7 +260,7 @@ export interface RepeatableRequest {
   readonly body: unknown;
 }
 
-/** Reads the properties that identify a repeated request. */
+/** Reads the properties of a request by which a repetition is recognized. */
 export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
   const { key } = callerOf(request);
   const header = request.headers["idempotency-key"];
@@ -275,8 +275,8 @@ export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
 }
 
 /**
- * Returns the path in one spelling: `/v1/%72eservations` and `http://host/v1/reservations` are `/v1/reservations`. A proxy that
- * repeats a request may spell its path differently.
+ * Returns the path in its normal spelling: `/v1/reservations` for `/v1/%72eservations` and `http://host/v1/reservations`. A
+ * proxy that repeats a request may spell its path differently.
  */
 function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): string {
   const values = Object.entries(params as Readonly<Record<string, string>>);
@@ -284,7 +284,8 @@ function pathOf({ routeOptions: { url: route = "" }, params }: FastifyRequest): 
 }
 
 /**
- * Runs a request's work in one transaction; with an `Idempotency-Key` once, however often the request is repeated.
+ * Runs a request's work in one transaction. With an `Idempotency-Key`, runs it only once however often the request is
+ * repeated.
  * @throws ServiceError `invalid_parameter` when the key is malformed; `idempotency_in_progress` or
  * `idempotency_key_reused`; any error of `work`, after which nothing was changed
  */
@@ -311,7 +312,7 @@ function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): Cal
 
 /** A verb whose calls share transactions. */
 interface CombinedVerb<Input> {
-  /** Runs requests of a system in the given transaction. Each succeeds or is rejected separately. */
+  /** Runs requests of one system in the given transaction. Each succeeds or is rejected separately. */
   readonly together: (systemId: string, ...rest: Parameters<CombinedWork<Input>>) => ReturnType<CombinedWork<Input>>;
   /** Runs one request. */
   readonly alone: (systemId: string, input: Input, ...rest: Parameters<Work>) => Promise<Answer>;
@@ -343,20 +344,20 @@ export function combineRequests<Input>(context: IdempotencyContext, verb: Combin
     const name = nameOf(request);
     const bodyHash = name === undefined ? new Uint8Array() : hashOf(body);
     const call = { systemId, owner, items, name, bodyHash, input };
-    // The others of its transaction, and those that run alone, do not wait with it.
+    // While this request waits for a running one of its name, the other requests of its transaction go on.
     return waitWhileRunning(context, combiner.run(call), () => runAlone(call));
   };
 }
 
 /**
- * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
- * older.
+ * The part of a reply that is needed here. Used instead of Fastify's own type, because ts-rest's handlers get the type of
+ * an older Fastify version.
  */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
 }
 
-/** Says in a reply's headers whether its answer is an earlier one's. */
+/** Marks a reply by a header if it repeats an earlier answer. */
 export function markReplay(reply: HeaderWriter, { replayed }: RepeatableAnswer): void {
   if (replayed) reply.header("idempotent-replayed", "true");
 }

@@ -8,8 +8,8 @@ const outerRequests = new AsyncLocalStorage<FastifyRequest>();
 declare module "fastify" {
   interface FastifyRequest {
     /**
-     * The outer request, when this one is made within the process on its behalf. The caller and the rate limit were
-     * checked with the outer request; this one is neither counted nor logged.
+     * The outer request, if this is an inner request that the process makes itself on behalf of the outer one. The caller
+     * and the rate limit were checked with the outer request; an inner request is neither counted nor logged.
      */
     outer: FastifyRequest | undefined;
     /** How to count and log a request that carries an inner one. */
@@ -17,9 +17,9 @@ declare module "fastify" {
   }
 }
 
-/** What a request was for, when its route does not tell. */
+/** What a request was for, if its route does not show that. */
 interface RecordedAs {
-  /** One of a closed list: `tools/call list_rides`. */
+  /** A name from a fixed list, such as `tools/call list_rides`. */
   readonly name: string;
   /** The status of the inner request that decided the outcome. */
   readonly status: number;
@@ -42,14 +42,15 @@ export interface InnerAnswer {
 }
 
 /**
- * Allows requests within the process, and shows hooks the outer request of each. Call it before other hooks are added.
+ * Allows inner requests (requests that the process makes itself on behalf of another one), and sets `outer` for each. Call
+ * it before other hooks are added.
  */
 export function allowInnerRequests(app: FastifyInstance): void {
   app.decorateRequest("outer");
   app.decorateRequest("recordedAs");
   app.addHook("onRequest", (request, _reply, done) => {
     const outer = outerRequests.getStore();
-    // What comes over a connection is nobody's inner request, in whatever context it is read.
+    // A request that comes over a connection is not an inner one, even if it is read in the context of an outer request.
     if (outer !== undefined && !(request.raw.socket instanceof Socket)) {
       request.outer = outer;
       request.id = outer.id;
@@ -69,7 +70,7 @@ export async function makeInnerRequest(
 ): Promise<InnerAnswer> {
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const payload = body === undefined ? {} : { payload: JSON.stringify(body) };
-  // The request begins when its answer is waited for, which must be within the outer one's context.
+  // `inject` begins the request only when its result is awaited, which must happen in the context of the outer request.
   const answer = await outerRequests.run(outer, async () =>
     app.inject({ method, url, headers: { ...headers, ...type }, ...payload }),
   );

@@ -3,8 +3,8 @@ import fresh from "fresh";
 import { type CodedBody, inParts, vary } from "./response-body.ts";
 
 /**
- * Seconds for which a document may be cached without revalidation. It changes with the service's version. Too high:
- * partners read about the previous version for that long.
+ * Seconds for which a document may be cached without revalidation. Documents change only with the service's version. Too
+ * high: partners read about the previous version for longer.
  */
 export const MAX_AGE_SECONDS = 300;
 
@@ -18,7 +18,7 @@ export function serveKept(app: FastifyInstance, path: string, document: KeptDocu
   app.get(path, kept(document));
 }
 
-/** Serves a document that is made when it is first asked for, because the base address is known only then. */
+/** Returns a handler that makes a document at the first request, because the base address is known only then, and keeps it. */
 export function kept({ type, make, headers = {} }: KeptDocument) {
   let made: Promise<CodedBody> | undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -32,7 +32,7 @@ export function kept({ type, make, headers = {} }: KeptDocument) {
   };
 }
 
-/** Sends a kept body in the best coding that the caller takes, or 304 where it has it already. */
+/** Sends a kept body in the best coding that the caller accepts, or 304 if the caller has the body already. */
 export async function sendKept(body: CodedBody, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   vary(reply, "accept-encoding");
   reply.header("etag", body.etag);

@@ -26,7 +26,7 @@ interface ListCall<Filters> {
   readonly request: FastifyRequest;
 }
 
-/** Returns the handler of a list endpoint: reads the page that is asked for and writes the list's envelope around it. */
+/** Returns the handler of a list endpoint: reads the requested page and writes the list's envelope around it. */
 export function listEndpoint<Position, Filters extends object>(
   cursors: CursorCipher,
   list: PagedList<Position, Filters>,
@@ -47,7 +47,7 @@ export function pageReader<Position, Filters extends object>(
     if (followed !== undefined && filters.changes_since !== undefined) {
       return writeEnvelope(await readChanges(cursors, { ...list, followed }, call));
     }
-    // A numbered page may repeat or skip items, so that a client cannot follow changes from its end.
+    // Not for a numbered page: it may repeat or skip items, so a client cannot follow changes from its end.
     if (followed !== undefined && filters.updated_since !== undefined && page === undefined) {
       return writeEnvelope(await readToCheckpoint(cursors, { ...list, followed }, call));
     }
@@ -75,13 +75,13 @@ function writeEnvelope({ items, numbers, nextCursor, checkpoint }: Envelope): st
   return `${text}}`;
 }
 
-/** A list as an endpoint serves it. */
+/** A list that an endpoint serves. */
 export interface PagedList<Position, Filters> {
   readonly name: string;
   readonly position: PositionCodec<Position>;
   /**
-   * Properties other than filters that decide which items a caller sees. A cursor is valid only for equal ones: a position
-   * in another caller's list would skip or repeat items.
+   * Returns properties, other than filters, that decide which items a caller sees. A cursor is valid only for requests with
+   * equal properties, because a position in another caller's list would skip or repeat items.
    */
   readonly visibility?: (request: FastifyRequest) => Readonly<Record<string, unknown>>;
   read(request: FastifyRequest, filters: Filters, page: PageRequest<Position>): Promise<Page<Position>>;
@@ -129,8 +129,8 @@ function scopeOf(
 type Followed<Position, Filters> = PagedList<Position, Filters> & { readonly followed: FollowedList<Filters> };
 
 /**
- * Returns a page of a walk by cursor that ends with a checkpoint: for all that changes from the walk's beginning on,
- * because items that it has passed may change before it ends.
+ * Returns a page of a walk by cursor that ends with a checkpoint. The checkpoint is that of the walk's beginning, because
+ * items that the walk has passed may change before it ends.
  */
 async function readToCheckpoint<Position, Filters extends object>(
   cursors: CursorCipher,
@@ -141,7 +141,7 @@ async function readToCheckpoint<Position, Filters extends object>(
   const cursor = cursorPosition(cursors, scopeOf(list, call), walkPosition(list.position));
   const asked = readPageRequest(paging, (text) => cursor.decode(text));
   const isFirst = asked.kind !== "cursor";
-  // Read before the rows: later changes are after the checkpoint.
+  // The checkpoint is read before the rows, so that later changes are after the checkpoint.
   const checkpoint = isFirst ? await checkpointOfNow(list.followed, request) : asked.after.checkpoint;
   const {
     items,
@@ -176,7 +176,7 @@ async function readChanges<Position, Filters extends object>(
     : { items, nextCursor: cursor.encode({ ...walk, after: next }) };
 }
 
-/** Checkpoints of a list and its filters. From where they were followed before is no filter. */
+/** Returns the codec of checkpoints for a list and its filters. `updated_since` and `changes_since` are not filters here. */
 function checkpointsOf<Filters extends object>(
   cursors: CursorCipher,
   { name, visibility }: Pick<PagedList<never, never>, "name" | "visibility">,

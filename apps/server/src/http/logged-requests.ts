@@ -19,7 +19,7 @@ interface LogOptions {
 /** The logged path of a request without a route: the real path may contain a secret, and its length is unbounded. */
 const NO_ROUTE = "(no such path)";
 
-/** Logs each request that carried a key of ours, and counts it, when its response has left. */
+/** Logs and counts each request that carried a key of ours, after its response was sent. */
 export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }: LogOptions): void {
   const log = openRequestLog({
     db,
@@ -27,7 +27,7 @@ export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }
     onError: (error) => logger.warn({ err: error }, "requests were not logged"),
   });
   const budget = createDetailBudget();
-  /** Undefined when the caller has used up its share, or when the response is always the same. */
+  /** Returns details of a refused request; undefined if the caller has used up its share, or the response is always the same. */
   const details = (request: FastifyRequest, message: string): RefusedDetails | undefined => {
     if (request.errorCode === "rate_limited") return undefined;
     const { url, body, headers } = request;

@@ -17,9 +17,9 @@ import {
 const MAX_PART_BYTES = 1024 * 1024;
 /** Maximum bytes of an unpacked directory. Programs that make archives keep them far smaller. */
 const MAX_UNPACKED_BYTES = 4 * 1024 * 1024;
-/** Directories that are kept, unpacked. A city has some ten. */
+/** The most directories that are kept in memory, unpacked. A city has some ten. */
 const MAX_KEPT_DIRECTORIES = 32;
-/** Beyond it the numbers of tiles are not exact any more. */
+/** The highest zoom. At higher ones the numbers of tiles would not be exact. */
 const MAX_ZOOM = 26;
 const HEADER_BYTES = 127;
 
@@ -42,14 +42,14 @@ export interface MapArchive {
 }
 
 /**
- * A file that is no archive with pictures of streets. The message goes on after the file's name, and says what to do:
- * `is damaged. Copy it again.`
+ * A file that is not an archive with pictures of streets. The message continues a sentence that begins with the file's name,
+ * and says what to do: `is damaged. Copy it again.`
  */
 export class MapArchiveError extends Error {}
 
 class PartTooLarge extends Error {}
 
-/** Opens an archive. @throws MapArchiveError when it is none, is damaged, or holds vector tiles */
+/** Opens an archive. @throws MapArchiveError when the file is not an archive, is damaged, or has vector tiles */
 export async function openMapArchive(file: string): Promise<MapArchive> {
   const handle = await open(file, "r");
   try {
@@ -58,7 +58,7 @@ export async function openMapArchive(file: string): Promise<MapArchive> {
     const { mediaType, header } = readHeader((await source.getBytes(0, HEADER_BYTES)).data, size);
     const kept = new ResolvedValueCache(MAX_KEPT_DIRECTORIES, true, decompress);
     const archive = new PMTiles(source, kept, decompress);
-    // Reads the first directory: a damaged file is found at the start, and not by the first reader.
+    // Reads the first directory, so that a damaged file is found at the start instead of at the first request.
     await archive.getHeader();
     return {
       mediaType,
@@ -80,7 +80,7 @@ function sourceOf(handle: FileHandle): Source {
     async getBytes(offset, length) {
       if (length > MAX_PART_BYTES) throw new PartTooLarge(`a part of the archive has ${length} bytes`);
       const { buffer, bytesRead } = await handle.read(new Uint8Array(length), 0, length, offset);
-      // The first read asks for a fixed number of bytes, which a small file need not have.
+      // Only the first read (offset 0) may get fewer bytes: its length is fixed, and a small file may be shorter.
       if (bytesRead < length && offset > 0) throw new Error("the file has become shorter");
       return { data: buffer.buffer.slice(0, bytesRead) };
     },
@@ -107,7 +107,7 @@ function readHeader(bytes: ArrayBuffer, size: number): { readonly header: Header
       `holds ${tileType === TileType.Mvt ? "vector tiles" : "tiles of an unknown kind"}, which maps do not draw. Render them to pictures (PNG or WebP), or set MAP_TILES_URL.`,
     );
   const isReadable = [Compression.None, Compression.Gzip, Compression.Brotli].includes(internalCompression);
-  // Pictures are compressed already. Many archives do not say so: their compression is unknown, which is 0.
+  // Pictures need no further compression, so `tileCompression` must be none (1) or, as in many archives, unknown (0).
   if (!isReadable || tileCompression > Compression.None)
     throw new MapArchiveError(
       "is compressed in a way that this service cannot read. Make it with gzip, and its pictures as they are.",

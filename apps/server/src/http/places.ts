@@ -1,16 +1,16 @@
 import type { ServiceError } from "@bikeshare/rules";
 
-/** How many may be taken at once, and how one more is refused. */
+/** How many places may be taken at the same time, by one reader and in all. */
 interface PlacesOptions {
   readonly ofReader: number;
   readonly inAll: number;
-  /** @param limit the number that is reached */
+  /** Returns the error when no place is free. @param limit the limit that is reached */
   readonly refuse: (limit: number) => ServiceError;
 }
 
-/** Places for answers that hold memory for as long as their readers take. */
+/** Limits how many answers are open at the same time, because each takes memory until its reader has read it. */
 export interface Places {
-  /** Takes a place. @throws ServiceError when the reader has taken all of its own, or all are taken @returns gives it back */
+  /** Takes a place. @throws ServiceError when no place is free @returns a function that gives the place back */
   take(reader: string): () => void;
 }
 

@@ -4,8 +4,8 @@ import type { RefusedRequests } from "./request-records.ts";
 import { countedAddress } from "./transport.ts";
 
 /**
- * The default limit of requests without a key from one address in any 60 s. Eight feeds every 10 s are 48 requests, so that
- * a dozen readers behind one address stay below it.
+ * The default limit of requests without a key from one address in any 60 s. A reader of eight feeds every 10 s sends 48
+ * requests, so that a dozen readers behind one address stay below the limit.
  */
 export const DEFAULT_PUBLIC_RATE_LIMIT = 600;
 
@@ -22,7 +22,7 @@ export interface PublicLimit {
    * @throws ServiceError `rate_limited` for an address that has used up its requests
    */
   count(address: string): Promise<void> | undefined;
-  /** Counts a large answer as several requests, by its size. It is sent in any case: the next request waits. */
+  /** Counts a large answer as several requests, by its size. The answer is sent in any case; later requests may be refused. */
   countAnswer(address: string, bytes: number): void;
 }
 

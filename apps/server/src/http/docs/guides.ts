@@ -12,7 +12,7 @@ export interface Guide {
   readonly title: string;
   /** The guide's purpose, in a sentence. */
   readonly summary: string;
-  /** From the root of the repository. */
+  /** The path of the Markdown file from the root of the repository. */
   readonly file: string;
 }
 
@@ -29,7 +29,7 @@ export const startGuide: Guide = {
   file: "docs/partners.md",
 };
 
-/** In the order of the navigation. */
+/** The guides in groups, in the order of the navigation. */
 export const guideGroups: readonly GuideGroup[] = [
   {
     title: "Guides",
@@ -78,7 +78,7 @@ export const guideGroups: readonly GuideGroup[] = [
 
 export const guides: readonly Guide[] = guideGroups.flatMap((group) => group.guides);
 
-/** Files that guides lead to and that are served as they are: by their paths from the root of the repository. */
+/** Files that guides link to and that are served unchanged: their addresses, by their paths from the repository's root. */
 export const guideFiles: Readonly<Record<string, string>> = {
   "packages/webhooks/vectors.json": "/docs/webhook-vectors.json",
 };
@@ -87,11 +87,11 @@ function guide(slug: string, title: string, summary: string, file = `docs/${slug
   return { slug, title, summary, file };
 }
 
-/** The directory of the files: the package contains a copy; in the repository they are read where they are written. */
+/** The directory of the documents: a copy in the published package, or else the root of the repository. */
 const PACKED = join(import.meta.dirname, "files");
 const ROOT = existsSync(PACKED) ? PACKED : join(import.meta.dirname, "../../../../..");
 
-/** @param file from the root of the repository */
+/** Reads a document. @param file its path from the root of the repository */
 export function readDocument(file: string): Promise<Buffer> {
   return readFile(join(ROOT, file));
 }
@@ -102,7 +102,7 @@ export async function readGuide({ file }: Guide): Promise<string> {
   return text.replaceAll(/<!-- operators -->[^]*?<!-- \/operators -->\n*/g, "");
 }
 
-/** Returns the address of a guide's link; undefined: partners cannot see its target. */
+/** Returns the address for a link in a guide; undefined: partners cannot see the link's target. */
 export function addressOf({ file }: Guide, target: string): string | undefined {
   if (/^(https?:|mailto:|#|\/)/.test(target)) return target;
   const [path = "", anchor] = target.split("#");
@@ -112,10 +112,10 @@ export function addressOf({ file }: Guide, target: string): string | undefined {
   return address === undefined || anchor === undefined ? address : `${address}#${anchor}`;
 }
 
-/** Something that can be found. */
+/** Something that the search can find: a section of a guide, or a part of the reference. */
 export interface SearchEntry {
   readonly title: string;
-  /** Names the place of the entry: the guide, or the group of the reference. */
+  /** Where the entry is: the title of the guide, or of the group of the reference. */
   readonly within: string;
   readonly address: string;
   readonly text: string;
@@ -131,7 +131,7 @@ const MAX_HITS = 40;
 const MAX_QUERY_LENGTH = 100;
 /** Limits the words of a search; further ones are ignored. Too high: one search delays everybody's requests. */
 const MAX_WORDS = 8;
-/** Times that a word in a text counts. */
+/** How many occurrences of a word in a text count at most. */
 const MAX_COUNTED = 5;
 const EXCERPT_LENGTH = 180;
 const TITLE_SCORE = 20;
@@ -151,8 +151,8 @@ export function guideEntries(pages: ReadonlyMap<Guide, RenderedMarkdown>): Searc
 }
 
 /**
- * Returns the endpoints, webhooks and introduction of a document.
- * @param source how the reference names the document in its addresses
+ * Returns a search entry for each endpoint, webhook, model and section of the introduction of a document.
+ * @param source the name of the document in the addresses of the reference
  */
 export function referenceEntries(document: OpenApiDocument, source: string): SearchEntry[] {
   const groups = new Map(document.tags.map((tag) => [tag.name, tag["x-displayName"]]));
@@ -197,10 +197,10 @@ export function referenceEntries(document: OpenApiDocument, source: string): Sea
   return [...introduction, ...operations, ...webhooks, ...models];
 }
 
-/** Returns the entries that have every word of a query, best first: those that have it in their title, then those that say it often. */
+/** Returns the entries with every word of a query. Words in the title rank first, then frequent words in the text. */
 export type Search = (query: string) => SearchHit[];
 
-/** An entry with its text in lower case: search is public, so that a query must not repeat this work. */
+/** An entry with its text in lower case. Prepared once, because anybody may search and a query must be cheap. */
 interface LoweredEntry {
   readonly entry: SearchEntry;
   readonly title: string;
@@ -217,7 +217,7 @@ export function createSearch(entries: readonly SearchEntry[]): Search {
 }
 
 function search(entries: readonly LoweredEntry[], query: string): SearchHit[] {
-  // Each word once: a repeated one would cost as much again, and say nothing more.
+  // Takes each word once, because a repeated word costs time without changing the result.
   const words = [...new Set(query.toLowerCase().slice(0, MAX_QUERY_LENGTH).split(/\s+/).filter(Boolean))].slice(
     0,
     MAX_WORDS,

@@ -1,7 +1,7 @@
 import type { JsonSchema, OpenApiDocument } from "@bikeshare/contract/openapi";
 import { addressOf, type Guide, guideGroups, guides, readGuide, startGuide } from "./guides.ts";
 
-/** Serves the documentation as Markdown, above all for language models. */
+/* Makes the documentation as Markdown, above all for language models. */
 
 /** Returns the path of a guide's Markdown. */
 export function markdownPath({ slug }: Guide): string {
@@ -18,7 +18,7 @@ export const referenceMarkdownPaths = {
 /** Returns a guide with links that lead to the Markdown of other pages. @param baseUrl of the service */
 export async function guideMarkdown(guide: Guide, baseUrl: string): Promise<string> {
   const text = (await readGuide(guide)).replaceAll(/<!--[^]*?-->\n*/g, "");
-  // Code stands between backticks, and has no links.
+  // Matches code between backticks as well, so that brackets in code are not taken for links.
   return text.replaceAll(
     /```[^]*?```|`[^`\n]*`|\[([^\]]*)\]\(([^)\s]+)\)/g,
     (whole, label?: string, target?: string) => {

@@ -15,10 +15,10 @@ export interface RenderedMarkdown {
   readonly sections: readonly Section[];
 }
 
-/** Returns the address of a link; undefined: show the link's text alone. */
+/** Returns the address for a link's target; undefined: only the link's text is shown. */
 type AddressOf = (target: string) => string | undefined;
 
-/** Makes a page's content of Markdown. HTML in it is shown as text: nothing of a file runs, or changes the page. */
+/** Renders Markdown as the content of a page. HTML in the Markdown is shown as text, so that it cannot change the page. */
 export function renderMarkdown(source: string, addressOf: AddressOf): RenderedMarkdown {
   const marked = new Marked({ gfm: true });
   const anchors = new Map<string, number>();
@@ -56,7 +56,7 @@ export function renderMarkdown(source: string, addressOf: AddressOf): RenderedMa
   return { html, sections };
 }
 
-/** A heading without words would head nothing. */
+/** Returns a table cell. An empty header cell becomes a `td`, because it is the header of nothing. */
 function tableCell(content: string, tag: "th" | "td"): string {
   const own = content === "" ? "td" : tag;
   return `<${own}>${content}</${own}>`;
@@ -92,7 +92,7 @@ function collectSections(tokens: ReturnType<Marked["lexer"]>, sections: Section[
   }
 }
 
-/** Markdown without its marks, as far as a search needs it. */
+/** Removes the marks of Markdown, as far as the search needs it. */
 function plain(text: string): string {
   return text
     .replaceAll(/\]\([^)]*\)/g, " ")
@@ -104,7 +104,7 @@ function plain(text: string): string {
     .trim();
 }
 
-/** Returns the anchor that GitHub gives to a heading, so that links between the files lead there on both. */
+/** Returns the anchor that GitHub gives to a heading, so that links between documents work on GitHub and here. */
 function uniqueAnchor(heading: string, seen: Map<string, number>): string {
   const anchor = heading
     .toLowerCase()

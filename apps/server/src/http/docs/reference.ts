@@ -5,7 +5,7 @@ import { type CodedBody, codedBody } from "../response-body.ts";
 import { referenceMarkdown, referenceMarkdownPaths } from "./markdown-pages.ts";
 import { docsHeader } from "./serve-guides.ts";
 
-/** Serves the reference, for partners, for the operator's backend and for cities, and the program that draws it. */
+/** Serves the reference for partners, for the operator's backend and for cities, and the script that draws it. */
 export function serveReference(app: FastifyInstance, hasCities: boolean, documentsOf: DocumentsOf): void {
   const type = "text/javascript; charset=utf-8";
   for (const audience of ["partners", "operator", ...(hasCities ? (["cities"] as const) : [])] as const) {
@@ -49,28 +49,28 @@ const references = {
   },
 };
 type Audience = keyof typeof references;
-/** Returns the documents of which a reference is made. */
+/** Returns the documents that the reference of an audience is made from. */
 type DocumentsOf = (audience: Audience) => Promise<readonly OpenApiDocument[]>;
 
 const configuration = {
-  // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
+  // Fetches nothing from other servers: no fonts, no proxy, no usage reports.
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
   showDeveloperTools: "never" as const,
-  // The search in the head finds the guides too, and the theme is that of the guides.
+  // The search in the page's header finds the guides too. The theme is that of the guides.
   hideSearch: true,
   hideDarkModeToggle: true,
   agent: { disabled: true },
   mcp: { disabled: true },
 };
 
-/** The path of the program that starts a page of the reference. */
+/** Returns the path of the script that starts a page of the reference. */
 function startPath(audience: Audience): string {
   return `/docs/js/${audience}.js`;
 }
 
-/** Returns a page of the reference. All that runs on it comes from files of ours, as its policy asks. */
+/** Returns a page of the reference. Its scripts are files of this service, as `pageSecurityHeaders` requires. */
 function referencePage(audience: Audience): string {
   const { title, document } = references[audience];
   return `<!doctype html>
@@ -94,14 +94,14 @@ ${docsHeader("reference")}
 `;
 }
 
-/** Returns the program that starts a page of the reference. */
+/** Returns the script that starts a page of the reference. */
 async function referenceStart(audience: Audience): Promise<CodedBody> {
   const { SCHEME } = await import("@bikeshare/contract/openapi");
   const { sources } = references[audience];
   // There is one way to sign in, so readers need not choose.
   const authentication = { preferredSecurityScheme: SCHEME };
   const options = JSON.stringify({ sources, authentication, ...configuration });
-  // Requests are tried where the page was loaded: another name of the same service, such as localhost, is another origin.
+  // Requests go to the origin that the page was loaded from: another name of the same service would be another origin.
   const text = `const { theme } = document.documentElement.dataset;
 const darkMode = theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
 const forceDarkModeState = darkMode ? "dark" : "light";
@@ -113,13 +113,13 @@ Scalar.createApiReference("#app", { ...${options}, forceDarkModeState, servers }
 
 let program: Promise<CodedBody> | undefined;
 
-/** Returns the program that draws the reference, as its package has it: read once for the whole process. */
+/** Returns the script that draws the reference, from its package. Read once for the whole process. */
 function referenceProgram(): Promise<CodedBody> {
   program ??= readProgram();
   return program;
 }
 
-/** Reads the program from the package, which exposes it only as a route: one injected request, without a network. */
+/** Reads the script from the package, which offers it only as a Fastify route: by an injected request, without a network. */
 async function readProgram(): Promise<CodedBody> {
   const [{ default: fastify }, { default: scalar }] = await Promise.all([
     import("fastify"),
@@ -134,14 +134,14 @@ async function readProgram(): Promise<CodedBody> {
 }
 
 /**
- * Headers that restrict the page: people paste keys into it. It loads only our files, calls only this service, and cannot
- * be framed.
+ * Headers that restrict the page, because people paste keys into it. The page loads only our files, calls only this service,
+ * and cannot be shown in a frame.
  */
 const pageSecurityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
     "script-src 'self'",
-    // The reference makes its styles as it runs.
+    // The script of the reference creates its styles as it runs.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",

@@ -31,7 +31,7 @@ interface ReferenceGroup {
 interface PageContent {
   readonly title: string;
   readonly content: string;
-  /** The address of the page, whose link the navigation marks as current. */
+  /** The address of the page. The navigation marks its link as current. */
   readonly address: string;
   /** The path of the page as Markdown. */
   readonly markdown?: string;
@@ -116,7 +116,7 @@ function navigation(address: string, groups: readonly ReferenceGroup[]): string 
   ].join("\n");
 }
 
-/** Returns the cards that lead from the first page to the guides. */
+/** Returns the cards on the first page that link to the guides. */
 function guideCards(): string {
   const card = ({ slug, title, summary }: Guide) =>
     `<li><a href="/docs/${slug}"><strong>${escapeHtml(title)}</strong><span>${escapeHtml(summary)}</span></a></li>`;
@@ -138,7 +138,7 @@ function searchResults(query: string, hits: readonly SearchHit[]): string {
     : `<h1>${count} for “${shown}”</h1>\n${list}`;
 }
 
-/** The documents of the reference, which the guides lead to and the search looks through. */
+/** The documents of the reference, to which the guides link and which are searched. */
 interface GuideOptions {
   readonly baseUrl: () => string;
   readonly partners: () => Promise<OpenApiDocument>;
@@ -179,7 +179,7 @@ export function serveGuides(app: FastifyInstance, options: GuideOptions): void {
   serveFiles(app);
 }
 
-/** Serves the guides as Markdown, and what leads programs to them. */
+/** Serves the guides as Markdown, and the files llms.txt and llms-full.txt, by which programs find them. */
 function serveMarkdown(app: FastifyInstance, { baseUrl, partners, feeds }: GuideOptions): void {
   const serve = (path: string, type: "markdown" | "plain", make: () => Promise<string>) =>
     serveKept(app, path, {
@@ -206,7 +206,7 @@ function serveFiles(app: FastifyInstance): void {
   for (const [name, address] of Object.entries(guideFiles)) app.get(address, file("application/json", name));
 }
 
-/** Makes something when it is first asked for; after a failure, when it is asked for again. */
+/** Returns a function that makes a value at the first call and keeps it. After a failure the next call tries again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () =>
@@ -245,7 +245,7 @@ async function referenceGroups({ partners, feeds }: GuideOptions): Promise<Refer
   return [...groupsOf(await partners(), "partners"), ...groupsOf(await feeds(), "gbfs")];
 }
 
-/** Pages load only our files, and do not turn text into pages. */
+/** Headers that restrict the pages: they load only our files, and cannot turn text into HTML. */
 const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",

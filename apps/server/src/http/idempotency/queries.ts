@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
-/** Names a call that may come again: a key means something only to its caller, at one path. */
+/** Identifies a call that may be repeated. An `Idempotency-Key` is valid only for one caller and one path. */
 export interface CallName {
   readonly systemId: string;
   /** The partner's id, or `operator`. */
@@ -26,7 +26,7 @@ const names = answer.only("caller", "path", "key");
 /** An answer with the name of its call. */
 export interface AnswerRow extends RowOf<typeof names>, AnsweredCall {}
 
-// A row that is too old to count is taken over. One that counts is locked all the same, so that it stays until read.
+// A row that is too old to count is overwritten. A row that counts is locked, so that it exists until it is read.
 const claim = statement(
   "idempotency.claim",
   `insert into idempotency_keys (system_id, caller, path, key, body_hash, created_at)
@@ -49,7 +49,7 @@ const keep = statement(
    where system_id = $1 and caller = $2 and path = $3 and key = $4`,
 );
 
-// One by one (lateral), each by the primary key, whatever the planner knows of the table.
+// Looks up each row by the primary key (`lateral` with `limit 1`), whatever the table's statistics are.
 const list = statement(
   "idempotency.list",
   `select name.*, found.* from ${names.unnest(2, "name")}
@@ -58,7 +58,7 @@ const list = statement(
      where system_id = $1 and caller = name.caller and path = name.path and key = name.key limit 1) as found`,
 );
 
-// A row that is too old to count is taken over. One that counts must not be: `null` makes the statement fail.
+// A row that is too old to count is overwritten. For a row that counts, `created_at` becomes null and the statement fails.
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})
@@ -84,9 +84,9 @@ const forget = statement(
 );
 
 /**
- * Claims a call for this transaction. While another transaction holds it, waits `lockTimeoutMs`.
- * @returns false when it has been answered already
- * @throws with the code 55P03 when the other transaction was still running
+ * Claims a call for this transaction. If another transaction has claimed the call, waits for it up to `lockTimeoutMs`.
+ * @returns false when the call has been answered already
+ * @throws Error with the code 55P03 when the other transaction was still running
  */
 export async function claimCall(
   tx: Transaction,
@@ -112,7 +112,7 @@ export async function updateAnswer(tx: Transaction, call: CallName, status: numb
   await tx.query(keep, [...nameOf(call), status, body]);
 }
 
-/** Returns the stored answers of calls of a system, also those that are too old to count. Nothing is locked. */
+/** Returns the stored answers of calls of a system, including those that are too old to count. Locks nothing. */
 export async function listAnswers(
   tx: Transaction,
   systemId: string,

@@ -21,7 +21,7 @@ export type { CallName } from "./queries.ts";
 export interface IdempotencyContext {
   readonly db: Database;
   readonly clock: () => number;
-  /** For how long a repeat waits for a call that is still running. Default: `RUNNING_TIMEOUT_MS`. */
+  /** Milliseconds that a repeated call waits for the first one to finish. Default: `RUNNING_TIMEOUT_MS`. */
   readonly runningTimeoutMs?: number;
 }
 
@@ -35,29 +35,29 @@ export interface Answer {
 export type Work = (tx: Transaction) => Promise<Answer>;
 
 /**
- * Milliseconds that a repeat waits for a running call while it holds a connection. Too low: a slow disk looks like a
- * running call. Too high: repeats take connections from others.
+ * Milliseconds that a repeated call waits for the running one while it holds a connection. Too low: when the disk is slow, a
+ * call that is just finishing counts as running. Too high: repeated calls take connections from others.
  */
 const LOCK_TIMEOUT_MS = 50;
 /**
- * How long a repeat waits in total, without holding a connection between its tries. A load balancer that sends a request to
- * a second process does so while the first may still wait for a commit, as in a failover. Too high: delays the answer to
- * callers who repeat requests needlessly.
+ * How long a repeated call waits in total. It holds no connection between two tries. A load balancer may send a request to a
+ * second process while the first process still waits for a commit, as in a failover. Too high: delays the answer to callers
+ * who repeat requests needlessly.
  */
 const RUNNING_TIMEOUT_MS = 4_000;
 /** Milliseconds between two tries. Too low: takes more of the database's time. Too high: finds the first answer later. */
 const RUNNING_POLL_INTERVAL_MS = 200;
 
-/** Returns the hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
+/** Returns the hash of a call's body. Bodies that differ only in the order of fields or in spacing have the same hash. */
 export function hashOf(body: unknown): Uint8Array {
   return hash("sha256", canonicalJson(body), "buffer");
 }
 
 /**
- * Does `work` once, however often it is called in the time that answers are kept: in one transaction with the record
- * of it, so that both are there or neither. Later calls get the first answer.
- * @throws ServiceError `idempotency_in_progress` while the first call is still running; `idempotency_key_reused` when it
- *   asked for something else; whatever `work` throws, after which the call counts as never made
+ * Does `work` only once for a call, however often the call is repeated while answers are kept. Stores the answer in the same
+ * transaction as the work, so that either both take effect or neither does. Repeated calls get the first answer.
+ * @throws ServiceError `idempotency_in_progress` while the first call is still running; `idempotency_key_reused` when the
+ *   first call had another body; any error of `work`, after which the call counts as never made
  */
 export async function doOnce(
   { db, clock }: IdempotencyContext,
@@ -75,7 +75,7 @@ export async function doOnce(
       await updateAnswer(tx, call, status, text);
       return { status, body: text, replayed: false };
     });
-  // The call's record tells whether it took effect.
+  // If it is unknown whether the commit took effect, tries again: a stored answer shows that it did.
   return once().catch((error: unknown) => {
     if (error instanceof CommitOutcomeUnknown) return once();
     throw error;
@@ -83,9 +83,10 @@ export async function doOnce(
 }
 
 /**
- * Tries a call again while an earlier one with its name is still running, for a while. Nothing is held between two tries.
- * @param first the first try, under way
- * @throws ServiceError `idempotency_in_progress` when it is still running at the end; whatever a try throws
+ * Tries a call again and again while an earlier call with its name is still running, up to `runningTimeoutMs`. Holds no
+ * connection or lock between two tries.
+ * @param first the first try, which has begun already
+ * @throws ServiceError `idempotency_in_progress` when the earlier call is still running at the end; any error of a try
  */
 export async function waitWhileRunning<Result>(
   { runningTimeoutMs = RUNNING_TIMEOUT_MS }: Pick<IdempotencyContext, "runningTimeoutMs">,
@@ -118,7 +119,7 @@ async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array
   throw serviceError("idempotency_key_reused");
 }
 
-/** A call that may be repeated, with its input; without a name each call is a new one. */
+/** A call that may be repeated, with its input. A call without a name never counts as a repetition. */
 export interface RepeatableCall<Input> {
   readonly name: CallName | undefined;
   readonly bodyHash: Uint8Array;
@@ -133,8 +134,8 @@ export type CallOutcome<Result = Answer> = { readonly result: Result } | { reado
 
 /**
  * Runs several calls in the given transaction.
- * @param answered the inputs that were answered before. Await it before deciding anything; locking and reading need not
- * wait
+ * @param answered the indexes of inputs that were answered before. Await it before deciding anything; locking and reading
+ * need not wait for it
  * @returns an outcome for each, in order
  */
 export type CombinedWork<Input> = (
@@ -145,15 +146,15 @@ export type CombinedWork<Input> = (
 
 /**
  * Milliseconds that calls which share a transaction wait for a lock before each runs alone. Too low: while commits are
- * slow, verbs that change the same stations give up on each other and run one call at a time, just when there are most
- * calls. Too high: a row that stays locked delays unrelated calls.
+ * slow, verbs that wait for each other's stations give up and run one call at a time, just when there are most calls. Too
+ * high: a row that stays locked delays unrelated calls.
  */
 const COMBINED_LOCK_TIMEOUT_MS = 1_000;
 
 /**
- * Runs calls of a system, each once, in one transaction. Unlike `doOnce` it does not claim names beforehand: it stores the
- * answers last, and the transaction fails if another process is answering one of the calls.
- * @param onCommitting called when only the commit remains; again when the transaction is repeated
+ * Runs calls of a system, each only once, in one transaction. Unlike `doOnce`, does not claim names beforehand: stores the
+ * answers last, and the transaction fails if another process has answered, or is answering, one of the calls.
+ * @param onCommitting called when only the commit remains, and again when the transaction is repeated
  * @throws Error when the transaction fails: then no call had any effect
  */
 export function doOnceTogether<Input>(
@@ -177,8 +178,8 @@ export function doOnceTogether<Input>(
       const outcomeOf = new Map(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
-      // A call that another process answered after the first look may be rejected because of its own effects: those were
-      // committed together with the answer.
+      // Another process may have answered a call after `storedAnswers` was read. The call is then rejected here because of
+      // its own effects, for example a bike that it has reserved itself. So the answers of rejected calls are read again.
       const refused = [...outcomeOf].flatMap(([call, outcome]) => (isRefused(outcome) ? [call] : []));
       for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
       for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
@@ -198,7 +199,7 @@ export function doOnceTogether<Input>(
 
 type CallNameInSystem = Omit<CallName, "systemId">;
 
-/** Returns a call's name as a text. None of its parts can contain a NUL. */
+/** Returns a call's name as one text. NUL separates the parts, because none of them can contain it. */
 function textOf({ caller, path, key }: CallNameInSystem): string {
   return `${caller}\0${path}\0${key}`;
 }
@@ -239,13 +240,13 @@ function rowOf({ name, bodyHash }: RepeatableCall<unknown>, outcome: CallOutcome
   return { caller, path, key, body_hash: bodyHash, ...outcome.result };
 }
 
-/** Returns the outcome of a call that has the name of another, which came before. */
+/** Returns the outcome of a call with the name of an earlier call. */
 function replayed(
   { name, bodyHash }: RepeatableCall<unknown>,
   stored: ReadonlyMap<string, AnswerRow>,
 ): CallOutcome<RepeatableAnswer> {
   const answer = name && stored.get(textOf(name));
-  // The other was refused, so that nothing is stored of it: this one may be done.
+  // Nothing is stored if the earlier call was rejected. Then this call may be done.
   if (answer === undefined) return "run-alone";
   const { body_hash: firstHash, status, body } = answer;
   if (Buffer.compare(firstHash, bodyHash) !== 0) return { error: serviceError("idempotency_key_reused") };
@@ -254,7 +255,7 @@ function replayed(
 
 /** Calls deleted in one statement. Too low: takes more statements. Too high: locks their rows for longer. */
 const BATCH_SIZE = 1000;
-/** Time between two sweeps. An answer that is too old no longer counts, deleted or not; the table only grows meanwhile. */
+/** Time between two sweeps. Too high: the table grows. An answer that is too old does not count even before its deletion. */
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 
 /** Deletes answers that are no longer kept, every ten minutes. */

@@ -32,7 +32,7 @@ export async function callTool(
   given: Params,
 ): Promise<ToolOutcome> {
   const { view } = tool;
-  // Many models send null for what they leave out.
+  // Many models send null for an argument that they leave out.
   const args = Object.entries(given).filter(([, value]) => value !== null);
   const nested = args.find(([, value]) => typeof value === "object");
   if (nested !== undefined) return refusal(`${nested[0]} must not be an array or an object`);
@@ -65,8 +65,8 @@ function tooLong(length: number): string {
 }
 
 /**
- * Builds the request to the endpoint; returns a text instead when the arguments cannot make one. An argument that the
- * endpoint does not know is passed on, so that the endpoint refuses it by name.
+ * Builds the request to the endpoint. Returns the reason as a text if the arguments do not fit. An argument that the endpoint
+ * does not know is passed on, so that the endpoint refuses it by name.
  */
 function innerRequest(
   { endpoint: { method, path }, placements, listed }: DescribedTool,
@@ -99,7 +99,7 @@ function innerRequest(
   return { method, url, headers, body: takesBody ? body : undefined };
 }
 
-/** Caps a number of items. Anything else is passed on, and the endpoint refuses it. */
+/** Limits a number of items to `MAX_ITEMS`. Passes on any other text, which the endpoint refuses. */
 function cappedLimit(text: string): string {
   return Number(text) > MAX_ITEMS ? String(MAX_ITEMS) : text;
 }

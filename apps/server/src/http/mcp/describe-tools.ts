@@ -25,12 +25,12 @@ export interface DescribedTool extends Tool {
 }
 
 /**
- * Parameters that no tool has: page numbers, because numbered pages may repeat or skip items, and those by which
- * programs keep a copy up to date.
+ * Parameters that no tool has: page numbers, because numbered pages may repeat or skip items, and parameters for programs
+ * that keep a copy up to date.
  */
 const LEFT_OUT: ReadonlySet<string> = new Set(["page", "updated_since", "changes_since", "If-None-Match"]);
 
-/** Describes every tool by the partners' OpenAPI document, which is made of the contract. */
+/** Describes every tool from the partners' OpenAPI document, which is made from the contract. */
 export function describeTools(document: OpenApiDocument): readonly DescribedTool[] {
   return tools.map((tool) => describe(tool, document));
 }
@@ -87,7 +87,7 @@ interface Input {
   readonly schema: JsonSchema;
 }
 
-/** Returns what an endpoint takes: parameters of its path and query, an `Idempotency-Key`, and the fields of its body. */
+/** Returns the inputs of an endpoint: parameters of its path and query, an `Idempotency-Key`, and the fields of its body. */
 function inputsOf({ parameters = [], requestBody }: Operation, document: OpenApiDocument): Input[] {
   const given = parameters.flatMap((parameter): Input[] => {
     if (!("in" in parameter)) return [];
@@ -130,7 +130,7 @@ function resolved(schema: JsonSchema, { components }: OpenApiDocument): JsonSche
   return typeof $ref === "string" ? (components.schemas[$ref.slice(REFERENCE.length)] ?? {}) : schema;
 }
 
-/** Returns the schema of an endpoint's answer with all that it refers to. */
+/** Returns the schema of an endpoint's answer, including the schemas that it refers to. */
 function outputSchema({ responses }: Operation, document: OpenApiDocument, added: object | undefined): JsonSchema {
   const answer = (responses["200"] ?? responses["201"])?.content?.["application/json"]?.schema ?? {};
   const named = definitionsOf(answer, document);

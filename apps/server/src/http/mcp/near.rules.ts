@@ -6,10 +6,10 @@ interface Place {
 
 const EARTH_RADIUS_METERS = 6_371_008.8;
 const METERS_PER_DEGREE = (EARTH_RADIUS_METERS * Math.PI) / 180;
-/** Beyond this, a degree of longitude is shorter than any radius. */
+/** The largest half width of a rectangle, in degrees: it then covers all longitudes, as near a pole. */
 const ALL_LONGITUDES = 180;
 
-/** Returns the rectangle around a place, as the contract's `bbox` has it. */
+/** Returns the rectangle around a place, in the form of the contract's `bbox`. */
 export function searchBox({ lat, lon }: Place, radiusMeters: number): string {
   const height = radiusMeters / METERS_PER_DEGREE;
   const [south, north] = [Math.max(-90, lat - height), Math.min(90, lat + height)];
@@ -42,7 +42,7 @@ function radians(degrees: number): number {
   return (degrees * Math.PI) / 180;
 }
 
-/** Across the antimeridian longitudes go on from the other side. */
+/** Returns a longitude between -180 and 180: beyond the antimeridian they continue from the other side. */
 function wrapped(lon: number): number {
   if (lon > 180) return lon - 360;
   return lon < -180 ? lon + 360 : lon;

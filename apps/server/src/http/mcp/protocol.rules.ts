@@ -5,13 +5,13 @@
 
 /** The revision in which each message names its revision and client, so that no session is needed. */
 const MODERN = "2026-07-28";
-/** Revisions in which a client sends `initialize` first, newest first. What it sends there changes no later answer. */
+/** Older revisions, newest first. A client sends `initialize` first, but its content changes no later answer. */
 const LEGACY = ["2025-11-25", "2025-06-18"] as const;
 export const supportedVersions: readonly string[] = [MODERN, ...LEGACY];
 
 const META = "io.modelcontextprotocol/";
 
-/** JSON-RPC's codes and MCP's. */
+/** The error codes of JSON-RPC and MCP. */
 export const rpcCodes = {
   invalidRequest: -32600,
   methodNotFound: -32601,
@@ -29,7 +29,7 @@ export interface Message {
   readonly id: string | number | undefined;
   readonly method: string;
   readonly params: Params;
-  /** Whether it is of revision 2026-07-28. */
+  /** Whether the message is of revision 2026-07-28. */
   readonly isModern: boolean;
 }
 
@@ -55,7 +55,7 @@ export class RpcFailure extends Error {
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Returns the id that the answer to a body's message must repeat; undefined: it has no usable id. */
+/** Returns the id of the message in a body, which the answer must repeat; undefined: the message has no usable id. */
 export function idOf(body: unknown): string | number | undefined {
   const id = isObject(body) ? body["id"] : undefined;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as string | number) : undefined;
@@ -81,7 +81,7 @@ export function readMessage(body: unknown, headers: Headers): Message {
 
 type Unjudged = Omit<Message, "isModern">;
 
-/** A client of 2026-07-28 names its revision in the message; older ones name theirs in a header alone, or not at all. */
+/** A client of 2026-07-28 names its revision in the message. Older clients name it only in a header, or not at all. */
 function isOfModernRevision({ method, params }: Unjudged, headers: Headers): boolean {
   if (metaOf(params)["protocolVersion"] !== undefined) return true;
   return method !== "initialize" && headers["mcp-protocol-version"] === MODERN;
@@ -89,13 +89,13 @@ function isOfModernRevision({ method, params }: Unjudged, headers: Headers): boo
 
 function checkLegacy({ method }: Unjudged, headers: Headers): void {
   const version = headers["mcp-protocol-version"];
-  // Before it has heard an answer a client cannot know which revision to name.
+  // Before the answer to `initialize`, a client cannot know which revision to name.
   if (method === "initialize" || version === undefined || supportedVersions.includes(String(version))) return;
   throw unsupported(version);
 }
 
 function checkModern({ id, method, params }: Unjudged, headers: Headers): void {
-  // A message without an answer has no effect here either.
+  // A notification is not checked, because it has no effect here.
   if (id === undefined) return;
   const meta = metaOf(params);
   const version = meta["protocolVersion"];
@@ -126,13 +126,13 @@ function checkHeader(name: string, headers: Headers, expected: unknown): void {
   throw new RpcFailure({ code: rpcCodes.headerMismatch, message: `The header ${name} ${fault}.` }, 400);
 }
 
-/** Returns a header's value; clients send as Base64 what a header cannot carry. */
+/** Returns a header's value. Clients encode values as Base64 that a header cannot contain. */
 function decoded(value: string): string {
   const [, base64] = /^=\?base64\?([\w+/=]*)\?=$/.exec(value) ?? [];
   return base64 === undefined ? value : Buffer.from(base64, "base64").toString();
 }
 
-/** Returns the fields of `_meta` that are the protocol's own, by their names without its prefix. */
+/** Returns the fields of `_meta` that MCP defines, by their names without MCP's prefix. */
 function metaOf(params: Params): Params {
   const meta = params["_meta"];
   if (!isObject(meta)) return {};
@@ -161,7 +161,7 @@ export function methodNotFound({ method, isModern }: Message): RpcFailure {
   return new RpcFailure({ code: rpcCodes.methodNotFound, message }, isModern ? 404 : 200);
 }
 
-/** Returns the revision that a client of an older one and this service speak. */
+/** Returns the revision to use with a client of an older revision. */
 export function agreedVersion({ params }: Message): string {
   return LEGACY.find((version) => version === params["protocolVersion"]) ?? LEGACY[0];
 }
@@ -180,7 +180,7 @@ export interface Caching {
 
 /**
  * Returns a result in the form of the message's revision.
- * @param caching for answers that this revision allows clients to cache
+ * @param caching for answers that clients of the modern revision may cache
  */
 export function resultOf({ isModern }: Message, result: object, server: ServerInfo, caching?: Caching): object {
   if (!isModern) return result;

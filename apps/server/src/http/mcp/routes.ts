@@ -35,7 +35,7 @@ export interface McpOptions {
 
 const CACHING = { ttlMs: MAX_AGE_SECONDS * 1_000 };
 const FOR_EVERYBODY: Caching = { ...CACHING, cacheScope: "public" };
-/** The list depends on the key's scopes. */
+/** For answers that depend on the key's scopes. */
 const FOR_THE_KEY: Caching = { ...CACHING, cacheScope: "private" };
 
 /** The result of a method; `resultOf` adds the fields that the message's revision asks for. */
@@ -46,7 +46,7 @@ interface MethodResult {
 
 type Method = (message: Message, request: FastifyRequest) => MethodResult | Promise<MethodResult>;
 
-/** Serves the Model Context Protocol. Each POST carries one message and is answered in JSON; no session is kept. */
+/** Serves the Model Context Protocol (MCP). Each POST carries one message and is answered in JSON; no session is kept. */
 export function mcpRoutes(app: FastifyInstance, options: McpOptions): RouterImplementation<typeof mcpContract> {
   const server: ServerInfo = { name: "bikeshare", title: "Bike-Sharing Data Service", version: options.version };
   const methods = methodsOf(app, options, server);
@@ -133,7 +133,7 @@ function describeWhenAsked({ baseUrl, version }: McpOptions): Describe {
   return () => (made ??= make());
 }
 
-/** Returns the tools that the key's scopes allow: a model need not choose among others. */
+/** Returns only the tools that the key's scopes allow, so that a model does not choose others. */
 function listTools(message: Message, request: FastifyRequest, tools: readonly DescribedTool[]): MethodResult {
   refuseCursor(message);
   const { scopes: held } = callerOf(request).key;
@@ -162,7 +162,7 @@ function refuseCursor({ params }: Message): void {
   if (params["cursor"] !== undefined) throw new RpcFailure(invalidParams("This list has one page: leave cursor out."));
 }
 
-/** The guides, as Markdown, at the addresses at which they are served too. */
+/** Returns the methods for resources: the guides as Markdown, under the addresses at which they are also served. */
 function resourceMethods({ baseUrl }: McpOptions): [string, Method][] {
   const pages = [startGuide, ...guides];
   const uriOf = (guide: Guide) => `${baseUrl()}${markdownPath(guide)}`;

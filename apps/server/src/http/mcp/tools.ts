@@ -10,7 +10,7 @@ import type { AppRoute } from "@ts-rest/core";
 import { z } from "zod";
 import { nearest, searchBox } from "./near.rules.ts";
 
-/** Default and maximum items of a list. Too high: one answer fills a model's context. */
+/** The maximum and the default number of items of a list. Too high: one answer fills a model's context. */
 export const MAX_ITEMS = 50;
 export const DEFAULT_ITEMS = 20;
 
@@ -115,7 +115,7 @@ const hoursOfDay: View = {
   },
 };
 
-/** In the order in which they are listed. */
+/** All tools, in the order in which `tools/list` lists them. */
 export const tools: readonly Tool[] = [
   tool("find_stations_near", "Stations near a place", stations.list, {
     when: "Use it to find where to rent or return a bike around coordinates, now or at a past instant. `num_bikes_available` bikes can be rented; `num_docks_available` docks are free, null where that is not published.",

@@ -24,7 +24,7 @@ const deleteDead = statement(
   "delete from api_processes where alive_until < now() - interval '1 hour'",
 );
 
-/** Counts a process as alive for `aliveMs`, and forgets those that were killed long ago. @returns how many others are alive */
+/** Records a process as alive for `aliveMs`, and deletes those killed over an hour ago. @returns how many others are alive */
 export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs: number): Promise<number> {
   await db.query(heartbeat, [process, aliveMs]);
   const { n, dead } = oneRow(await db.query<{ n: number; dead: number }>(countOthers, [process]));
@@ -37,7 +37,7 @@ export async function countApiProcesses(db: Queryable): Promise<number> {
   return oneRow(await db.query<{ n: number }>(countRecent)).n;
 }
 
-/** Deletes a process that ends. */
+/** Deletes the record of a process that ends. */
 export async function deleteApiProcess(db: Queryable, process: string): Promise<void> {
   await db.query(deleteOne, [process]);
 }

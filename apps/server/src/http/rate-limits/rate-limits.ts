@@ -5,11 +5,11 @@ export interface SweptRateLimiter extends RateLimiter {
   sweep(): void;
 }
 
-/** The limits that hold over all processes where they can. */
+/** Rate limits that hold over all processes together, if possible. */
 export interface RateLimits {
   /**
    * Returns a new limiter.
-   * @param name separates its keys from other limiters'
+   * @param name separates the limiter's keys from those of other limiters
    * @param windowMs how long a request counts; a minute by default
    */
   limiter(name: string, windowMs?: number): SweptRateLimiter;
@@ -19,7 +19,7 @@ export interface RateLimits {
   processes(): number;
 }
 
-/** Counts in the memory of this process. */
+/** Returns limits that count in the memory of this process. */
 export function createMemoryRateLimits(clock: () => number, processes: () => number = () => 1): RateLimits {
   return {
     limiter: (_name, windowMs) => createMemoryRateLimiter(clock, windowMs),
@@ -28,7 +28,7 @@ export function createMemoryRateLimits(clock: () => number, processes: () => num
   };
 }
 
-/** Redis's errors while it counts, and the operator's remedy for each. */
+/** Errors of Redis, or of the connection to it, and the operator's remedy for each. */
 const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
   [/LOADING/, "It reads its file after a start: wait until it has, and it is used by itself."],
   [
@@ -63,10 +63,10 @@ const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
   ],
 ];
 
-/** For anything else: it is away, or hangs. */
+/** The remedy for any other error: Redis is unreachable or hangs. */
 export const START_REDIS = "Start it, or correct REDIS_URL.";
 
-/** @param message of the error with which Redis, or the way to it, failed */
+/** Returns the operator's remedy. @param message of an error of Redis, or of the connection to it */
 export function redisRemedy(message: string): string {
   return REMEDIES.find(([says]) => says.test(message))?.[1] ?? START_REDIS;
 }

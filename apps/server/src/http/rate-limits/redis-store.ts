@@ -11,17 +11,17 @@ import {
 
 /** Too high: delays a start while Redis is unavailable. Too low: fails behind a slow TLS handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A connection over which nothing arrives for so long is closed and opened anew: the other side may be gone without a word. */
+/** A connection over which nothing arrives for this long is closed and opened again: the other side may be dead. */
 const SILENCE_TIMEOUT_MS = 1_000;
 /** How long a stopping process waits for Redis to close the connection. Nothing is lost after a time-out. */
 const CLOSE_TIMEOUT_MS = 100;
-/** The maximum of milliseconds between two attempts to connect, also away from a replica. */
+/** Maximum milliseconds between two attempts to connect; also the pause before a connection away from a replica. */
 const MAX_RECONNECT_DELAY_MS = 500;
 
 export interface RedisStoreOptions {
-  /** Checked: see `redisUrl` of runtime/startup/values.ts. */
+  /** The checked address: see `redisUrl` in runtime/startup/values.ts. */
   readonly url: string;
-  /** The connection can be used, for the first time or again. */
+  /** Called when the connection can be used, for the first time or again. */
   readonly onConnected: () => void;
   /** Called when the connection is lost for good. */
   readonly onLost: (error: Error) => void;
@@ -35,7 +35,7 @@ export interface RedisStore extends RateStore {
 /** Counts in Redis or Valkey, over one connection on which requests do not wait for one another. */
 export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions): RedisStore {
   let reason = new Error("it has not answered yet");
-  /** The connection was made, but not as the address asks. */
+  /** The server refused a part of the address, such as the database number, although the connection was made. */
   let isRefused = false;
   let isReplica = false;
   const redis = new Redis({
@@ -46,19 +46,19 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
     socketTimeout: SILENCE_TIMEOUT_MS,
     disconnectTimeout: CLOSE_TIMEOUT_MS,
     retryStrategy: (attempt) => (isReplica ? MAX_RECONNECT_DELAY_MS : Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS)),
-    // After a failover the same address may lead to another Redis, while the one that is a replica now stays connected.
+    // Reconnects when Redis has become a replica: after a failover the same address may lead to another Redis.
     reconnectOnError: (error) => {
       isReplica = error.message.includes("READONLY");
       if (isReplica) reason = error;
       return isReplica;
     },
-    // Nothing waits for a connection, and nothing is sent twice: who asks decides without Redis.
+    // No command waits for a connection or is sent twice: without an answer the limiter decides without Redis.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // `whichRun` asks the same, and an account that may not ask is no reason to refuse.
+    // The check would send `INFO`, as `whichRun` does, and would fail for an account without that right.
     enableReadyCheck: false,
-    // The replies are the same, and proxies for Redis know it.
+    // Our replies are the same in versions 2 and 3, and proxies for Redis support version 2.
     protocol: 2,
   });
   redis.on("connect", () => {
@@ -67,7 +67,7 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
   });
   redis.on("error", (error: Error) => {
     reason = error;
-    // The client goes on in another database where the one of this number does not exist.
+    // If the database number does not exist, the client would go on in another database: counts as refused.
     if (redis.status === "connect") isRefused = true;
   });
   redis.on("ready", () => {
@@ -80,8 +80,8 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
 }
 
 /**
- * @param failure returns why the connection cannot be used, which is more precise than Redis's own error; undefined when it
- * can
+ * Returns the store that counts over a connection.
+ * @param failure returns why the connection cannot be used, more precisely than the client's error; undefined: it can
  */
 function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
   // Some hosts forbid the command.

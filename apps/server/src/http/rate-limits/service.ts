@@ -23,7 +23,7 @@ export interface RateLimitsOptions {
   readonly logger: { warn(detail: object, message: string): void };
   readonly conditions: Conditions;
   readonly reports: ProcessReports;
-  /** Hears each time that Redis cannot be used any more. */
+  /** Called each time that Redis can no longer be used. */
   readonly onRedisLost: () => void;
 }
 
@@ -35,7 +35,7 @@ export interface OpenRateLimits extends RateLimits {
 /** A monotonic clock: after the system clock is set back, keys at their limit would be rejected until it catches up. */
 const monotonic = () => performance.now();
 
-/** Joins the processes that answer requests, and counts with them in Redis where it is configured. */
+/** Registers this process among those that answer requests, and counts with them in Redis if that is configured. */
 export async function openRateLimits(db: Database, options: RateLimitsOptions): Promise<OpenRateLimits> {
   const { redisUrl, ids, logger, conditions } = options;
   const joining = conditions.of("counting the processes that answer requests");
@@ -55,7 +55,7 @@ const NOT_SHARED =
   "several processes answer requests, and each counts the rate limits by itself, so that a key may make as many times its " +
   "requests. Set REDIS_URL for all of them to count together";
 
-/** For the log: a line at once, one a minute, and one when Redis can be used again. */
+/** The condition in the log: one line when it begins, one each minute, and one when Redis can be used again. */
 class RedisUnavailable extends Error {
   override readonly name = "RedisUnavailable";
   readonly condition = "redis_unavailable";
@@ -74,7 +74,7 @@ async function openShared(
   processes: ApiProcesses,
   { conditions, reports, onRedisLost }: RateLimitsOptions,
 ): Promise<OpenRateLimits> {
-  // Only now: most services have no Redis, and need no client for one.
+  // Imported only here, because most services have no Redis and need no client.
   const { openRedisStore } = await import("./redis-store.ts");
   const counting = conditions.of("counting requests in Redis", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   let isLost = false;
@@ -120,17 +120,17 @@ async function openShared(
 interface ApiProcesses {
   /** Returns the number of processes, including this one; while the database is unavailable, the last known number. */
   readonly count: () => number;
-  /** Leaves them. */
+  /** Removes this process from them. */
   close(): Promise<void>;
 }
 
 interface ApiProcessesOptions {
-  /** This process, by a name that no other one has. */
+  /** A name of this process that no other process has. */
   readonly process: string;
   readonly onError: (error: unknown) => void;
-  /** @param count another one than before */
+  /** Called when the number of processes has changed. */
   readonly onChange: (count: number) => void;
-  /** Milliseconds from the start without `onChange`: a process that was killed right before counts as well. */
+  /** Milliseconds from the start without `onChange`, because a process that was killed right before still counts. */
   readonly quietMs?: number;
   readonly heartbeatIntervalMs?: number;
   readonly watch?: WorkWatch | undefined;
@@ -138,10 +138,10 @@ interface ApiProcessesOptions {
 
 /** Milliseconds between two heartbeats. Too high: limits are divided too late among new processes. */
 const HEARTBEAT_INTERVAL_MS = 2_000;
-/** A process that was killed counts for so long: five heartbeats, so that a slow one is not forgotten. */
+/** How long a process counts after its latest heartbeat: five intervals, so that a slow process still counts. */
 const ALIVE_MS = 10_000;
 
-/** Joins them. Resolves when the others are known, or cannot be. */
+/** Registers this process. Resolves when the number of other processes is known, or could not be read. */
 export async function joinApiProcesses(db: Database, options: ApiProcessesOptions): Promise<ApiProcesses> {
   const { process, onError, onChange, watch, quietMs = ALIVE_MS } = options;
   const { heartbeatIntervalMs: intervalMs = HEARTBEAT_INTERVAL_MS } = options;
@@ -169,13 +169,13 @@ interface SharedLimitsOptions {
   readonly windows: SharedWindows;
   /** Returns the number of processes that share each limit. */
   readonly processes: () => number;
-  /** Milliseconds, by which requests are counted. */
+  /** The clock in milliseconds by which requests are counted. */
   readonly clock: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
 }
 
-/** Limits that are counted in one store for all processes, and by shares while the store cannot be used. */
+/** Returns limits that one store counts for all processes. While it cannot be used, each process allows its share. */
 export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits {
   const { windows, processes } = options;
   return {
@@ -195,7 +195,7 @@ class SharedRateLimiter implements SweptRateLimiter {
   readonly #name: string;
   readonly #windowMs: number;
   readonly #options: SharedLimitsOptions;
-  /** Every request that this process has allowed, whoever counted it: the starting point when the store is lost. */
+  /** Every request that this process has allowed, even if the store counted it: used when the store is lost. */
   readonly #own: MemoryRateLimiter;
   readonly #rejections = new Map<string, Rejection>();
 
@@ -223,7 +223,8 @@ class SharedRateLimiter implements SweptRateLimiter {
   #decide(key: string, limit: number, isTaken: boolean): RateDecision | Promise<RateDecision> {
     const { windows } = this.#options;
     if (!windows.isUsable()) return this.#byShare(key, limit, isTaken);
-    // A store that has lost its counts allows too much until the lost requests would have left the window.
+    // A store that has lost its counts would allow too much until the lost requests had left the window. The share of this
+    // process then limits as well.
     const byShare = windows.hasForgotten(this.#windowMs) ? this.#byShare(key, limit, isTaken) : undefined;
     if (byShare?.allowed === false) return byShare;
     const request = { key: `bikeshare:rate:{${this.#name}:${key}}`, limit, windowMs: this.#windowMs, isTaken };
@@ -231,7 +232,7 @@ class SharedRateLimiter implements SweptRateLimiter {
       if (state === undefined) return byShare ?? this.#byShare(key, limit, isTaken);
       if (!state.allowed) this.#refuse(key, limit, state);
       else if (byShare === undefined) {
-        // The answer itself may show that the clock of the store was set.
+        // This answer itself may show that the store's clock was changed, so `hasForgotten` is asked again.
         if (windows.hasForgotten(this.#windowMs)) return this.#byShare(key, limit, isTaken);
         if (isTaken) this.#own.take(key, Number.POSITIVE_INFINITY);
       }

@@ -43,8 +43,8 @@ const copiedTables = statement(
 const now = statement("backup.now", "select date_trunc('milliseconds', now()) as at");
 
 /**
- * Makes a transaction read a snapshot of one instant, which `findInstant` returns. Must be the transaction's first call. Rows
- * may be written meanwhile, but no partition can be dropped.
+ * Makes a transaction read a snapshot of one instant, which `findInstant` returns. Must be the transaction's first call.
+ * Rows may be written meanwhile, but no partition can be dropped.
  */
 export async function lockForReading(tx: Transaction, tables: readonly string[]): Promise<void> {
   await tx.run("set transaction isolation level repeatable read, read only");

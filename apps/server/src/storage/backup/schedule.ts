@@ -34,8 +34,8 @@ const MAX_DRAFT_SILENCE_MS = 3_600_000;
 
 /**
  * Makes a backup whenever the newest one in the directory is older than the interval, then removes all but the newest
- * `keep` backups. Does not touch other files. Makes no backup while another process makes one in the same directory. `close`
- * aborts a running backup, which may need hours.
+ * `keep` backups. Does not touch other files. Makes no backup while another process makes one in the same directory.
+ * `close` aborts a running backup, which may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
   const { directory, keep, clock, onBackup, watch } = options;
