@@ -56,7 +56,7 @@ function open(outcomeOf: (call: Call) => CallOutcome<string> = ({ name }) => ({ 
   return { combiner, transactions, alone, time };
 }
 
-/** Lets everything happen that waits for nothing else. */
+/** Waits for two passes of the event loop, so that all work that is ready has run. */
 async function turn(): Promise<void> {
   await sleep(0);
   await sleep(0);
@@ -88,7 +88,7 @@ describe("combining", () => {
     await transactions[0]?.commit();
     expect(names()).toEqual([["a"], ["b0", "b1"]]);
     answers.push(combiner.run(call("c")));
-    // One that is repeated says again that it commits.
+    // A repeated transaction calls `onCommitting` a second time.
     await transactions[0]?.commit();
     await transactions[1]?.commit();
     expect(names()).toEqual([["a"], ["b0", "b1"]]);
@@ -97,7 +97,7 @@ describe("combining", () => {
     await transactions[0]?.end();
     await transactions[2]?.end();
     expect(await Promise.all(answers)).toEqual(["a", "b0", "b1", "c"].map((name) => `${name} together`));
-    // Nothing is left of it: the next begins at once.
+    // No transaction is open any more, so the next call begins at once.
     const last = combiner.run(call("d"));
     await turn();
     await transactions[3]?.end();
@@ -229,7 +229,7 @@ describe("a caller who floods", () => {
     await turn();
     for (let n = 0; n < transactions.length; n++) await transactions[n]?.end();
     await Promise.all([...flood, other]);
-    // What has ended no longer counts.
+    // Calls that have ended no longer count.
     const again = combiner.run(call("again", { owner: "flooder" }));
     await turn();
     await transactions.at(-1)?.end();

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 
 const context = (runningTimeoutMs = 60_000) => ({ db: database.db, clock, runningTimeoutMs });
-/** Where a repeat is told at once that the first call is still running. */
+/** A context in which a repeated call fails at once while the first call is still running. */
 const impatient = () => context(0);
 const request = (changes: Partial<RepeatableRequest> = {}): RepeatableRequest => ({
   systemId: "main",
@@ -47,7 +47,7 @@ async function work(tx: Transaction): Promise<{ status: number; body: string }> 
 
 const call = (changes: Partial<RepeatableRequest> = {}, by = context()) => withIdempotency(by, request(changes), work);
 
-/** A call with `key-1` whose work has begun, and goes on when it is told to. */
+/** A call with `key-1` whose work has begun, and goes on when `goOn` is called. */
 async function callUnderWay(changes: Partial<RepeatableRequest> = {}) {
   const [entered, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const answer = withIdempotency(context(), request(changes), async (tx) => {
@@ -132,7 +132,7 @@ describe("a call with a key", () => {
     const { answer, goOn } = await callUnderWay();
     const repeats = [call(), call({ body: "another" })];
     expect((await call({ key: "key-2" })).replayed).toBe(false);
-    // The repeats, which came before it, have found the same by then.
+    // The earlier repeats have found by then that the first call is running.
     await expect(call({}, impatient())).rejects.toMatchObject({ code: "idempotency_in_progress" });
     goOn();
     const first = await answer;
@@ -202,7 +202,7 @@ describe("the sweeper", () => {
 
 describe("requests that share a transaction", () => {
   const refused = new Error("refused");
-  /** Each input leaves its effect and has an answer of its own, unless it says otherwise or has been answered before. */
+  /** Each input has an effect and its own answer, unless it is `bad`, `alone` or `poison`, or was answered before. */
   const run = (by = context()) =>
     combineRequests<string>(by, {
       together: async (_systemId, tx, inputs, answered) => {

@@ -18,7 +18,7 @@ export function serveKept(app: FastifyInstance, path: string, document: KeptDocu
   app.get(path, kept(document));
 }
 
-/** Returns a handler that makes a document at the first request, because the base address is known only then, and keeps it. */
+/** Returns a handler that makes a document at the first request, when the base address is known, and keeps it. */
 export function kept({ type, make, headers = {} }: KeptDocument) {
   let made: Promise<CodedBody> | undefined;
   return async (request: FastifyRequest, reply: FastifyReply) => {

@@ -22,7 +22,7 @@ export interface PublicLimit {
    * @throws ServiceError `rate_limited` for an address that has used up its requests
    */
   count(address: string): Promise<void> | undefined;
-  /** Counts a large answer as several requests, by its size. The answer is sent in any case; later requests may be refused. */
+  /** Counts a large answer as several requests, by its size. The answer is sent anyway; later requests may be refused. */
   countAnswer(address: string, bytes: number): void;
 }
 

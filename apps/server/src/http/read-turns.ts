@@ -5,26 +5,27 @@ import { READ_CONNECTIONS } from "../storage/db/read-pool.ts";
 import { callerOf } from "./authenticate.ts";
 
 /**
- * Reads of one partner that run at once, whatever number of keys and connections it uses. Too low: a partner who polls fast
- * leaves PostgreSQL idle, which works on one of each connection while one more is on its way; and its own reads wait while
- * others keep this process busy. Too high: everybody else's requests wait behind so many of it.
+ * The most reads of one partner that run at the same time, however many keys and connections it uses. Twice the read
+ * connections, because PostgreSQL works on one read of each connection while the next one is on its way. Too low: PostgreSQL
+ * is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many reads.
  */
 export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
 
 /** The reads of one partner. */
 interface Reads {
   running: number;
-  /** What begins those that wait, in the order in which they came. */
+  /** Functions that begin the waiting reads, in the order in which they came. */
   readonly waiting: (() => void)[];
 }
 
-/** A hook that may answer by itself, before the handler does. */
+/** A hook that may answer a request itself, before the handler. */
 type RequestHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => unknown;
 
 /**
- * Lets the reads of each partner run a few at a time; its others wait, and no other partner's wait behind them. A read has its
- * turn until its answer is made and other connections were read once, not until the caller has taken it: a caller that does
- * not read holds up nobody. Commands have no turns, because they share transactions. To be called before the routes are added.
+ * Lets only a few reads of each partner run at the same time. Further reads of the partner wait; those of other partners do
+ * not. A read's turn ends when its answer is made and other connections were read once, not when the caller has received
+ * the answer, so that a caller that does not read delays nobody. Commands have no turns, because they share transactions.
+ * Call it before the routes are added.
  */
 export function takeTurns(app: FastifyInstance): void {
   const begin = createTurns();
@@ -59,7 +60,7 @@ export function takeTurns(app: FastifyInstance): void {
   });
 }
 
-/** Returns what calls `start` when a reader's turn has come; `start` is given what ends the turn. */
+/** Returns a function that calls `start` when it is a reader's turn. `start` gets a function that ends the turn. */
 function createTurns(): (reader: string, start: (end: () => void) => void) => void {
   const readsOf = new Map<string, Reads>();
   return (reader, start) => {
@@ -70,7 +71,7 @@ function createTurns(): (reader: string, start: (end: () => void) => void) => vo
       if (next !== undefined) next();
       else if (--reads.running === 0) readsOf.delete(reader);
     };
-    // Not at once: what others have sent meanwhile is read between the two, also where answers need no waiting.
+    // The next read begins in a later pass of the event loop, so that requests of other connections are read in between.
     const begin = () => start(() => void setImmediate(pass));
     if (reads.running >= MAX_RUNNING_READS) reads.waiting.push(begin);
     else {

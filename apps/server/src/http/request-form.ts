@@ -8,15 +8,15 @@ import {
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
-/** Headers that name one thing: with two of them, each reader on the way could take another. */
+/** Headers that may occur only once: of two, each server on the way could use another one. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
 
 /** A host and an optional port: the characters that RFC 3986 allows, IPv6 in brackets. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 
 /**
- * Returns the issue of a request that two servers on the way could interpret differently: its host, its sender, or its end.
- * One of them could take the following bytes of the connection as part of it, so the response closes the connection.
+ * Returns the error of a request whose host, sender or end two servers on the way could interpret differently. One of them
+ * could take the following bytes of the connection as a part of the request, so the response closes the connection.
  */
 export function framingError({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
   const fail = (message: "missingHost" | "invalidHost" | "transferEncoding") =>
@@ -31,7 +31,7 @@ export function framingError({ headers, httpVersion, rawHeaders }: IncomingMessa
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Thrown when the request is authorized, so that it is measured and logged as any other. */
+    /** The error that authorization throws, so that the request is measured and logged like any other. */
     framingError: ServiceError | undefined;
   }
 }
@@ -39,8 +39,8 @@ declare module "fastify" {
 const CLOSING: ServiceErrorOptions = { headers: { connection: "close" } };
 
 /**
- * Rejects requests that the router would accept, or reject too early: a badly encoded URL, and repeated headers. Registered
- * after authorization, so that callers without a key learn nothing.
+ * Rejects requests that the router would accept, or would reject before authorization: a badly encoded URL, and repeated
+ * headers. Registered after authorization, so that callers without a key learn nothing.
  */
 export function refuseMalformedRequests(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {
@@ -81,7 +81,7 @@ function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[
   return undefined;
 }
 
-/** Their lengths differ, and every request's every header passes here: a name is read where its length is one of theirs. */
+/** The headers' indexes by the length of their names, which all differ. For speed, only names of such a length are read. */
 const positions = new Map<number, number>(SINGLE_HEADERS.map((name, index) => [name.length, index]));
 
 function singleHeaderAt(name: string): number {
@@ -89,7 +89,7 @@ function singleHeaderAt(name: string): number {
   return position !== undefined && name.toLowerCase() === SINGLE_HEADERS[position] ? position : -1;
 }
 
-/** Requests whose path could not be decoded as it came. */
+/** Requests whose original path could not be decoded. */
 const badlyEncoded = new WeakSet<IncomingMessage>();
 
 /**

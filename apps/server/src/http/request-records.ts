@@ -15,11 +15,11 @@ export type CompromisedIn = "url" | "plain_http";
 
 /** Counts and logs the requests that are rejected before an endpoint sees them. */
 export interface RefusedRequests {
-  /** @param who the caller's key where it is known, else its address */
+  /** Counts a rejected request. @param who the caller's address, and the id of its key if that is known */
   refused(reason: RejectionReason, who: Requester): void;
-  /** A key was seen, for the first time, where others may have read it. */
+  /** Reports a key that was seen, for the first time, where others may have read it. */
   compromised(keyId: string, where: CompromisedIn, address: string): void;
-  /** Writes due lines. Called every few seconds. */
+  /** Writes the log lines that are due. Called every few seconds. */
   flush(): void;
 }
 
@@ -41,8 +41,8 @@ export interface RefusedRequestsOptions {
 /** Milliseconds between two lines about one address or key. */
 const REPEAT_MS = 60_000;
 /**
- * Limits the addresses and keys with separate lines. Further ones are counted together: an attacker has any number of
- * addresses.
+ * Limits the addresses and keys with separate lines. Further ones are counted together, because an attacker may have any
+ * number of addresses.
  */
 const MAX_TALLIES = 50;
 
@@ -113,12 +113,12 @@ export interface MeasuredRequestsOptions {
   /** Undefined: nothing is traced. */
   readonly tracer?: Tracer | undefined;
   readonly clock: () => number;
-  /** Requests that take longer are logged; 0, or left out: none are. */
+  /** Requests that take longer are logged; 0 or left out: none is logged. */
   readonly slowRequestMs?: number;
   readonly logger: { warn(detail: object, message: string): void };
 }
 
-/** Routes of which a response stays open for as long as its reader likes: they say nothing of how fast the service is. */
+/** Routes whose responses stay open as long as the reader likes. Not measured: their times say nothing about the service. */
 const STREAMS: ReadonlySet<string> = new Set(["live.partner"]);
 
 /**
@@ -144,10 +144,10 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
   app.decorateRequest("activity");
   if (metrics === undefined && tracer === undefined && slowRequestMs === 0) return;
   app.addHook("onRequest", (request, _reply, done) => {
-    // What is done for an inner request belongs to the outer one.
+    // An inner request is measured as a part of its outer request.
     if (request.outer !== undefined) return done();
     const span = tracer?.startRequest(request.headers["traceparent"]);
-    // Attributing statements costs something at each of them: it is done where somebody may ask to know.
+    // Assigning statements to requests costs time at each statement, so it is done only for traces and the slow-request log.
     if (span !== undefined || slowRequestMs > 0) request.activity = activities.begin(span);
     done();
   });
@@ -186,7 +186,7 @@ function routeOf({ url, method, config }: RouteOptions): CountedRoute {
 interface Measuring {
   readonly clock: () => number;
   readonly slowRequests: SlowRequests;
-  /** Returns what counts the requests of the route that ask for one of several things. */
+  /** Returns the counter for requests of the route that are counted under another name (`recordedAs`). */
   readonly countAs: (name: string) => CountRequest | undefined;
 }
 
@@ -203,7 +203,7 @@ function measuringHook(
     const status = recordedAs?.status ?? reply.statusCode;
     const name = recordedAs?.name ?? route.route;
     const countIt = recordedAs === undefined ? count : countAs(name);
-    // What partners' tests do, and make fail, says nothing of the service.
+    // Requests to sandboxes are not counted: what partners' tests do, and make fail, says nothing about the service.
     if (countIt !== undefined && request.caller?.key.is_sandbox !== true) {
       const rate = request.caller?.rate;
       const limitUsed = rate === undefined ? undefined : 1 - rate.remaining / rate.limit;
@@ -227,7 +227,7 @@ function measuringHook(
   };
 }
 
-/** Counts bytes by connection, from the sockets' own counters: a sum over requests would miss their heads. */
+/** Counts bytes by connection, from the sockets' own counters: a sum over requests would miss their headers. */
 function countBytes(app: FastifyInstance, metrics: RequestMetrics): void {
   const open = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
   const closed = { received: 0, sent: 0 };
@@ -251,7 +251,7 @@ function countBytes(app: FastifyInstance, metrics: RequestMetrics): void {
   });
 }
 
-/** Logs requests that took long, with where their time went. */
+/** Logs slow requests, with the time spent on each cause. */
 interface SlowRequests {
   isSlow(ms: number): boolean;
   log(request: SlowRequest): void;
@@ -275,7 +275,7 @@ interface SlowRequestsOptions {
   readonly monotonic: () => number;
 }
 
-/** Lines in any second. When the database is slow, every request is: more lines would only fill the disk. */
+/** The most lines in any second. When the database is slow, all requests are, and more lines would only fill the disk. */
 const MAX_LINES_PER_SECOND = 5;
 
 function createSlowRequests({ slowAfterMs, log, monotonic }: SlowRequestsOptions): SlowRequests {

@@ -8,15 +8,15 @@ import fresh from "fresh";
 import { endpointOf, scopeOfRoute } from "./authenticate.ts";
 
 /**
- * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
- * older.
+ * The part of a reply that is needed here. Used instead of Fastify's own type, because ts-rest's handlers get the type of
+ * an older Fastify version.
  */
 interface HeaderEditor {
   getHeader(name: string): unknown;
   header(name: string, value: string): unknown;
 }
 
-/** Adds to the headers of its request that a response depends on. */
+/** Adds names to a response's `Vary` header: the request headers that the response depends on. */
 export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
   const said = reply.getHeader("vary");
   if (said === undefined) {
@@ -24,25 +24,25 @@ export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
     return;
   }
   const before = typeof said === "string" ? said.split(", ") : [];
-  // In lower case, as @fastify/compress looks for them: it would add a second one.
+  // The names are in lower case, because @fastify/compress searches for that form and would add a name a second time.
   reply.header("vary", [...before, ...names.filter((name) => !before.includes(name))].join(", "));
 }
 
-/** A body that is kept to be sent many times: its bytes and their tag, made once. */
+/** A body that is kept and sent many times: its bytes and their ETag, computed once. */
 export interface ReadyBody {
   readonly bytes: Buffer;
   readonly etag: string;
 }
 
-/** Makes a body ready. */
+/** Computes the bytes and the ETag of a body. */
 export function readyBody(body: string | Buffer): ReadyBody {
   const bytes = Buffer.isBuffer(body) ? body : toBytes(body);
   return { bytes, etag: etagOf(bytes) };
 }
 
 /**
- * The part of a reply that is needed here. Fastify's own type differs between its versions, and ts-rest hands over the
- * older.
+ * The part of a reply that is needed here. Used instead of Fastify's own type, because ts-rest's handlers get the type of
+ * an older Fastify version.
  */
 interface HeaderWriter {
   header(name: string, value: string): unknown;
@@ -52,11 +52,11 @@ interface HeaderWriter {
 export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBody): Body {
   reply.header("etag", etag);
   reply.header("content-type", "application/json");
-  // Bytes are sent as they are; the tests hold them against the contract's schema.
+  // Bytes are sent unchanged. Tests check them against the contract's schema.
   return bytes as unknown as Body;
 }
 
-/** A body that is kept to be sent many times, compressed once for all who ask for that. */
+/** A body that is kept and sent many times. It is compressed at most once in each coding. */
 export interface CodedBody extends ReadyBody {
   /** Returns the bytes in an accepted coding, and the coding's name; undefined for the plain bytes. */
   inCoding(accepted: string | undefined): Promise<{ readonly bytes: Buffer; readonly coding: Coding | undefined }>;
@@ -69,11 +69,11 @@ const MIN_COMPRESSED_BYTES = 1024;
 
 const compressors: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: promisify(gzip),
-  // 9 of 11: the last tenth less would take ten times as long.
+  // Quality 9 of 11: 11 would save a tenth more and take ten times as long.
   br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
 };
 
-/** Keeps a body in the codings that are named, the best first; each is made when it is first asked for. */
+/** Keeps a body in some codings, the best first. Compresses it when a coding is first requested. */
 export function codedBody(body: string | Buffer, codings: readonly Coding[]): CodedBody {
   const plain = readyBody(body);
   const made = new Map<Coding, Promise<Buffer>>();
@@ -94,7 +94,7 @@ export function codedBody(body: string | Buffer, codings: readonly Coding[]): Co
   };
 }
 
-/** Tells whether a caller takes a coding by name, by its `Accept-Encoding`. */
+/** Tells whether a caller's `Accept-Encoding` names a coding. */
 export function acceptsCoding(accepted: string | undefined, coding: Coding): boolean {
   const pattern = coding === "gzip" ? GZIP : BROTLI;
   return (accepted ?? "")
@@ -106,13 +106,13 @@ export function acceptsCoding(accepted: string | undefined, coding: Coding): boo
 const GZIP = /^\s*(x-)?gzip\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
 const BROTLI = /^\s*br\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
 
-/** Bytes of a body that are handed to a connection at a time, and so wait there for a caller that does not read. */
+/** Bytes of a body that are passed to a connection at a time. So many wait in memory for a caller that does not read. */
 const PART_BYTES = 64 * 1024;
 
 /**
- * A kept body to send. A large one goes in parts, each when the one before was taken: TLS keeps a copy of whatever it
- * was handed and its caller has not read. Between two parts everybody else has a turn, because a connection often takes
- * megabytes at once, and hundreds of callers may ask at the same time.
+ * Returns a kept body to send. A large body is sent in parts, each when the connection has taken the previous part, because
+ * TLS keeps a copy of everything that was passed to it and that the caller has not read. Other requests are served between
+ * two parts: a connection often takes megabytes at once, and hundreds of callers may ask at the same time.
  */
 export function inParts(bytes: Buffer): Buffer | Readable {
   if (bytes.length <= PART_BYTES) return bytes;
@@ -128,16 +128,16 @@ export function inParts(bytes: Buffer): Buffer | Readable {
 }
 
 /**
- * Adds an `ETag` to every successful read of data, and answers 304 when the caller already has it. The tag is weak, since
- * it is the same for the plain and the compressed bytes.
+ * Adds an `ETag` to every successful read of data, and answers 304 when the caller already has these data. The tag is weak,
+ * because it is the same for the plain and the compressed bytes.
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const isBody = typeof payload === "string" || Buffer.isBuffer(payload);
-    // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
+    // Only reads: for other methods a condition must be checked before the work is done (RFC 9110, 13.1.2).
     const isRead = request.method === "GET" || request.method === "HEAD";
     const { scope } = endpointOf(request);
-    // The dashboard stores nothing in the browser's cache; its pages revalidate with the tag of the data that they show.
+    // The dashboard's data are not stored in the browser's cache. Its pages send the tag of the data that they show.
     const isConsole = scope === "console";
     const isTagged = isConsole ? reply.hasHeader("etag") : scope !== "none";
     if (!isRead || reply.statusCode !== 200 || !isBody || !isTagged) {
@@ -148,15 +148,15 @@ export function answerConditionally(app: FastifyInstance): void {
     const bytes = typeof payload === "string" ? toBytes(payload) : payload;
     const etag = String(reply.getHeader("etag") ?? etagOf(bytes));
     reply.header("etag", etag);
-    // Keys differ in the data that they may read: no shared cache may store the answer, and a private one revalidates it.
+    // Keys may read different data, so no shared cache may store the answer, and a private cache must revalidate it.
     if (!isConsole) reply.header("cache-control", "private, no-cache");
     vary(reply, isConsole ? "cookie" : "authorization", "accept-encoding");
     const known = request.headers["if-none-match"];
-    // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
+    // Passes `fresh` only this header: with `Cache-Control: no-cache` it would never answer 304, which is right here, too.
     if (known !== undefined && (known === etag || fresh({ "if-none-match": known }, { etag }))) {
       reply.code(304);
       reply.removeHeader("content-type");
-      // Fastify takes the body away from a HEAD itself, and fails where there is none.
+      // For a HEAD request Fastify removes the body itself, and fails if there is none.
       done(null, request.method === "HEAD" ? bytes : null);
       return;
     }
@@ -164,14 +164,14 @@ export function answerConditionally(app: FastifyInstance): void {
   });
 }
 
-/** Returns a weak tag of a body. */
+/** Returns a weak ETag of a body. */
 function etagOf(body: Buffer): string {
   return `W/"${hash("sha1", body, "base64url")}"`;
 }
 
-/** A buffer for encoding texts whose length in bytes is unknown: counting it first takes six times as long. */
+/** A buffer for encoding texts whose length in bytes is unknown. Counting the bytes first would take six times as long. */
 const scratch = Buffer.allocUnsafeSlow(512 * 1024);
-/** The most bytes of UTF-8 for one of JavaScript's characters. */
+/** The most bytes of UTF-8 for one character (UTF-16 unit) of a JavaScript string. */
 const MAX_CHARACTER_BYTES = 3;
 
 /** Returns a text's bytes, in a fraction of the time of `Buffer.from`. */
@@ -183,12 +183,12 @@ function toBytes(text: string): Buffer {
   return bytes;
 }
 
-/** Media types apart from JSON: the dashboard's files and streams of events, and what agencies read. */
+/** Media types other than JSON: the dashboard's files and event streams, and the responses for agencies (MDS). */
 const NOT_JSON = /^(text\/(csv|event-stream|vnd\.mds\+csv)|application\/(octet-stream|vnd\.mds\+json))\b/;
 
 /**
- * Sets `application/json` without a charset, since JSON is always UTF-8 and the API documents exactly this type. Every
- * response of a contract's endpoint is JSON, including those that a handler passes as text.
+ * Sets `application/json` without a charset, because JSON is always UTF-8 and the API documents exactly this type. Every
+ * response of a contract's endpoint is JSON, except for the types in `NOT_JSON`, even if a handler returns it as text.
  */
 export function sendExactJsonType(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -202,7 +202,7 @@ export function sendExactJsonType(app: FastifyInstance): void {
 
 /**
  * Compresses responses for callers that accept it and have a key, and so a rate limit. Public responses are compressed once
- * or not at all: compressing them for each request would cost us more than it costs the caller to ask.
+ * or not at all, because compressing them for each request would cost this service more than a request costs its caller.
  */
 export async function compressAnswers(app: FastifyInstance): Promise<void> {
   app.addHook("onRoute", (route: RouteOptions) => {
@@ -210,12 +210,12 @@ export async function compressAnswers(app: FastifyInstance): Promise<void> {
     if (tsRestRoute === undefined || scopeOfRoute(tsRestRoute) === "none") route.compress = false;
   });
   await app.register(fastifyCompress, {
-    // Compressed bodies are refused: unpacking goes on after the limit of a body's size is reached.
+    // Compressed requests are refused, because the plugin would go on unpacking beyond the maximum size of a body.
     globalDecompression: false,
     encodings: ["zstd", "br", "gzip"],
     // Below this, headers and latency cost more than the bytes saved.
     threshold: 1024,
-    // Node's default of 11 takes 50 times as long for a tenth less: made for files that are compressed once.
+    // Node's default of 11 saves a tenth more and takes 50 times as long: it suits files that are compressed once.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
     zlibOptions: { level: 6 },
   });

@@ -19,21 +19,21 @@ export interface HttpServerOptions {
   readonly https?: ServerOptions | undefined;
   readonly maxConnections: number;
   readonly trustedProxies: NetworkList;
-  /** Hears why a request could not be served at present. */
+  /** Called with the error when a request could not be served because the database is unavailable. */
   readonly onUnavailable?: (error: unknown) => void;
 }
 
-/** Milliseconds that a request's head may take to arrive, counted from the connection's start or the first byte. */
+/** Milliseconds that a request's headers may take to arrive, counted from the connection's start or the first byte. */
 const HEADERS_TIMEOUT_MS = 15_000;
 /** Milliseconds that a request may take to arrive. Slow senders hold a connection no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Milliseconds that a TLS handshake may take. Node's own 120 s let a caller hold connections without having sent anything. */
+/** Milliseconds that a TLS handshake may take. Node's default of 120 s would let a silent caller hold connections. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Milliseconds between two looks for requests that take longer. Node's own 30 s would let each take twice as long. */
+/** Milliseconds between two searches for requests that exceed these limits. Node's default of 30 s would double them. */
 const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
 /**
- * Milliseconds in which a connection on which something is under way must have moved a byte, either way. A caller that
- * does not read its answer keeps it in our memory for no longer. No answer takes us as long to make.
+ * Milliseconds without a byte in either direction after which a connection with a request under way is closed. Limits how
+ * long an answer that its caller does not read stays in memory. No answer takes as long to make.
  */
 const STALL_TIMEOUT_MS = 30_000;
 /**
@@ -42,7 +42,7 @@ const STALL_TIMEOUT_MS = 30_000;
  */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
-/** Creates the HTTP server without routes: the handling that applies to every request and connection. */
+/** Creates the HTTP server without routes, with the handling that applies to every request and connection. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, nextRequestId, https } = options;
   const serverOptions = {
@@ -57,16 +57,16 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     // A logger per request would cost more than all of its hooks; lines about a request include its id.
     childLoggerFactory: (log) => log,
     genReqId: nextRequestId,
-    // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
+    // A closing server still answers requests. Fastify's own 503 would not have the form of our errors.
     return503OnClosing: false,
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: STALL_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // Longer than a request's headers may be: the contract rejects identifiers that are too long, so that such a request
-    // must have a key and is counted.
+    // Longer than a request's headers may be, so that the router accepts every identifier. The contract then rejects those
+    // that are too long, after the request was authorized and counted.
     routerOptions: { maxParamLength: 32 * 1024 },
-    // The contract's schemas check requests. Without these Fastify loads its compilers of schemas, a tenth of a start.
+    // The contract's schemas check requests. These replace Fastify's schema compilers, which take a tenth of the start.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     rewriteUrl: routableUrl,
     clientErrorHandler: (error, socket) => parserErrors(connections, error, socket),
@@ -102,7 +102,7 @@ function refuseSchemas(): never {
   throw new Error("A route has a schema of Fastify's. Give it one in the contract instead.");
 }
 
-/** A year: browsers that have visited the service once use only https, even for http links. */
+/** For a year, browsers that have visited the service once use only https, even for http links. */
 const POLICY = "max-age=31536000";
 
 /** Sends `Strict-Transport-Security` with every answer of a listener that speaks TLS itself. */
@@ -123,8 +123,8 @@ export function createParserErrorHandler(
   return (connections, error, socket) => {
     const code = codeOf(error);
     if (code === "ECONNRESET") return void socket.destroy();
-    // Browsers open spare connections before they need them. An answer on one that has asked nothing would be read as the
-    // answer to the next request; one that is merely closed makes them use another.
+    // Browsers open spare connections before they need them. On a connection without a request, a browser would take an
+    // answer for that of its next request. If the connection is only closed, it uses another one.
     if (code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return void socket.destroy();
     connections.refuse(socket, () => answer(parserMessage(code), nextRequestId(), { hasBody: !isHead(error) }));
   };
@@ -153,7 +153,7 @@ function answer(message: string, requestId: string, options: { readonly hasBody:
   ].join("\r\n");
 }
 
-/** Tells whether the request that could not be read is a HEAD, as far as the bytes that came last tell. */
+/** Tells whether the request that could not be read is a HEAD, as far as the last received bytes show. */
 function isHead(error: Error): boolean {
   const { rawPacket, bytesParsed } = error as { rawPacket?: unknown; bytesParsed?: unknown };
   if (!Buffer.isBuffer(rawPacket)) return false;
@@ -176,9 +176,9 @@ function parserMessage(code: string | undefined): string {
 }
 
 /**
- * Reads bodies: JSON in UTF-8, as it is, and bytes where the contract asks for them. Where the contract knows none, whatever comes is let pass
- * unread: clients send `Content-Type: application/json` with an empty body when they send the same headers with every
- * request.
+ * Reads bodies: uncompressed JSON in UTF-8, or bytes if the contract says so. If the contract has no body for an endpoint,
+ * ignores any body: clients that send the same headers with every request send `Content-Type: application/json` with an
+ * empty body.
  */
 function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -208,7 +208,7 @@ function readJsonBodies(app: FastifyInstance): void {
 
 const BYTES = "application/octet-stream";
 
-/** Tells whether a request's body is a part of a file, as its contract says. */
+/** Tells whether a request's body consists of bytes, such as a part of a file, according to the contract. */
 function takesBytes(request: FastifyRequest): boolean {
   const route = request.routeOptions.config.tsRestRoute;
   return route !== undefined && takesBytesOf(route);
@@ -225,7 +225,7 @@ function hasBody({ is404, method, headers }: FastifyRequest): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** Tells whether the body's bytes are compressed. To unpack them would let a caller of few bytes take much of our memory. */
+/** Tells whether the body is compressed. Unpacking would let a caller take much memory by sending few bytes. */
 function isCoded({ headers }: FastifyRequest): boolean {
   const codings = `${headers["content-encoding"] ?? ""},${headers["transfer-encoding"] ?? ""}`;
   return codings
@@ -258,7 +258,7 @@ function notJson(): ServiceError {
 const REPLACEMENT = "\ufffd";
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
-/** Returns the position, from 0, of the first byte that is no UTF-8. */
+/** Returns the position, from 0, of the first byte that is not UTF-8. */
 function firstBadByte(bytes: Buffer): number {
   const text = bytes.toString();
   let position = 0;

@@ -6,13 +6,13 @@ import type { FastifyInstance } from "fastify";
 
 interface StoppingOptions {
   readonly http: FastifyInstance;
-  /** From now on `/readyz` is 503, and every answer carries `Connection: close`. */
+  /** Makes `/readyz` answer 503, and every answer carry `Connection: close`. */
   readonly drain: () => void;
-  /** Resolves when load balancers have had time to see that. Requests are taken meanwhile. */
+  /** Resolves when load balancers have had time to see the 503. Requests are still answered meanwhile. */
   readonly delay: () => Promise<void>;
   /**
-   * Milliseconds that an idle connection stays open after the listener is closed. A client that uses it once more is
-   * answered, and told by that answer to close it; one that was idle for this long is unlikely to be about to ask.
+   * Milliseconds that an idle connection stays open after the listener is closed. If a client uses the connection again, the
+   * answer tells the client to close it. A client that was idle for this long probably sends no request.
    */
   readonly idleMs: number;
   /** Milliseconds that requests under way have to end after the listener is closed. */
@@ -20,8 +20,8 @@ interface StoppingOptions {
 }
 
 /**
- * Stops answering without failing a request: a client that keeps a connection may send on it at any moment, so the
- * connection is closed by a response that announces it.
+ * Stops answering without failing a request. A client may send a request on a kept connection at any moment, so connections
+ * are closed after a response with `Connection: close`.
  */
 export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: StoppingOptions): Promise<void> {
   drain();
@@ -44,8 +44,8 @@ export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: 
 }
 
 /**
- * Waits until the operating system holds no connection that the listener has not accepted yet: closing the listener would
- * reset it together with its request. One connection is accepted in each pass of the event loop.
+ * Waits until the listener has accepted all connections that wait in the operating system: closing the listener would reset
+ * them together with their requests. One connection is accepted in each pass of the event loop.
  */
 async function untilNoneIsWaiting(server: Server): Promise<void> {
   let taken = 0;
@@ -59,21 +59,21 @@ async function untilNoneIsWaiting(server: Server): Promise<void> {
   server.off("connection", take);
 }
 
-/** Passes of the event loop, each a fraction of a millisecond: an endless stream of clients must not hold up a stop. */
+/** The most passes of the event loop, each a fraction of a millisecond: endless new clients must not delay a stop. */
 const MAX_PASSES = 1_000;
 
-/** Takes no new connections; resolves when the last one has ended. */
+/** Stops accepting connections. Resolves when the last connection has ended. */
 function closeListener(server: Server): Promise<void> {
   if (!server.listening) return Promise.resolve();
-  // A server of http also cuts its idle connections when it is closed; one of net leaves them to us.
+  // Calls `close` of `net`, because `close` of `http` would also close idle connections at once.
   const { promise, resolve } = Promise.withResolvers<void>();
   NetServer.prototype.close.call(server, () => resolve());
   return promise;
 }
 
 /**
- * Closes idle connections, now and whenever a request ends: an answer that began before the draining did not announce the
- * closing.
+ * Closes idle connections, now and every 50 ms: an answer that began before draining had no `Connection: close`, and its
+ * connection becomes idle when it ends.
  */
 function closeIdle(server: Server, until: AbortSignal): void {
   server.closeIdleConnections();
@@ -100,19 +100,19 @@ export function closeConnectionsWhenDraining(http: FastifyInstance): {
  */
 const MAX_STANDSTILL_MS = 5_000;
 const HEARTBEAT_INTERVAL_MS = 250;
-/** Time to read the requests that waited in the sockets, after the process resumes. */
+/** Time after the process resumes in which requests that waited in the sockets are read. */
 const READ_WITHIN_MS = 1_000;
 const RETRY_SECONDS = 1;
 
 /**
  * Rejects writing requests that may have waited in the socket while the process stood still, as in a frozen virtual
- * machine. Their senders may have given up and used another process: running them now would surprise the senders.
- * @param maxStandstillMs the standstill up to which nothing is rejected
+ * machine. Their senders may have given up and sent the request to another process.
+ * @param maxStandstillMs the longest standstill after which nothing is rejected
  */
 export function refuseAfterStandstill(app: FastifyInstance, maxStandstillMs = MAX_STANDSTILL_MS): void {
   let heartbeatAt = performance.now();
   let refusedUntil = 0;
-  // Requests that had waited are read before the timer runs, and those of new connections soon after it.
+  // Needed besides `refusedUntil`: requests that waited on open connections are read before the timer runs.
   const hasStoodStill = (now: number) => now - heartbeatAt > maxStandstillMs;
   const timer = setInterval(() => {
     const now = performance.now();

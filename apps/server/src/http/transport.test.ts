@@ -92,19 +92,19 @@ describe("behind trusted proxies", () => {
     ["10.0.0.1", proto("https"), true],
     ["::ffff:10.0.0.1", proto("HTTPS"), true],
     ["10.0.0.1", proto("http"), false],
-    // What stands left the caller wrote; the proxy nearest to us adds at the right.
+    // The caller may have written the left value; the proxy nearest to us adds its value at the right.
     ["10.0.0.1", proto("https, http"), false],
     ["10.0.0.1", proto("http, https"), true],
     ["10.0.0.1", proto(""), false],
     ["10.0.0.1", proto("wss"), false],
-    // A proxy on this machine that says http speaks of its caller, not of itself.
+    // A proxy on this machine that sends `http` means its caller's connection, not its own.
     ["127.0.0.1", proto("http"), false],
     ["127.0.0.1", proto("https"), true],
-    // Its absence proves nothing.
+    // Without the header nothing is proven.
     ["10.0.0.1", {}, false],
     ["127.0.0.1", { "x-forwarded-for": "192.0.2.1" }, false],
     ["127.0.0.1", {}, false],
-    // Nobody else's word counts.
+    // Headers of a peer that is not trusted do not count.
     ["192.0.2.1", proto("https"), false],
   ])("a peer at %s that sends %j is secure: %s", (peer, headers, secure) => {
     expect(transport(requestFrom(peer, headers)).secure).toBe(secure);
@@ -120,7 +120,7 @@ describe("behind trusted proxies", () => {
     ["2001:db8::1", "2001:db8::1"],
     ["203.0.113.9:51234", "203.0.113.9"],
     ["[2001:DB8::1]:443, 10.0.0.7:8080", "2001:db8::1"],
-    // What is no address names nobody: the proxy that passed it on is counted.
+    // For a text that is not an address, the proxy that passed it on is counted.
     ["anything<script>", "10.0.0.1"],
     ["192.0.2.1, unknown, 10.0.0.7", "10.0.0.7"],
     ["", "10.0.0.1"],

@@ -4,13 +4,13 @@ import { TLSSocket } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
 import { isLoopback, type NetworkList } from "../outbound/addresses/address-guard.ts";
 
-/** How a request reached us, as far as the information can be trusted. */
+/** How a request reached this service, according to trusted information only. */
 export interface Transport {
   /** The caller's address: the socket's, or the one that a trusted proxy names; IPv4 and IPv6 in their canonical form. */
   readonly address: string;
-  /** The request could not be read on its way: it used TLS or loopback. */
+  /** Whether nobody could read the request on its way, because it used TLS or loopback. */
   readonly secure: boolean;
-  /** An error in the setup of proxies or of this service, as far as this request reveals it. */
+  /** An error in the configuration of proxies or of this service that this request shows. */
   readonly misconfiguration?: ProxyMisconfiguration;
 }
 
@@ -47,20 +47,21 @@ export function createTransport(trustedProxies: NetworkList): (request: Incoming
       return { address, secure: false, misconfiguration: "scheme_missing" };
     }
     if (!isLocal || isTls || !isForwarded(headers)) return direct;
-    // Somebody else's request, brought by a proxy on this machine: only its word could make it a secure one.
+    // A proxy on this machine, which TRUSTED_PROXIES does not name, forwards another caller's request. Loopback proves
+    // nothing then: the request is secure only if the proxy says so.
     return { address: peer, secure: protoOf(headers) === "https", misconfiguration: "untrusted" };
   };
 }
 
-/** The far end of a connection: the same for all of its requests. */
+/** The other end of a connection, which is the same for all requests on the connection. */
 interface Peer {
   readonly address: string;
   readonly isTls: boolean;
-  /** A trusted one. */
+  /** Whether it is a trusted proxy. */
   readonly isProxy: boolean;
-  /** On this machine. */
+  /** Whether it is on this machine. */
   readonly isLocal: boolean;
-  /** The transport of a request without a proxy. */
+  /** The transport of a request that no proxy forwards. */
   readonly direct: Transport;
 }
 
@@ -86,15 +87,15 @@ function isForwarded(headers: IncomingHttpHeaders): boolean {
   return FORWARDING_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-/** Returns the scheme that the nearest proxy names in either of the headers that there are for it. */
+/** Returns the scheme that the nearest proxy names in `X-Forwarded-Proto` or `Forwarded`. */
 export function protoOf(headers: IncomingHttpHeaders): string | undefined {
   const proto = last(headers["x-forwarded-proto"]);
   return proto ?? /;\s*proto="?([a-z]+)/.exec(`;${last(headers.forwarded) ?? ""}`)?.[1];
 }
 
 /**
- * Returns the nearest address that belongs to no trusted proxy, since the addresses to its left may be forged. When the
- * chain contains an invalid address, returns the last valid one before it.
+ * Returns the rightmost address of the header that is not a trusted proxy's, because addresses to its left may be forged. If
+ * an invalid address is found first, returns the address to its right, or the peer's.
  */
 function clientAddress(
   header: string | string[] | undefined,
@@ -120,14 +121,14 @@ function last(header: string | string[] | undefined): string | undefined {
   return text?.split(",").at(-1)?.trim().toLowerCase();
 }
 
-/** Returns a socket's far end, which Node writes canonically, but for IPv4 inside IPv6 (::ffff:192.0.2.1). */
+/** Returns a socket's remote address in canonical form. Node writes only IPv4 inside IPv6 otherwise (::ffff:192.0.2.1). */
 function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }
 
 /**
- * Reads an address as proxies write it: with or without a port, IPv6 in brackets or not, IPv4 inside IPv6.
- * @returns the address in its one canonical form, without the port; undefined where it cannot be read as an IP address
+ * Reads an address in any form that proxies write: with or without a port, IPv6 in brackets or not, IPv4 inside IPv6.
+ * @returns the address in its canonical form, without the port; undefined if the text is not an IP address
  */
 export function parseAddress(text: string): string | undefined {
   const written = text.trim();
@@ -139,9 +140,9 @@ export function parseAddress(text: string): string | undefined {
 }
 
 /**
- * Returns the address under which requests without a key are counted: an IPv4 address itself; of IPv6 the /64 network,
- * which a single customer commonly has. Any other text is counted under itself.
- * @param bits of IPv6; providers give at most a /48 to one customer
+ * Returns the address under which requests without a key are counted: an IPv4 address itself, or the /64 network of an IPv6
+ * address, which usually belongs to one customer. Returns any other text unchanged.
+ * @param bits the length of the IPv6 network; providers give at most a /48 to one customer
  */
 export function countedAddress(address: string, bits: 48 | 64 = 64): string {
   if (isIP(address) !== 6) return address;
@@ -149,18 +150,18 @@ export function countedAddress(address: string, bits: 48 | 64 = 64): string {
   return `${canonical(`${groups.join(":")}::`)}/${bits}`;
 }
 
-/** Whether an address, in its canonical form, is IPv6's way of writing an IPv4 address. */
+/** Matches an IPv4 address that is written as an IPv6 address, in canonical form. */
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/;
 
 function canonical(address: string): string {
   if (isIP(address) === 4) return address;
-  // Node writes IPv6 as RFC 5952 does. A zone (`%eth0`) means something on its own machine only.
+  // Node writes IPv6 as RFC 5952 does. A zone (`%eth0`) is dropped, because it has a meaning only on one machine.
   const [withoutZone = ""] = address.split("%", 1);
   const written = new SocketAddress({ address: withoutZone, family: "ipv6" }).address;
   return MAPPED_IPV4.exec(written)?.[1] ?? written;
 }
 
-/** Returns the eight groups of an IPv6 address in its canonical form; one that ends in IPv4 has zeros in front either way. */
+/** Returns the eight groups of an IPv6 address. If it ends in IPv4, only the first six are right, which is enough here. */
 function ipv6Groups(address: string): string[] {
   const [head = "", tail] = canonical(address).split("::");
   const before = head === "" ? [] : head.split(":");
@@ -176,7 +177,7 @@ const MESSAGES: Readonly<Record<ProxyMisconfiguration, string>> = {
     "A proxy of TRUSTED_PROXIES does not send X-Forwarded-Proto, so its requests are refused: they may have come over plain HTTP. Let it set the header to the scheme its caller used.",
 };
 
-/** Logs each misconfiguration that requests show, once: it lasts, and every request would show it again. */
+/** Logs each kind of misconfiguration only once, because every later request would show it again. */
 export function withProxyWarnings(
   transport: (request: IncomingMessage) => Transport,
   log: Pick<FastifyBaseLogger, "error">,
@@ -193,7 +194,7 @@ export function withProxyWarnings(
   };
 }
 
-/** Warns of a listener that others can reach but whose answers they will never get: plain HTTP, and no proxy is named. */
+/** Warns of a listener with plain HTTP and without a trusted proxy: it refuses all requests from other machines. */
 export function warnOfPlainListener(
   { host, hasTls, trustedProxies }: { host: string; hasTls: boolean; trustedProxies: NetworkList },
   log: Pick<FastifyBaseLogger, "warn">,

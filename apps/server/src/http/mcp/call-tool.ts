@@ -65,8 +65,8 @@ function tooLong(length: number): string {
 }
 
 /**
- * Builds the request to the endpoint. Returns the reason as a text if the arguments do not fit. An argument that the endpoint
- * does not know is passed on, so that the endpoint refuses it by name.
+ * Builds the request to the endpoint. Returns the reason as a text if the arguments do not fit. An argument that the
+ * endpoint does not know is passed on, so that the endpoint refuses it by name.
  */
 function innerRequest(
   { endpoint: { method, path }, placements, listed }: DescribedTool,

@@ -24,7 +24,7 @@ const deleteDead = statement(
   "delete from api_processes where alive_until < now() - interval '1 hour'",
 );
 
-/** Records a process as alive for `aliveMs`, and deletes those killed over an hour ago. @returns how many others are alive */
+/** Records a process as alive for `aliveMs`; deletes those killed over an hour ago. @returns how many others are alive */
 export async function updateApiHeartbeat(db: Queryable, process: string, aliveMs: number): Promise<number> {
   await db.query(heartbeat, [process, aliveMs]);
   const { n, dead } = oneRow(await db.query<{ n: number; dead: number }>(countOthers, [process]));

@@ -5,27 +5,28 @@ export interface CountRequest {
   readonly key: string;
   readonly limit: number;
   readonly windowMs: number;
-  /** False: the state is only read. */
+  /** Whether to count the request; false: the window is only read. */
   readonly isTaken: boolean;
 }
 
-/** A window, and when that was so by the clock of the store. */
+/** The state of a window, and the time of the state by the store's clock. */
 export interface StoreWindow extends WindowState {
   /** Milliseconds. */
   readonly at: number;
 }
 
-/** Redis's own clock: the clocks of the processes that ask may differ. */
+/** Lua that reads Redis's own clock, because the clocks of the processes may differ. */
 const REDIS_CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * Returns the sliding window of `createMemoryRateLimiter`, step by step, in Redis: a list of the instants of the requests
- * counted, oldest first, at 10 bytes each. Instants leave in chunks, so that a call costs the same whatever the limit; the
- * whole list expires with its last one.
+ * Returns a Lua script for Redis that does the same as the sliding window of `createMemoryRateLimiter`. It keeps a list of
+ * the instants of the counted requests, oldest first, at 10 bytes each. Old instants are removed in chunks, so that a call
+ * costs the same for every limit. The whole list expires with its last instant.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
- * Gives whether it is allowed, how many are counted, the milliseconds until there is room for one more, and `now`.
+ * The script returns whether the request is allowed, how many are counted, the milliseconds until one more is allowed, and
+ * `now`.
  * @param clock Lua that sets `now`, in milliseconds
  */
 export function windowScript(clock = REDIS_CLOCK): string {
@@ -58,7 +59,7 @@ export function scriptArguments({ limit, windowMs, isTaken }: CountRequest): [nu
   return [limit, windowMs, isTaken ? 1 : 0];
 }
 
-/** Parses the reply of the script. @param reply what the script gives */
+/** Parses the reply of the script. */
 export function readReply(reply: unknown): StoreWindow {
   if (!Array.isArray(reply)) throw new TypeError(`Redis gave ${typeof reply} for a window of the rate limit`);
   const [allowed, count, resetMs, at] = reply.map(Number);
@@ -71,7 +72,7 @@ export function readReply(reply: unknown): StoreWindow {
 /** A store that counts windows for all processes. Every call may fail. */
 export interface RateStore {
   count(request: CountRequest): Promise<StoreWindow>;
-  /** Names the run of the store, which another one knows nothing of; undefined where it does not say. */
+  /** Returns the id of the store's current run: a new run may have lost its counts. Undefined: the store does not say. */
   whichRun(): Promise<string | undefined>;
   close(): void;
 }
@@ -80,7 +81,7 @@ export interface SharedWindowsOptions {
   readonly store: () => RateStore;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
-  /** The store cannot be used; also called for each check that fails from then on. */
+  /** Called when the store cannot be used, and again for each check that fails from then on. */
   readonly onFailed: (error: unknown) => void;
   readonly onUsable: () => void;
   /** Milliseconds that a request waits for the store. */
@@ -92,9 +93,9 @@ export interface SharedWindowsOptions {
 /** Too high: a store that hangs slows every request. Too low: a store that forks to save its data counts as lost. */
 const TIMEOUT_MS = 50;
 const CHECK_INTERVAL_MS = 1_000;
-/** Requests that wait at once. At 50 ms each that is a rate which no process serves. */
+/** The most requests that wait at the same time. At 50 ms each, no process serves so many. */
 const MAX_WAITING = 5_000;
-/** Counted at each check: only a write shows that the store is not full, not a replica, and open to this account. */
+/** The request of each check. Only a write shows that the store is not full, not a replica, and open to this account. */
 export const CHECK_REQUEST: CountRequest = {
   key: "bikeshare:rate:{check}",
   limit: 1_000_000,
@@ -103,10 +104,11 @@ export const CHECK_REQUEST: CountRequest = {
 };
 
 /**
- * A larger step of the store's clock against ours means that it was set: its counts have left their windows, or never will.
+ * A larger step of the store's clock relative to ours means that the clock was changed. The counts have then left their
+ * windows too early, or never will.
  */
 const MAX_CLOCK_STEP_MS = 1_000;
-/** The maximum drift between clocks, as a part of the time between two answers: ten times that of a bad clock. */
+/** The maximum drift between the two clocks, as a share of the time between two answers: ten times that of a bad clock. */
 const MAX_CLOCK_DRIFT = 0.001;
 
 class TooSlow extends Error {
@@ -114,8 +116,8 @@ class TooSlow extends Error {
 }
 
 /**
- * The windows in the store, as long as it answers in time. The first failure disables it for all requests, so that they do
- * not wait in vain; a check each second finds out when it can be used again.
+ * Counts requests in the store while the store answers in time. The first failure disables the store for all requests, so
+ * that they do not wait in vain. A check each second finds out when the store can be used again.
  */
 export class SharedWindows {
   readonly #options: SharedWindowsOptions;
@@ -123,10 +125,10 @@ export class SharedWindows {
   #isUsable = false;
   #isClosed = false;
   #waiting = 0;
-  /** The run of the store that has counted last. */
+  /** The run of the store that counted the latest check. */
   #run: { readonly id: string | undefined } | undefined;
   #forgotAt = Number.NEGATIVE_INFINITY;
-  /** The range by which the store's clock was ahead of the monotonic one at its latest answer. */
+  /** How far the store's clock was ahead of our monotonic clock at the latest answer: a range. */
   #ahead: { readonly least: number; readonly most: number; readonly answeredAt: number } | undefined;
   #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -140,18 +142,18 @@ export class SharedWindows {
     return this.#isUsable && this.#waiting < MAX_WAITING;
   }
 
-  /** Tells whether the store has lost its counts within the last `windowMs`, or its clock was set. */
+  /** Tells whether within the last `windowMs` the store has lost its counts, or its clock was changed. */
   hasForgotten(windowMs: number): boolean {
     return this.#options.monotonic() - this.#forgotAt < windowMs;
   }
 
-  /** Counts a request; undefined where the store did not, or not in time. Never fails. */
+  /** Counts a request; undefined if the store did not answer, or not in time. Never fails. */
   async count(request: CountRequest): Promise<WindowState | undefined> {
     this.#waiting++;
     try {
       return await this.#ask(request);
     } catch (error) {
-      // Others that wait may have found out before.
+      // Another waiting request may have reported the failure already.
       if (this.#isUsable) this.lost(error);
       return undefined;
     } finally {
@@ -159,7 +161,7 @@ export class SharedWindows {
     }
   }
 
-  /** Goes on with the store if it counts. To be called when it can be reached, for the first time or again. Never fails. */
+  /** Uses the store again if it counts. Call it when the store can be reached, for the first time or again. Never fails. */
   check(): Promise<void> {
     this.#checking ??= this.#tryStore().finally(() => (this.#checking = undefined));
     return this.#checking;
@@ -191,7 +193,7 @@ export class SharedWindows {
     const last = this.#ahead ?? ahead;
     const stepMs = Math.max(ahead.least - last.most, last.least - ahead.most);
     if (stepMs > MAX_CLOCK_STEP_MS + (askedAt - last.answeredAt) * MAX_CLOCK_DRIFT) this.#forgotAt = answeredAt;
-    // An answer that was overtaken on its way knows no more than the later one.
+    // Ignores an answer that arrives after a later one.
     if (answeredAt >= last.answeredAt) this.#ahead = ahead;
     return window;
   }
@@ -213,11 +215,11 @@ export class SharedWindows {
   }
 }
 
-/** @throws TooSlow when it takes longer */
+/** Returns the result of work. @throws TooSlow when the work takes longer */
 function inTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new TooSlow(`no answer within ${timeoutMs} ms`));
-    // After a process was busy itself, answers that have arrived meanwhile are read first.
+    // If this process itself was busy, answers that have arrived meanwhile are read before the time-out counts.
     const timer = setTimeout(() => setImmediate(fail), timeoutMs);
     work.then(
       (result) => {

@@ -48,8 +48,8 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
     await mkdir(directory, { recursive: true, mode: 0o700 });
     if (!(await isDue())) return;
     const path = await claimPath(directory, clock());
-    // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is asked
-    // again.
+    // If several processes have begun a backup, only the first one goes on. It may have finished already, so `isDue` is
+    // called again.
     const [first] = await listDrafts(directory, clock());
     const isFirst = first === undefined || join(directory, first) === draftOf(path);
     if (!isFirst || !(await isDue())) return rm(draftOf(path), { force: true });

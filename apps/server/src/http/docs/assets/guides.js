@@ -1,9 +1,9 @@
-// The theme that the reader chose in the dashboard, before anything is drawn.
+// Sets the theme that the reader chose in the dashboard, before the page is drawn.
 try {
   const theme = localStorage.getItem("bikeshare.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // A browser that keeps nothing: the system's theme.
+  // The browser stores nothing: the page has the system's theme.
 }
 
 addEventListener("DOMContentLoaded", () => {
@@ -27,7 +27,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// A slash leads to the search, as on most sites of documents.
+// The key "/" moves to the search field, as on most documentation sites.
 addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof Element && event.target.matches("input, textarea, [contenteditable]");
   if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
