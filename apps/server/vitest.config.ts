@@ -4,9 +4,10 @@ import { LongestFirst } from "./test/longest-first.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {
   test: {
-    // Most of its files wait for processes, leases and PostgreSQL: with the two of the others a core is idle at the end.
+    // One more than in other packages: most test files here wait for processes, leases and PostgreSQL, so that with two
+    // workers a core would be idle.
     maxWorkers: 3,
-    // Together with tests of other packages they are a group: vitest runs no two numbers of workers at once.
+    // A separate group, because vitest cannot run packages with different numbers of workers in one group.
     sequence: { sequencer: LongestFirst, groupOrder: 1 },
     globalSetup: ["./test/global-setup.ts"],
     setupFiles: [

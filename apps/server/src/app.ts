@@ -82,7 +82,7 @@ import type { AllSecrets } from "./storage/secrets/secrets.ts";
 import { partnerDeliveryRoutes } from "./webhooks/log/routes.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
-/** The parts of the service that differ between deployments. */
+/** The dependencies and settings of the application. */
 export interface AppOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -90,34 +90,34 @@ export interface AppOptions {
   readonly secrets: AllSecrets;
   readonly logger: FastifyBaseLogger;
   readonly version: string;
-  /** The base address in documents. */
+  /** Returns the base address for links and documents. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
-  /** Counts requests over all processes; by default in the memory of this one. */
+  /** Counts requests over all processes. Default: counts in the memory of this process. */
   readonly rateLimits?: RateLimits;
-  /** Milliseconds after which a ride is under way for too long; a day, when left out. */
+  /** Milliseconds after which a ride under way counts as too long. Default: a day. */
   readonly longRideAfterMs?: number;
   readonly trustedProxies: NetworkList;
   /** Counts the outcomes of requests. */
   readonly metrics?: HttpMetrics;
-  /** Attributes statements to requests: the one that the database was opened with. */
+  /** Assigns statements to requests. Must be the tracker that `db` was opened with. */
   readonly activities?: ActivityTracker;
   readonly tracer?: Tracer | undefined;
-  /** Requests that take longer are logged; 0, or left out: none are. */
+  /** Requests that take longer are logged; 0 or left out: none is logged. */
   readonly slowRequestMs?: number;
   readonly https?: ServerOptions | undefined;
   /**
-   * Makes reads and key look-ups wait during an outage of the database. `db` decides for itself whether it waits. Default:
-   * they fail.
+   * Makes reads and key look-ups wait during an outage of the database. Default: they fail. Has no effect on `db`, which may
+   * wait itself.
    */
   readonly outages?: OutageGate;
-  /** Milliseconds of a monotonic clock, by which requests are counted. Default: `clock`. */
+  /** Milliseconds of a clock that never goes back, by which requests are counted. Default: `clock`. */
   readonly monotonic?: () => number;
-  /** Concerns that `/readyz` reports in addition to its verdict. */
+  /** Concerns that `/readyz` lists in its response. */
   readonly concerns?: () => readonly string[];
-  /** Connections that callers may have open at once. */
+  /** The most connections that callers may have open at the same time. */
   readonly maxConnections?: number;
-  /** Requests in any 60 s that an address may make without a key. */
+  /** The most requests in any 60 s that an address may make without a key. */
   readonly publicRateLimit?: number;
   /** Origins whose pages may read the partners' interface. */
   readonly corsOrigins?: readonly string[];
@@ -127,7 +127,7 @@ export interface AppOptions {
   readonly mcp?: boolean;
   /** Contact for security reports, as a URI, in /.well-known/security.txt. */
   readonly securityContact?: string | undefined;
-  /** Where files of exports lie, and the directory of data, in which they lie by default. */
+  /** The directory of export files. Default: a directory in `dataDir`. */
   readonly exportsDir?: string | undefined;
   readonly dataDir: string;
   /** Whether agencies are served: the Mobility Data Specification at /mds. */
@@ -142,23 +142,23 @@ export interface AppOptions {
   readonly identityProvider?: ProviderSettings | undefined;
   /** The addresses that webhooks may be sent to. */
   readonly webhooks?: AddressRules;
-  /** The replica that reads may go to. Without it all go to the primary. */
+  /** The replica that reads may go to. Without it all reads go to the primary. */
   readonly replica?: ReplicaSettings | undefined;
-  /** Hears why a request could not be served at present. */
+  /** Called with the error when a request could not be served because the database is unavailable. */
   readonly onUnavailable?: (error: unknown) => void;
 }
 
-/** A service that has been put together, ready to listen. */
+/** The composed application, ready to listen. */
 export interface App {
   readonly http: FastifyInstance;
-  /** Tells load balancers to send nothing more, and callers to close their connections. */
+  /** Tells load balancers to send no more requests, and callers to close their connections. */
   readonly drain: () => void;
 }
 
-/** Time between two writes of when keys were last used, and between two sweeps of idle rate windows. */
+/** Time between two writes of the keys' last uses, and between two removals of expired rate-limit counts. */
 const MAINTENANCE_INTERVAL_MS = 15_000;
 
-/** Composes the whole application. A part that opens a resource registers its close beside it. */
+/** Composes the whole application. A part that opens a resource also registers an `onClose` hook that closes it. */
 export async function buildApp(given: AppOptions): Promise<App> {
   const defaults = { rateLimits: createMemoryRateLimits(given.clock), activities: createActivityTracker() };
   const options = { ...defaults, ...given };
@@ -211,7 +211,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   return { http, drain: draining.begin };
 }
 
-/** What partners read of the city, their reservations, and their deliveries. */
+/** Returns the routes for the city's data, for partners' reservations, and for their deliveries. */
 function cityRoutes(
   context: Parameters<typeof stationRoutes>[0] &
     Parameters<typeof rideRoutes>[0] &
@@ -234,7 +234,7 @@ function cityRoutes(
   };
 }
 
-/** Binds the interfaces beside that of partners: of their sandboxes, of their agents, and of the operator's backend. */
+/** Binds the interfaces other than the partners': for their sandboxes, for their agents, and for the operator's backend. */
 function bindInterfacesBeside(
   http: FastifyInstance,
   options: AppOptions,
@@ -259,14 +259,14 @@ function openConnections(http: FastifyInstance, { db, logger, outages, activitie
     filteredStatementTimeoutMs: FILTERED_STATEMENT_TIMEOUT_MS,
     onConnectionLost: ({ message }) => logger.debug({ reason: message }, "idle database connection lost"),
   });
-  // The first to be registered is the last to be closed.
+  // Fastify calls `onClose` hooks in reverse order: registered first, these connections are closed last.
   http.addHook("onClose", () => connections.close());
   return connections;
 }
 
 function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMemory {
   const memory = createRideMemory(db, clock);
-  // In parallel with the first requests.
+  // The memory is filled in parallel with the first requests.
   http.addHook("onListen", (done) => {
     learnRideDays(db, memory).catch(() => undefined);
     done();
@@ -296,7 +296,7 @@ function publishFeeds(
   bindContract(http, gbfsContract, gbfsRoutes({ db, clock, ids, baseUrl }, systems, pages));
 }
 
-// Loaded only where agencies are served: other services would start later.
+// The modules are imported only if agencies are served, so that other services start faster.
 async function openAgencyTokens(
   { vital: db }: RequestConnections,
   { mds, clock, secrets }: AppOptions,
@@ -306,7 +306,7 @@ async function openAgencyTokens(
   return createAgencyTokens({ db, clock, keys: () => secrets.webhookKeys });
 }
 
-/** Serves the Mobility Data Specification to agencies. @param tokens undefined: none are served */
+/** Serves the Mobility Data Specification to agencies. @param tokens undefined: no agencies are served */
 async function serveAgencies(
   http: FastifyInstance,
   context: Omit<MdsContext, "tokens" | "places">,
@@ -365,19 +365,19 @@ function openCaches(
   return { listening, keys, stationPages, stationMaps, gbfsPages };
 }
 
-/** Commands to a sandbox that change what its keys meet: their faults and their end. */
+/** Paths of commands that change a sandbox's faults or when its keys expire. Cached keys contain both. */
 const CHANGES_KEYS = /^\/sandbox\/v1\/(faults|clock|reset)/;
 
 /**
- * Clears the cached pages of a system before a write to it is answered, and the keys where a sandbox's faults have changed:
- * the notification arrives some milliseconds after the commit, and a caller must be able to read its own write. A rejected
- * request wrote nothing, so it does not clear what others use.
+ * Clears the cached pages of a system before a write to it is answered, and the cached keys if a sandbox's faults have
+ * changed. The notification that clears them everywhere arrives some milliseconds after the commit, but a caller must be
+ * able to read its own write at once. A rejected request wrote nothing, so it clears nothing.
  */
 function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: Caches): void {
   http.addHook("onSend", (request, reply, payload, done) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
     const isDone = reply.statusCode < 400;
-    // What carries inner requests writes nothing itself.
+    // An outer request writes nothing itself; its inner requests come through this hook themselves.
     const isCommand = !isRead && request.recordedAs === undefined;
     if (isCommand && isDone && request.caller !== undefined) {
       stationPages.clear(request.caller.key.system_id);

@@ -2,7 +2,7 @@ import type { Ids } from "./ids.ts";
 import type { Queryable, Transaction } from "./storage/db/database.ts";
 
 /**
- * The dependencies of a command (docs/glossary.md#command-context). With an open transaction as `db` it joins that
+ * The dependencies of a command (docs/glossary.md#command-context). If `db` is an open transaction, the command joins that
  * transaction.
  */
 export interface CommandContext {
@@ -11,13 +11,13 @@ export interface CommandContext {
   readonly clock: () => number;
   readonly ids: Ids;
   /**
-   * The inputs that an earlier transaction has decided, for calls that share a transaction. They are locked with the others
-   * and left out of the decision.
+   * The inputs that were answered before, for calls that share a transaction. Such inputs are locked like the others, but
+   * nothing is decided for them.
    */
   readonly answered?: AnsweredIndexes;
 }
 
-/** The indexes of those of several calls or items that have been answered before: whatever is returned for them is ignored. */
+/** The indexes of calls or items that were answered before. The outcomes that are returned for them are ignored. */
 export type AnsweredIndexes = Promise<ReadonlySet<number>>;
 
 /** The context of commands that the audit log records. */
@@ -26,7 +26,7 @@ export interface ActorContext extends CommandContext {
   readonly actor: string;
 }
 
-/** A command inside its transaction: all of it happens in one system, at one time. */
+/** A command inside its transaction. All its changes are in one system and have the same time. */
 export interface Command {
   readonly tx: Transaction;
   readonly systemId: string;

@@ -140,7 +140,7 @@ const commandErrors = {
   },
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
-/** Messages that replace those above in the dashboard, because those name commands. */
+/** Messages for the dashboard that replace messages above which name commands of the command line. */
 const pageMessages: {
   readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
 } = {
@@ -185,7 +185,7 @@ const pageMessages: {
   },
 };
 
-/** Returns an error with one of the messages above, and its replacement for the dashboard. */
+/** Returns an error with one of the messages above, and with its replacement for the dashboard if there is one. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
   ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>

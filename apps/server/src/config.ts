@@ -37,7 +37,7 @@ import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/
 
 /** The configuration of the process, checked and frozen. */
 export type Config = Readonly<ReturnType<typeof readVariables>> & {
-  /** Variables whose names are nearly those of ours. */
+  /** Warnings of variables whose names differ by a typo from a known name. */
   readonly warnings: readonly string[];
 };
 
@@ -76,7 +76,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   return Object.freeze({ ...config, warnings: warningsOfTypos(env, names) });
 }
 
-/** Reads every variable. @param issues receives the issues with combinations of variables */
+/** Reads every variable. @param issues an array to which issues with combinations of variables are added */
 function readVariables(read: Read, path: (text: string) => string, issues: string[]) {
   /** The base URL in links and documents; undefined: made from host and port. */
   const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
@@ -89,22 +89,22 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     databaseReplicaUrl: readReplicaUrl(read, issues),
     /** Undefined: each process counts the rate limits by itself. */
     redisUrl: read("REDIS_URL", undefined, optional(redisUrl)),
-    /** Absolute. */
+    /** An absolute path. */
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
-    /** Where files of exports lie. Undefined: in `dataDir`. */
+    /** The directory of export files. Undefined: a directory in `dataDir`. */
     exportsDir: read("EXPORTS_DIR", undefined, optional(path)),
     tls: readTlsFiles(read, path, issues),
     /** Networks whose `X-Forwarded-*` headers are trusted. */
     trustedProxies: read("TRUSTED_PROXIES", parseNetworks(""), parseNetworks),
-    /** The id of the system that is made in an empty database. */
+    /** The id of the system that is created in an empty database. */
     systemId: read("SYSTEM_ID", "main", systemId),
-    /** Whether `SYSTEM_ID` is set, rather than defaulted. */
+    /** Whether `SYSTEM_ID` is set, so that `systemId` is not the default. */
     isSystemIdSet: read("SYSTEM_ID", false, () => true),
-    /** Requests in any 60 s for keys without a rate of their own. */
+    /** The limit of requests in any 60 s for keys without a limit of their own. */
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, integer(1, 1_000_000)),
-    /** Requests in any 60 s from one address without a key. */
+    /** The limit of requests in any 60 s from one address without a key. */
     publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, integer(1, 1_000_000)),
-    /** Connections open at once. */
+    /** The most connections that are open at the same time. */
     maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, integer(10, 1_000_000)),
     /** Origins that CORS allows to read the partner interface. */
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
@@ -132,14 +132,14 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     mail: readMail(read, publicUrl, issues),
     /** The recipients of mails about problems that need the operator. Empty: no mail is sent, and only the log has them. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
-    /** An incoming webhook of a chat room that gets the same messages. */
+    /** An incoming webhook of a chat room that gets the same messages as `alertMailTo`. */
     alertWebhookUrl: read("ALERT_WEBHOOK_URL", undefined, optional(chatRoomUrl)),
     /**
-     * Gigabytes (10^9 bytes) that the database may use on its disk, whose size only its own machine knows. Undefined:
-     * unknown.
+     * Gigabytes (10^9 bytes) that the database may use on its disk. The service cannot ask another machine for the size of
+     * its disk. Undefined: unknown.
      */
     databaseSizeLimitGb: read("DATABASE_SIZE_LIMIT_GB", undefined, optional(integer(1, 1_000_000))),
-    /** Requests that take longer are logged, with where their time went. 0: none are. */
+    /** Requests that take longer are logged, with the time spent on each cause. 0: none is logged. */
     slowRequestMs: read("SLOW_REQUEST_MS", 1_000, integer(0, 600_000)),
     tracing: readTracing(read),
     /** How long requests are accepted after a stop signal. Undefined: the command decides. */
@@ -164,13 +164,13 @@ function readPorts(read: Read, issues: string[]) {
   return {
     host: read("HOST", "127.0.0.1", hostName),
     port,
-    /** The address of the metrics; without a port they are not served. */
+    /** The address on which metrics are served. They are served only if `metricsPort` is set. */
     metricsHost: read("METRICS_HOST", "127.0.0.1", hostName),
     metricsPort,
   };
 }
 
-/** Reads the replica's URL. The embedded database cannot have a replica, which would be on the same machine anyway. */
+/** Reads the replica's URL. The embedded database cannot have a replica: it would be on the same machine and of no use. */
 function readReplicaUrl(read: Read, issues: string[]): string | undefined {
   const url = read("DATABASE_REPLICA_URL", undefined, optional(databaseUrl));
   if (url !== undefined && !read("DATABASE_URL", false, () => true)) {
@@ -188,7 +188,7 @@ function readTlsFiles(read: Read, path: (text: string) => string, issues: string
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 }
 
-/** Reads the operator's name and look for the dashboard. */
+/** Reads the operator's name, logo and colour for the dashboard. */
 function readBrandingVariables(read: Read, path: (text: string) => string) {
   return {
     name: read("DASHBOARD_NAME", undefined, optional(shownName)),
@@ -198,8 +198,8 @@ function readBrandingVariables(read: Read, path: (text: string) => string) {
 }
 
 /**
- * Reads where maps get their streets. Undefined: from an archive in the data directory, or maps draw only what the service
- * knows. Without an address the attribution is an archive's.
+ * Reads the source of street pictures for maps. Undefined: maps use an archive in the data directory; without an archive
+ * they show no streets. An attribution without an address is that of the archive.
  */
 function readMapTiles(read: Read, issues: string[]) {
   const url = read("MAP_TILES_URL", undefined, optional(tilesUrl));
@@ -222,7 +222,7 @@ function readSignIn(read: Read, publicUrl: string | undefined, issues: string[])
   const all = SIGN_IN_METHODS.filter((method) => method !== "oidc" || issuer !== undefined);
   const signInMethods = read("SIGN_IN_METHODS", all, severalOf(SIGN_IN_METHODS));
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
-    // A wrong issuer has its own issue.
+    // A wrong issuer has already been added to the issues.
     const isIssuerWrong = issuer === undefined && read("OIDC_ISSUER", false, () => true);
     const isBegun = (issuer ?? clientId ?? clientSecret) !== undefined;
     if (isIssuerWrong) return { signInMethods, identityProvider: undefined };
@@ -242,7 +242,7 @@ function readFeed(read: Read) {
   return url === undefined ? undefined : { url, intervalMs };
 }
 
-/** Backups that the service makes by itself. */
+/** Reads the schedule of backups. Undefined: the service makes no backups by itself. */
 function readBackups(read: Read, path: (text: string) => string): BackupSchedule | undefined {
   const directory = read("BACKUP_DIR", undefined, optional(path));
   const intervalMs = read("BACKUP_EVERY", 24 * 3_600_000, duration("1h", "30d"));
@@ -294,7 +294,7 @@ const SECRETS: readonly string[] = [
   "SMTP_URL",
 ];
 
-/** A URL may hold a password, which must not reach a log. */
+/** Returns a value for an error message. Hides URLs that may contain a password, which must not reach a log. */
 function shown(name: string, text: string): string {
   const isSecret = SECRETS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
   return isSecret ? "(not shown)" : JSON.stringify(text);

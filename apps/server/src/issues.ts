@@ -14,7 +14,7 @@ const wholes = {
   item: { name: "the item", field: "field", where: " of the item" },
 } as const;
 
-/** zod's names of types, in JSON's words. */
+/** JSON's names for the types that zod names. */
 const typeNames: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
@@ -25,7 +25,7 @@ const typeNames: Readonly<Record<string, string>> = {
   array: "an array",
 };
 
-/** Returns one sentence, without its full stop, that names each issue's parameter, the error and its bound. */
+/** Returns one sentence, without its full stop, that names the parameter, the error and the bound of each issue. */
 export function describeIssues(issues: readonly ZodIssue[], whole: Whole): string {
   return issues.map((issue) => describeIssue(issue, whole)).join("; ");
 }
@@ -37,12 +37,12 @@ function describeIssue(issue: ZodIssue, whole: Whole): string {
   return `${path === "" ? name : path} ${issueWords(issue)}`;
 }
 
-/** Returns what is wrong with a value, as the end of a sentence that its name begins. */
+/** Returns what is wrong with a value, as the end of a sentence that begins with the value's name. */
 export function issueWords(issue: ZodIssue): string {
   return isOurs(issue) ? issue.message : reword(issue);
 }
 
-/** Tells whether the contract wrote the message itself: its own end the sentence that the parameter's name begins. */
+/** Tells whether the contract has written an issue's message. Such messages end a sentence that begins with a name. */
 function isOurs(issue: ZodIssue): boolean {
   return defaultErrorMap(issue, { data: undefined, defaultError: issue.message }).message !== issue.message;
 }
@@ -62,7 +62,7 @@ function reword(issue: ZodIssue): string {
     case "too_big":
       return issueText(issue.inclusive ? "atMost" : "lessThan", { bound: boundOf(issue.type, issue.maximum) });
     default:
-      // Codes that no schema of the contract gives at present: better zod's word than none.
+      // No schema of the contract has these codes at present. Uses zod's message rather than none.
       return `is invalid: ${issue.message}`;
   }
 }

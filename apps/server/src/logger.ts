@@ -5,14 +5,14 @@ import { escapeToOneLine } from "./printable.ts";
 
 export type { Logger } from "pino";
 
-/** Logs to stderr. Stdout is for results. */
+/** Creates a logger that writes to stderr, because stdout is for results. */
 export async function createLogger({
   logLevel: level,
   logFormat,
 }: Pick<Config, "logLevel" | "logFormat">): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   const stderr = pino.destination({ dest: 2, sync: false });
-  // A closed terminal takes no more lines; the service still has to stop in order.
+  // Ignores errors of a closed terminal, so that the service can still stop gracefully.
   stderr.on("error", () => undefined);
   if (!isLogForPeople({ logFormat })) return pino(options, stderr);
   const { prettyFactory } = (await import("pino-pretty")).default;
@@ -21,8 +21,8 @@ export async function createLogger({
 }
 
 /**
- * Escapes the texts of a log entry that a person will read in a terminal. Messages and errors repeat what strangers sent,
- * which could look like another entry, or move the terminal's cursor and overwrite entries.
+ * Escapes the texts of a log entry that a person will read in a terminal. Messages and errors repeat texts from strangers,
+ * which could look like another entry, or could move the terminal's cursor and overwrite entries.
  */
 function escapeTexts(value: unknown, key = ""): unknown {
   if (typeof value === "string") return key === "stack" ? escapeStack(value) : escapeToOneLine(value);
@@ -33,22 +33,22 @@ function escapeTexts(value: unknown, key = ""): unknown {
   );
 }
 
-/** Where a line of a stack ends that Node or pino began, rather than an error's message. */
+/** Matches the line ends of a stack that Node or pino has added. Other line ends belong to the error's message. */
 const STACK_LINE_END = /\n(?= {4}at |caused by: )/;
 
 function escapeStack(stack: string): string {
   return stack.split(STACK_LINE_END).map(escapeToOneLine).join("\n");
 }
 
-/** Tells whether the log is text that a person reads, which may have other text in between; otherwise it is JSON lines. */
+/** Tells whether the log is text for people, among which other text may appear; otherwise the log is lines of JSON. */
 export function isLogForPeople({ logFormat }: Pick<Config, "logFormat">): boolean {
   return logFormat === undefined ? process.stderr.isTTY : logFormat === "text";
 }
 
 /**
- * Logs the warnings that libraries write to the console, such as the Redis client's: plain text among JSON lines would stop
- * who reads those.
- * @returns lets them go to the console again
+ * Logs the warnings that libraries, such as the Redis client, write to the console: plain text among lines of JSON would
+ * break programs that read the log.
+ * @returns a function that lets warnings go to the console again
  */
 export function logConsoleWarnings(logger: Pick<Logger, "warn">): () => void {
   const { console: before } = globalThis;

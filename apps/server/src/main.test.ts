@@ -8,7 +8,7 @@ const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const [, major = Number.NaN, minor = Number.NaN] = (/^>=(\d+)\.(\d+)$/.exec(engines.node) ?? []).map(Number);
 const oldest = `${major}.${minor}`;
 
-/** Runs the program as if Node had that version. */
+/** Runs the program as if Node had a certain version. */
 function runOn(version: string) {
   const asVersion = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } })`;
   const options = ["--conditions=@bikeshare/source", "--import", `data:text/javascript,${asVersion}`];

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// Imported as a whole: an older Node lacks some of its names, and would fail before the message below.
+// Imports the whole module: older versions of Node lack some of its names, and would fail before the message below.
 import nodeModule from "node:module";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 
-/** `engines` of package.json, which npm only warns of. */
+/** The oldest Node that works, as in `engines` of package.json. Checked here because npm only warns of an older one. */
 const OLDEST_NODE = "22.18";
 /**
- * By so many percent the heap grows beyond what is used before all of it is collected. Too low: costs processor time. Too high:
- * V8's own 300 % take as much memory again as everything else.
+ * By how many percent the heap may grow before V8 collects all garbage. Too low: costs processor time. Too high: V8's
+ * default of 300 % takes as much memory again as everything else.
  */
 const HEAP_GROWTH_PERCENT = 40;
 /** How long open connections may keep the process alive after its command has ended. */
@@ -24,19 +24,19 @@ if (!isNodeRecent(process.versions.node)) {
 
 setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 
-// The cache is in the directory of the installed packages: an account that may write there could change the programs
-// anyway. If this account may not, nothing is cached, and each start compiles all modules again: half of its time.
+// Caches compiled modules in the directory of the installed packages: an account that may write there could change the
+// program anyway. If this account may not write there, nothing is cached, and each start spends half of its time compiling.
 nodeModule.enableCompileCache(join(import.meta.dirname, "../node_modules/.cache/compiled"));
 
-// A closed terminal (EIO), or the end of who reads (EPIPE: `bikeshare openapi | head`), accepts no more output. The command
-// goes on to its end: a service whose first line was read from a pipe serves on, and stops in order.
+// A closed terminal (EIO) or a reader that has ended (EPIPE: `bikeshare openapi | head`) accepts no more output. The command
+// goes on to its end: a service whose first line was read through a pipe continues to serve, and stops gracefully.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EIO" && error.code !== "EPIPE") throw error;
   });
 }
 
-// Imported only now: modules that are loaded before are not cached.
+// Imported only after the cache is enabled, because modules that are loaded before are not cached.
 const { runCommandLine } = await import("./cli/command-line.ts");
 process.exitCode = await runCommandLine(() => Date.now());
 // A half-open connection must not keep the process alive.

@@ -1,16 +1,16 @@
 /**
- * Characters that a terminal acts on or that disguise a text: control characters except line ends and tabs, and format
- * characters, such as those that turn the direction of writing.
+ * Characters that control a terminal or disguise a text: control characters except line ends and tabs, and format
+ * characters, such as those that reverse the direction of writing.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
 
-/** Returns a text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
+/** Replaces unprintable characters by U+FFFD, for texts from strangers such as names, addresses and answers. */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, "\uFFFD");
 }
 
-/** Returns a text with JSON's escapes for the same characters. */
+/** Replaces unprintable characters by JSON's escapes. */
 export function escapeUnprintable(text: string): string {
   return text.replaceAll(UNPRINTABLE, escapeUnits);
 }
@@ -20,13 +20,13 @@ export function escapeToOneLine(text: string): string {
   return escapeUnprintable(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t").replaceAll("\r", "\\r"));
 }
 
-/** JSON escapes units of UTF-16, of which some characters have two. */
+/** Returns JSON's escapes of a character. JSON escapes units of UTF-16, and some characters have two units. */
 function escapeUnits(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** Returns a text, such as a path, as one word of a POSIX shell. */
+/** Returns a text, such as a path, quoted as one word for a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

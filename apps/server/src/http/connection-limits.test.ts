@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { NetworkList } from "../outbound/addresses/address-guard.ts";
 import { followConnections, limitConnections } from "./connections.ts";
 
-/** What a server does with connections from addresses: whether each is left open. */
+/** A server's limits, tried with connections from addresses. Returns whether each connection is left open. */
 function connections(trustedProxies: readonly string[] = []) {
   const server = createServer();
   server.removeAllListeners("connection");
@@ -54,7 +54,7 @@ test("a request is dropped whose caller reset the connection before it was accep
   const requested = once(server, "request") as Promise<[IncomingMessage]>;
   const caller = `const socket = require("node:net").connect(${port}, "127.0.0.1", () =>
     socket.write("GET / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", () => socket.resetAndDestroy()))`;
-  // While it runs, this process accepts nothing.
+  // While the caller runs, this process is blocked and accepts no connection.
   expect(spawnSync(process.execPath, ["-e", caller]).status).toBe(0);
   const [request] = await requested;
   expect(request.socket.remoteAddress).toBeUndefined();

@@ -67,7 +67,7 @@ describe("an encrypted cursor", () => {
     const long = "2026-01-01T00:00:00.000Z ride".repeat(10);
     const [one, other] = [bytes(`${long}1`), bytes(`${long}2`)];
     expect(one.filter((byte, index) => byte === other[index]).length).toBeLessThan(20);
-    // No block of the stream comes twice: XORed with itself it would show the position's own repetitions.
+    // No block of the stream may occur twice: repetitions of the position would then show in the cursor.
     const zeros = Buffer.from(cipher.encrypt("list", "\0".repeat(320)), "base64url").subarray(17);
     const blocks = Array.from({ length: 10 }, (_, index) =>
       zeros.subarray(index * 32, index * 32 + 32).toString("hex"),

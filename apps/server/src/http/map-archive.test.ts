@@ -24,7 +24,7 @@ function varint(value: number): number[] {
 function directoryOf(entries: readonly Entry[]): Buffer {
   const ids = entries.map(([id], index) => id - (entries[index - 1]?.[0] ?? 0));
   const columns = [ids, ...[1, 2].map((column) => entries.map((entry) => entry[column] ?? 0))];
-  // Each offset is written out, one more than it is.
+  // The format stores each offset plus one; zero would mean "right after the previous entry".
   const numbers = [entries.length, ...columns.flat(), ...entries.map(([, , , offset]) => offset + 1)];
   return gzipSync(Buffer.from(numbers.flatMap(varint)));
 }
@@ -68,7 +68,7 @@ it("tiles are numbered along the curve that the format prescribes", () => {
     0, 1, 2, 3, 4,
   ]);
   expect([tileId(2, 0, 0), tileId(12, 3423, 1763), tileId(20, 0, 0)]).toEqual([5, 19078479, 366503875925]);
-  // Every tile of a zoom has a number of its own, and neighbours on the curve are neighbours on the map.
+  // Every tile of a zoom has a different number, and tiles with consecutive numbers are neighbours on the map.
   const side = Array.from({ length: 16 }, (_, index) => index);
   const tiles = side.flatMap((x) => side.map((y) => ({ x, y, id: tileId(4, x, y) }))).toSorted((a, b) => a.id - b.id);
   expect(tiles.map(({ id }) => id)).toEqual(Array.from({ length: 256 }, (_, index) => 85 + index));
@@ -114,7 +114,7 @@ it("pages show the pictures of an archive in the data directory with whose map i
   expect(String((await app.inject("/dashboard")).headers["content-security-policy"])).toContain("img-src 'self';");
   await app.close();
   await mapTiles.archive.close();
-  // The operator's word goes first, and another server before the file.
+  // The operator's attribution takes precedence over the archive's, and a configured server over the archive.
   const named = await openMapTiles({ dataDir: directory, mapTiles: { url: undefined, attribution: "© Operator" } });
   expect(named?.attribution).toBe("© Operator");
   await named?.archive?.close();

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Sends a request that waits in its socket while this process stands still. @returns the response as it came */
+/** Sends a request that waits in its socket while this process stands still. @returns the raw response */
 async function sendAndStandStill(method: string, standstillMs: number): Promise<string> {
   const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
   await once(socket, "connect");

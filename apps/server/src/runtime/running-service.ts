@@ -53,18 +53,18 @@ import { startReservationSweeper, startWorkers } from "./workers.ts";
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
-  /** The clock that `clock` and `ids` use, so that they follow the database's. */
+  /** The clock that `clock` and `ids` use. It is set to follow the database's clock. */
   readonly serviceClock?: ServiceClock;
   readonly ids: Ids;
-  /** Finds a system by its id, or the only one; makes the first where there is none. */
+  /** Finds a system by its id, or the only system if no id is given. Creates the first system if there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
   /** `api` answers requests, `worker` does the background work, `all` does both. */
   readonly role: "all" | "api" | "worker";
-  /** The secrets file is lost for good: continue with a new one. */
+  /** Whether to continue with a new secrets file, because the old one is lost. */
   readonly newSecrets?: boolean;
-  /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
+  /** Whether no load balancer sends requests, so that stopping need not wait for one. Default: true on a terminal. */
   readonly isForTrying?: boolean;
-  /** Ends this process when a work hangs. Without it nothing watches for that. */
+  /** Ends this process when it hangs. Without this function nothing watches for hangs. */
   readonly onHang?: () => void;
   /** The dashboard's pages. Without them there is no dashboard. */
   readonly dashboard?: DashboardPages;
@@ -95,18 +95,18 @@ interface ServiceParts extends Foundation {
   readonly metrics: Metrics;
   /** Undefined: nothing is traced. */
   readonly tracer: Tracer | undefined;
-  /** Whether it does all that its role asks for. */
+  /** Whether the start is complete: the process does all the work of its role. */
   readonly isStarted: () => boolean;
 }
 
 /** How long running requests may take when the service stops. Orchestrators commonly grant 30 s. */
 const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
-/** How long idle connections may be used once more. Too high: a stop on a terminal seems to hang. */
+/** How long idle connections stay open on stopping, in case of one more request. Too high: a stop seems to hang. */
 const IDLE_TIMEOUT_MS = 1_000;
 /** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
 const DRAIN_DELAY_MS = 5_000;
 
-/** Starts what the role asks for, and listens. @returns the base URL for callers; undefined where none are answered */
+/** Starts the work of the role, and listens. @returns the base URL for callers; undefined if the role answers no requests */
 export async function runService(given: ServeOptions, foundation: Foundation): Promise<string | undefined> {
   const { role } = given;
   const { store, logger, activities } = foundation;
@@ -115,7 +115,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   const options = { ...given, ids: linkEvents(given.ids, tracer, activities) };
   const { db } = store;
   const reports = createProcessReports();
-  // Later writes use the database's clock.
+  // All writes after this line use the database's clock.
   await followDatabaseClock(db, { ...given, ...foundation, reports });
   const secrets = await prepareDatabase(store, options, logger);
   if (role !== "worker") await warnOfMissingFacts(db, logger);
@@ -142,7 +142,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
   return url;
 }
 
-/** Starts the role's work other than answering requests. */
+/** Starts the background work of the role. */
 async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
   const { clock, ids, role } = options;
   const { conditions } = parts;
@@ -165,7 +165,7 @@ function startChecksOf(db: Database, { config, clock, ids }: ServeOptions, parts
       ...machineChecks(config, clock, machine),
       ...databaseChecks(db, config, clock),
       ...(await allSystemChecks(context)),
-      // Last: after a pause of the whole process its work has begun again by then.
+      // These come last: after a pause of the whole process, its background work has run again by then.
       ...processChecks(parts, machine),
     ],
     processResults: () => processResults(parts),
@@ -188,7 +188,8 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
     await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
   }
   if (applied.length > 0) logger.info({ applied }, "schema migrated");
-  // Before the first row of a day on which no worker has run. A start goes on without them, such as while a disk is full.
+  // A day on which no worker has run needs partitions before its first row. If this fails, for example because the disk is
+  // full, the start goes on without them.
   await createFirstPartitions(db, clock).catch((error: unknown) =>
     logger.warn({ err: error }, "partitions could not be made; a worker tries again"),
   );
@@ -202,7 +203,7 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   return secrets;
 }
 
-/** Makes sure that there is a system. Where there are several, none needs to be chosen here. */
+/** Makes sure that there is at least one system. */
 async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
   const ids = (await systemsOf(db)).map((system) => system.system_id);
   if (ids.length === 0) {
@@ -217,9 +218,9 @@ async function ensureSystem(db: Database, { config, resolveSystem }: ServeOption
 }
 
 /**
- * Refuses to start an empty service when backups of a lost one exist: the lost one could then no longer be restored into
- * it, and new backups would replace the old ones.
- * @throws ConfigError when there are backups: which one to restore, and how
+ * Refuses to start an empty service when there are backups of a lost one: once the new service has data, no backup can be
+ * restored into it, and new backups would replace the old ones.
+ * @throws ConfigError when there are backups; its message says which one to restore, and how
  */
 async function offerRestore({ backups }: Config): Promise<void> {
   if (backups === undefined) return;
@@ -232,7 +233,7 @@ async function offerRestore({ backups }: Config): Promise<void> {
   );
 }
 
-/** Serves metrics and health on a port of their own, if one is configured; otherwise nothing is counted. */
+/** Serves metrics and health on a separate port, if one is configured; otherwise nothing is counted. */
 async function openMetrics(
   db: Database,
   { config, clock }: ServeOptions,
@@ -257,7 +258,7 @@ async function openMetrics(
     metrics,
     logger: parts.logger,
     ready: async () => {
-      // Supervisors that wait for this one would go on to the next process before this one listens.
+      // Not ready yet: a supervisor that waits for this process would otherwise go on to the next one too early.
       if (!parts.isStarted()) throw new Error("The process is starting.");
       if (parts.isStopping()) throw new Error("The process is shutting down.");
       await checkServing(db, parts.outages);
@@ -322,12 +323,12 @@ async function answerRequests(
   warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
-  // In parallel with the first requests; a request for a page waits.
+  // Builds the pages in parallel with the first requests. Only a request for a page waits for that.
   dashboard?.ready().catch(() => undefined);
   return url;
 }
 
-/** Uses each new certificate from the time that its file changes, where HTTPS is served. */
+/** If HTTPS is served, uses a renewed certificate as soon as its file changes. */
 function renewCertificate(app: App, { tls }: Config, { certificate, closers, ...reports }: ServiceParts): void {
   if (tls === undefined || certificate === undefined) return;
   const following = followCertificate(app.http.server, tls, certificate, reports);

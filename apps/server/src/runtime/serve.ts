@@ -18,7 +18,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** After a start, until its compiled modules are written: the first time that takes 50 ms, for which no request should wait. */
+/** Delay after a start before compiled modules are written to disk, which may take 50 ms and must not delay a request. */
 const KEEP_COMPILED_AFTER_MS = 1_000;
 
 /** Opens the database, starts the work of the role, and listens. */
@@ -29,7 +29,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const certificate = await checkBeforeStart(config, role);
   const activities = createActivityTracker();
   const store = await openDatabaseFor(config, logger, activities);
-  // In the order of opening; closed in reverse: first no new requests, last the database.
+  // In the order of opening. Called in reverse: first requests are no longer accepted, and last the database is closed.
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const stopLoggingWarnings = logConsoleWarnings(logger);
   closers.push(() => Promise.resolve(stopLoggingWarnings()));
@@ -48,7 +48,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const foundation = { store, logger, conditions, certificate, activities, isStopping: () => isStopping, closers };
     const url = await runService(options, foundation);
     endIfHanging(options, foundation);
-    // Node keeps compiled modules when the process ends, but not when it is killed.
+    // Node writes compiled modules when the process ends by itself, but not when it is killed.
     setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
     return { url, close };
   } catch (error) {
@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
-/** Loads the modules of a service, which occupies this process for most of a start. */
+/** Loads the modules of a service, which takes most of a start's processor time. */
 function loadService() {
   return import("./running-service.ts");
 }
@@ -73,11 +73,12 @@ async function openDatabaseFor(config: Config, logger: Logger, observer: Activit
       auditLog: auditLogOwner,
       onEmbeddedEvent: (event) => {
         logger.info(event, "embedded PostgreSQL");
-        // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.
+        // Loads the modules while PostgreSQL starts in processes of its own. `serve` calls `loadService` again and gets any
+        // error.
         if (event.event === "creating_cluster" || event.event === "starting") loadService().catch(() => undefined);
       },
       onMigrating: (message) => logger.info(message),
-      // The callers of the database report its failures; this line alone calls for no action.
+      // Only a debug line, because the callers of the database report its failures.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });
   } catch (error) {
@@ -91,7 +92,7 @@ interface HangingProcess {
   readonly closers: (() => Promise<void>)[];
 }
 
-/** Ends this process when it hangs, if a supervisor then starts another one. */
+/** Ends this process when it hangs, if `onHang` is given: then a supervisor starts another process. */
 function endIfHanging(
   { config, onHang }: { readonly config: Config; readonly onHang?: () => void },
   { logger, conditions, closers }: HangingProcess,

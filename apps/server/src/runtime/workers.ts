@@ -29,9 +29,9 @@ import { startStationNotices } from "../webhooks/notices.ts";
 import { startThresholds } from "../webhooks/thresholds.ts";
 import { startWebhookWorker, type WebhookSettings } from "../webhooks/worker.ts";
 
-/** Background work of a process. Any number of processes may do it. */
+/** Background work of a process. Any number of processes may do the same. */
 interface Work {
-  /** Starts nothing more; resolves when the work under way has ended. */
+  /** Starts no more runs. Resolves when the current run has ended. */
   close(): Promise<void>;
 }
 
@@ -49,8 +49,8 @@ interface WorkersOptions {
 }
 
 /**
- * Starts the sweep of overdue reservations. Every process runs it, whatever its role: readers must see that a bike is free
- * again even where no worker runs. A sweep that finds nothing reads one index.
+ * Starts the sweep of overdue reservations. Every process runs it, whatever its role, because readers must see that a bike
+ * is free again even if no worker runs. A sweep that finds nothing reads only one index.
  */
 export function startReservationSweeper({
   db,
@@ -62,7 +62,7 @@ export function startReservationSweeper({
   return startSweepingReservations({ db, clock, ids, systems: () => idsAtWork(db, clock), ...reports });
 }
 
-/** Starts a worker's tasks other than requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
+/** Starts the background work: events, webhooks, clean-up, partitions, and the feed if one is configured. */
 export async function startWorkers(options: WorkersOptions): Promise<Work> {
   const { db, clock, conditions } = options;
   const reporting = reportingTo(conditions);
@@ -127,7 +127,7 @@ function startSums({ db, clock, conditions }: WorkersOptions): Work[] {
   ];
 }
 
-/** Starts the deletion of rows that are of no more use, and what makes up for rows that are missing. */
+/** Starts the sweepers that delete rows of no more use, and the one that begins missing vehicle logs. */
 function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
   const reporting = reportingTo(conditions);
   return [
@@ -163,7 +163,7 @@ function startSweepers({ db, clock, ids, conditions }: WorkersOptions): Work[] {
   ];
 }
 
-/** Numbers events and sends webhooks, which the database notifies of new events. */
+/** Numbers events and sends webhooks. Both are woken by the database's notifications of new events. */
 function startEventWork(options: WorkersOptions): Work {
   const { db, clock, ids, logger, conditions, config, secrets, metrics, tracer } = options;
   const sequencer = createSequencer({ db, clock, ...reportingTo(conditions)("numbering events") });
@@ -179,7 +179,7 @@ function startEventWork(options: WorkersOptions): Work {
       },
       webhook_endpoints: (systemId) => dispatcher.reload(systemId),
     },
-    // Both poll every second anyway.
+    // Missed notifications do not matter, because the sequencer and the dispatcher also poll every second.
     onGap: () => undefined,
   });
   return {
@@ -207,7 +207,7 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   if (config.gbfsSync === undefined) return undefined;
   const { url, intervalMs } = config.gbfsSync;
   const systemId = await options.resolveSystem(db, undefined);
-  // Only now: most services follow no feed, and need no HTTP client for one.
+  // Imported only here, because most services follow no feed and need no HTTP client for it.
   const { logPolls, startFollowing } = await import("../feeds/gbfs/follow.ts");
   const source = "gbfs";
   const log = logPolls(logger, conditions, { system: systemId, source });
@@ -218,9 +218,9 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   return startFollowing({ db, clock, ids, systemId, source, log, watch, ...polling });
 }
 
-/** Makes the files of open data that people and schedules ask for. */
+/** Makes the export files (open data) that people and schedules request. */
 async function startExports({ db, config, clock, ids, logger, conditions }: WorkersOptions): Promise<Work> {
-  // Only now: a service without exports would start later.
+  // Imported only here, so that a process without background work starts faster.
   const { startExportWork } = await import("../feeds/exports/work.ts");
   return startExportWork({
     ...{
@@ -236,9 +236,9 @@ async function startExports({ db, config, clock, ids, logger, conditions }: Work
   });
 }
 
-/** Tries and imports the trip files that people send from their browsers. */
+/** Checks and imports the trip files that people upload in the dashboard. */
 async function startUploads({ db, config, clock, ids, conditions }: WorkersOptions): Promise<Work> {
-  // Only now: a service without uploads would start later.
+  // Imported only here, so that a process without background work starts faster.
   const { startUploadWork } = await import("../feeds/uploads/work.ts");
   const directories = { spoolDirectory: spoolDirectory(config), reportsDirectory: reportsDirectory(config) };
   return startUploadWork({
@@ -247,7 +247,7 @@ async function startUploads({ db, config, clock, ids, conditions }: WorkersOptio
   });
 }
 
-/** Makes backups by themselves where a directory for them is configured. */
+/** Makes scheduled backups if a directory for them is configured. */
 async function startBackups({ db, config, clock, logger, conditions }: WorkersOptions): Promise<Work | undefined> {
   if (config.backups === undefined) return undefined;
   const { startScheduledBackups } = await import("../storage/backup/schedule.ts");
@@ -266,7 +266,7 @@ async function idsAtWork(db: Database, clock: () => number): Promise<string[]> {
   return (await systemsAtWork(db, clock())).map(({ systemId }) => systemId);
 }
 
-/** Reports the failures of a work, and how its runs go. */
+/** Returns a function that gives a piece of background work its condition: for its failures, and for how its runs go. */
 function reportingTo(conditions: Conditions) {
   return (work: string, options?: WorkOptions) => {
     const { failed, watch } = conditions.of(work, options);

@@ -35,7 +35,7 @@ it("each process knows how many there are: those that join, that leave, and that
   await until(() => one.count() === 2);
   await until(() => one.count() === 1);
   expect(changes).toEqual([2, 1, 2, 1]);
-  // What was killed right before one starts is counted, and not spoken of.
+  // A process that was killed right before another one starts is counted, but not reported by `onChange`.
   await insert("300 ms");
   const spoken: number[] = [];
   const restarted = await join("restarted", (count) => void spoken.push(count), 60_000);

@@ -32,7 +32,7 @@ interface LoggedDetail {
   readonly remedy?: string;
 }
 
-/** The limits of a process that is started now, with what it says. */
+/** Opens the limits of a new process. Returns also its log lines and reports. */
 async function openProcess(redisUrl: string) {
   const logged: { readonly message: string; readonly detail: LoggedDetail }[] = [];
   const write = (detail: LoggedDetail, message: string) => void logged.push({ message, detail });
@@ -45,14 +45,14 @@ async function openProcess(redisUrl: string) {
   return { limits, logged, reports };
 }
 
-/** How many of the requests that a new key makes are allowed. */
+/** Returns how many requests of a new key are allowed. */
 async function allowedBy(limits: OpenRateLimits, key: string): Promise<number> {
   const limiter = limits.limiter("key");
   const decisions = await Promise.all(Array.from({ length: LIMIT + 5 }, async () => limiter.take(key, LIMIT)));
   return decisions.filter(({ allowed }) => allowed).length;
 }
 
-/** Expects a process to be started with a Redis that says `says`, and to count in it once `mend` has been called. */
+/** Expects that a process starts with a Redis that fails with `says`, and counts in Redis after `mend` was called. */
 async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp, mend: () => Promise<unknown>) {
   const { limits, logged, reports } = await openProcess(url);
   expect(limits.isExact()).toBe(false);
@@ -61,7 +61,7 @@ async function expectShareUntilMended(url: string, says: RegExp, remedy: RegExp,
     message: expect.stringMatching(/^Redis cannot be used/) as string,
     detail: { condition: "redis_unavailable" },
   });
-  // On a busy machine the first answer may come too late, which has another remedy.
+  // On a busy machine the first failure may be a late answer, which has another remedy.
   const { reason = "", ...first } = logged[0]?.detail ?? {};
   expect(first.remedy).toBe(redisRemedy(reason));
   await until(() => reports.list().some(({ fix = "" }) => remedy.test(fix)));
@@ -133,7 +133,7 @@ describe.skipIf(!hasRedis)(
     });
 
     it("that cannot save its file", async () => {
-      // Where its file would be.
+      // A directory in place of Redis's file makes saving fail.
       const file = join(redis.directory, "dump.rdb");
       await mkdir(file);
       const save = async (status: string) => {
@@ -177,7 +177,7 @@ it.skipIf(!hasRedis)(`doctor warns of a Redis that may forget counts${WITH_REDIS
   onTestFinished(() => redis.close());
   const finding = async () => (await checkRedisMemory(readConfig({ REDIS_URL: redis.url }, "/nowhere")))[0];
   await redis.command("CONFIG", "SET", "maxmemory-policy", "volatile-lru");
-  // Without a bound its memory is never full.
+  // Without `maxmemory` Redis evicts nothing.
   expect(await finding()).toMatchObject({ status: "ok" });
   await redis.command("CONFIG", "SET", "maxmemory", "100mb");
   expect(await finding()).toMatchObject({
@@ -193,7 +193,7 @@ it("a process starts with a Redis that still reads its file, and is exact once t
   let isLoading = true;
   const reply = (command: string): string => {
     if (command === "CLIENT") return "+OK\r\n";
-    // As a Redis does, which tells about itself meanwhile.
+    // Redis answers INFO even while it is loading.
     if (command === "INFO") return "$10\r\nrun_id:abc\r\n";
     if (isLoading) return "-LOADING Redis is loading the dataset in memory\r\n";
     return `*4\r\n:1\r\n:1\r\n:0\r\n:${Math.round(performance.timeOrigin + performance.now())}\r\n`;

@@ -29,11 +29,11 @@ afterEach(() => {
 });
 afterAll(() => redis?.close());
 
-/** What one process has of the limits. */
+/** The limits as one process has them. */
 interface Process {
   readonly limits: RateLimits;
   readonly limiter: SweptRateLimiter;
-  /** `lost` and `back`, in their order. */
+  /** The reported changes of the store, `lost` and `back`, in order. */
   readonly changes: string[];
   readonly asked: { count: number };
   close(): void;
@@ -43,11 +43,11 @@ interface ProcessOptions {
   readonly url?: string;
   readonly timeoutMs?: number;
   readonly windowMs?: number;
-  /** Counts in it by a clock that is ahead by what it holds as `CLOCK_OFFSET`. */
+  /** Counts in this Redis, by a clock that is ahead by the value of its key `CLOCK_OFFSET`. */
   readonly countIn?: RedisServer;
 }
 
-/** Milliseconds. */
+/** The Redis key with the offset of the clock in milliseconds. */
 const CLOCK_OFFSET = "clock-offset";
 const SET_CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(redis.call('GET', '${CLOCK_OFFSET}') or '0')`;
@@ -152,11 +152,11 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
     expect(left.toSorted((a, b) => b - a)).toEqual(Array.from({ length: LIMIT }, (_, n) => LIMIT - 1 - n));
     for (const { limit, resetSeconds } of decisions) {
       expect(limit).toBe(LIMIT);
-      // 60, but where a busy machine takes seconds for it.
+      // 60, or less if a busy machine takes seconds for the requests.
       expect(resetSeconds).toBeLessThanOrEqual(60);
       expect(resetSeconds).toBeGreaterThanOrEqual(60 - passedSeconds);
     }
-    // Another key has its own.
+    // Another key has a window of its own.
     expect(await processes[0]?.limiter.peek(randomUUID(), LIMIT)).toMatchObject({ allowed: true, remaining: LIMIT });
   });
 
@@ -166,7 +166,7 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
     const [first = fail()] = processes;
     let key: string;
     let name: string;
-    // Again where a busy machine takes a whole window for it, in which some capacity comes back.
+    // Repeated if a busy machine takes a whole window, during which some capacity comes back.
     for (;;) {
       key = randomUUID();
       name = `bikeshare:rate:{key:${key}}`;
@@ -206,7 +206,7 @@ describe.skipIf(!hasRedis)(`counting in Redis${WITH_REDIS}`, () => {
     const before = process.asked.count;
     const refused = await take(process, key, 1_000);
     expect([allowedOf(refused), process.asked.count - before]).toEqual([0, 0]);
-    // A raised limit holds at once.
+    // A raised limit takes effect at once.
     expect((await process.limiter.take(key, LIMIT + 1)).allowed).toBe(true);
   });
 
@@ -259,7 +259,7 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
     async (_, { begin, end }) => {
       const processes = await openProcesses({ url: own.url });
       await begin();
-      // Whoever asks finds out, at the latest.
+      // At the latest, the first request finds out that Redis is lost.
       const lost = randomUUID();
       const found = await Promise.all(processes.map((process) => take(process, lost, LIMIT)));
       expect(found.map(allowedOf)).toEqual([SHARE, SHARE, SHARE]);
@@ -282,7 +282,7 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
     await untilLost(processes);
     expect(allowedOf(await take(first, key, LIMIT))).toBe(0);
     for (const other of others) expect(allowedOf(await take(other, key, LIMIT))).toBe(SHARE);
-    // It comes back empty: what it has lost is not allowed a second time.
+    // Redis comes back empty, but requests whose counts it has lost are not allowed a second time.
     await own.restart();
     await untilBack(processes);
     for (const process of processes) expect(allowedOf(await take(process, key, LIMIT))).toBe(0);
@@ -302,7 +302,7 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
       const from = performance.now();
       expect(allowedOf(await take(first, key, LIMIT))).toBe(LIMIT);
       await own.command("SET", CLOCK_OFFSET, offsetMs);
-      // Redis has forgotten what the key has used. Who has allowed it has not.
+      // Redis has lost the key's count, but the process that allowed the requests has not.
       const again = allowedOf(await take(first, key, LIMIT));
       if (performance.now() - from < windowMs) expect(again).toBe(0);
       for (const other of others) expect(allowedOf(await take(other, key, LIMIT))).toBeLessThanOrEqual(SHARE);
@@ -322,7 +322,7 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
     await untilLost([process]);
     const before = process.asked.count;
     const later = Array.from({ length: 1_000 }, () => process.limiter.take(randomUUID(), LIMIT));
-    // Decided at once: nothing to wait for.
+    // Later requests are decided at once, without a promise.
     expect(later.some((decision) => decision instanceof Promise)).toBe(false);
     expect(process.asked.count).toBe(before);
     own.thaw();
@@ -334,7 +334,7 @@ describe.skipIf(!hasRedis)(`while Redis cannot be used${WITH_REDIS}`, () => {
     delay.delayMs = 20;
     const processes = await openProcesses({ url: delay.url, timeoutMs: 250 });
     const countChanges = () => processes.reduce((sum, { changes }) => sum + changes.length, 0);
-    // Again where a busy machine makes an answer as late as the next ones are.
+    // Repeated if a busy machine makes one of these answers too late.
     for (;;) {
       const before = countChanges();
       const key = randomUUID();

@@ -22,13 +22,13 @@ import type { Database } from "../../storage/db/database.ts";
 
 type DemoContext = ActorContext & { readonly db: Database };
 
-/** The city is always the same one. */
+/** A fixed seed, so that the city is always the same. */
 export const DEMO_SEED = 20_260_101;
 const CITY = { stations: 200, bikes: 2000 };
-/** Four whole weeks and today, so that every weekday can be compared. As many rides a day as are simulated. */
+/** Four whole weeks and today, so that every weekday can be compared. As many rides a day as the simulator starts. */
 const HISTORY = { rides: 140_000, days: 29 };
 const DAY_MS = 24 * 3_600_000;
-/** How much of the past is written before the service starts: today and yesterday. */
+/** The days of the past that are written before the service starts: today and yesterday. */
 const FIRST_DAYS = 2;
 /** Too high: takes more memory. Too low: commits more often. */
 const RIDES_PER_TRANSACTION = 12_500;
@@ -43,23 +43,23 @@ export function demoCity(): City {
   return makeCity(createRandom(DEMO_SEED), CITY);
 }
 
-/** A city that has just been made. */
+/** A demo city that has just been created. */
 export interface MadeCity {
-  /** The rides under way, which somebody must end. */
+  /** The rides under way, which the caller must end. */
   readonly underWay: readonly RideUnderWay[];
-  /** What is left of the past, to be written while the service runs. */
+  /** The remaining past, to be written while the service runs. */
   readonly past: RestOfPast;
 }
 
 interface RestOfPast {
-  /** Writes it day by day, the newest first, until the signal says otherwise. */
+  /** Writes the remaining past day by day, the newest day first, until the signal aborts. */
   write(db: Database, stopping: AbortSignal): Promise<void>;
 }
 
 /**
- * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and the rides of today and yesterday,
- * after which the bikes stand where those rides left them.
- * @param isAlive whether rides go on: otherwise the bikes of those under way stand where they would have ended
+ * Fills a system with the demo's city, with the operator as the source: 200 stations, 2,000 bikes and the rides of today and
+ * yesterday. Each bike is where its last ride left it.
+ * @param isAlive whether rides go on afterwards; if not, a bike of a ride under way is where the ride would have ended
  */
 export async function fillWithDemoCity(context: DemoContext, systemId: string, isAlive: boolean): Promise<MadeCity> {
   const { db, clock } = context;
@@ -74,21 +74,22 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string, i
   const { stations, bikes } = describeCity(city, new Map([...history.standing, ...placed]));
   const underWay = isAlive ? history.underWay : [];
   await describeDemo(context, systemId, city);
-  // One transaction each, where the interface takes 1,000 items at a time.
+  // Uses one transaction each. Over HTTP at most 1,000 items would be taken at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
   assertAllDone(await startRides(context, systemId, underWay.map(startOf)));
   const days = daysOf(history.rides, changes, now);
   const firsts = days.splice(0, FIRST_DAYS);
   await db.transaction((tx) => deleteCreation(tx, systemId, new Date(now)));
-  // Two at a time, since PostgreSQL uses a separate processor for each; each with a separate slot of the counts.
+  // Writes both days at the same time, because PostgreSQL uses a separate processor for each. Each has a separate slot of
+  // the counts, so that they do not wait for each other.
   await Promise.all(firsts.map((day, slot) => writeDay(db, systemId, day, slot, now)));
   const write: RestOfPast["write"] = async (patient, stopping) => {
     for (const day of days) {
       if (stopping.aborted) return;
       await writeDay(patient, systemId, day, 0, now);
     }
-    // At once and without pauses, rather than a turn each minute: somebody is about to look.
+    // Sums at once and without pauses, instead of one step each minute, because somebody is about to look at the pages.
     await sumWholePast({ db: patient, clock, monotonic: () => performance.now() }, systemId, stopping);
   };
   return { underWay, past: { write } };
@@ -99,32 +100,32 @@ function startOf({ id, bike, from, startedAt, riderCategory }: RideUnderWay) {
   return { item: { id, bike_id: bike.id, started_at: new Date(startedAt).toISOString(), ...trip } };
 }
 
-/** How far the city's clocks are ahead of UTC at an instant. */
+/** Returns by how many milliseconds the city's local time is ahead of UTC at an instant. */
 function offsetOf(now: number): number {
   const local = new Date(now).toLocaleString("sv-SE", { timeZone: DEMO_TIME_ZONE });
   return Date.parse(`${local.replace(" ", "T")}Z`) - Math.floor(now / 1000) * 1000;
 }
 
-/** Hours between which enough people ride to show something. */
+/** The hours of the day between which enough people ride to show something. */
 const BUSY = { from: 6, until: 21 };
 
-/** The time of day by the city's clocks, in milliseconds; undefined at night, when hardly anybody rides. */
+/** Returns the local time of day in milliseconds; undefined at night, when hardly anybody rides. */
 export function busyTimeOfDay(now: number): number | undefined {
   const timeOfDay = (now + offsetOf(now)) % DAY_MS;
   const hour = timeOfDay / 3_600_000;
   return hour >= BUSY.from && hour < BUSY.until ? timeOfDay : undefined;
 }
 
-/** A day of the city's past, by its clocks. */
+/** A day of the city's past, in local time. */
 interface DayOfPast {
   /** Milliseconds since 1970. */
   readonly since: number;
   readonly rides: CityRide[];
-  /** The state of every station at the day's beginning, then each change. */
+  /** The state of every station at the beginning of the day, then each change. */
   readonly states: PastState[];
 }
 
-/** Cuts the past into days, the newest first. */
+/** Divides the past into days, the newest first. */
 function daysOf(rides: readonly CityRide[], changes: readonly StationChange[], now: number): DayOfPast[] {
   const today = Math.floor((now + offsetOf(now)) / DAY_MS) * DAY_MS - offsetOf(now);
   const first = today - (HISTORY.days - 1) * DAY_MS;

@@ -17,7 +17,7 @@ import { readOwnFeed } from "../../feeds/gbfs-check/own-feed.ts";
 import { importSnapshot, openSource } from "../../feeds/gbfs/import.ts";
 import { demoCity } from "./demo-city.ts";
 
-// What planners show of whole systems. The planners of the tests and `gbfs check` say the same numbers.
+// Tests how much of whole systems trip planners show. The tests' own planners and `gbfs check` must give the same numbers.
 
 let harness: GbfsOutHarness;
 beforeAll(async () => void (harness = await openGbfsOutHarness()));
@@ -25,7 +25,7 @@ afterAll(() => harness.close());
 
 const acting = () => ({ ...harness.live, actor: "test" });
 
-/** The city of `start`, with some bikes in the street. */
+/** Fills a system with the demo city of the command `start`, and puts some bikes in the street. */
 async function fillDemo(systemId: string): Promise<void> {
   const city = demoCity();
   const { standing } = makeHistory(city, createRandom(1), { rides: 200, days: 1, now: harness.clock() });
@@ -39,7 +39,7 @@ async function fillDemo(systemId: string): Promise<void> {
   await upsertBikes(harness.live, systemId, bikes.map(inStreet));
 }
 
-/** Divvy, whose operator has said what its types cost: the feed has plans, and no vehicle or type names one. */
+/** Fills a system with Divvy's feed. Sets the plan of each vehicle type, because the feed has plans but assigns none. */
 async function fillDivvy(systemId: string): Promise<void> {
   const source = await openSource(divvy, harness.clock());
   try {
@@ -53,7 +53,7 @@ async function fillDivvy(systemId: string): Promise<void> {
   }
 }
 
-/** A system with docks, a virtual station, free e-bikes, and nothing described but what planners need. */
+/** Fills a system with docks, a virtual station and free-floating bikes. Describes only the facts that planners need. */
 async function fillHybrid(systemId: string): Promise<void> {
   const at = (index: number) => ({ lat: 59.9 + index / 1000, lon: 10.7 + index / 1000 });
   const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: true, description: "1 euro" };
@@ -86,7 +86,7 @@ const hasDivvy = existsSync(divvy);
 // oxlint-disable-next-line typescript/no-explicit-any -- tests spoil documents in ways that no type has
 type Data = Map<string, any>;
 
-/** Changes to the published documents, by which some planner loses something. */
+/** Changes to the published documents that make some planner show less. */
 const spoils: Readonly<Record<string, (data: Data) => void>> = {
   nothing: () => undefined,
   "the ranges of seven free e-bikes": (data) => {
@@ -151,7 +151,7 @@ describe.each([
       for (const { consumer, state, stations, vehicles, losses } of verdicts) {
         const shown = planners[consumer](data as PublishedData);
         expect([stations.shown, vehicles.shown], consumer).toEqual([shown.stations.length, shown.vehicles.length]);
-        // Divvy has no app that its feed describes.
+        // Divvy's feed describes no app, which the planner `google` requires.
         const isWhole = spoil === "nothing" && !(consumer === "google" && name.startsWith("real"));
         if (!isWhole) continue;
         expect([state, losses, stations.shown, vehicles.shown], consumer).toEqual([

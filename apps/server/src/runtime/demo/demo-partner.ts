@@ -9,7 +9,7 @@ import { invitationUrl } from "../../console/people/people.rules.ts";
 import { issueKey, keyFor, removeKey } from "../../partners/keys/service.ts";
 import { createPartner, type PartnerRow, partnersOf } from "../../partners/service.ts";
 
-/** A partner's receiver as one would write it, on this machine's loopback. */
+/** An example of a partner's webhook receiver, on this machine's loopback address. */
 export interface SampleReceiver {
   /** The address of the receiver; the port differs at each start. */
   readonly url: string;
@@ -26,7 +26,7 @@ export function isSampleReceiver(url: string): boolean {
   return hostname === "127.0.0.1" && pathname === PATH;
 }
 
-/** @param onDelivery is called with each verified delivery */
+/** Starts a sample receiver. @param onDelivery called with each verified delivery */
 export async function startSampleReceiver(onDelivery: (delivery: Delivery) => void): Promise<SampleReceiver> {
   let receive: ReturnType<typeof createReceiver> | undefined;
   const server = createServer((request, response) => {
@@ -50,14 +50,14 @@ export async function startSampleReceiver(onDelivery: (delivery: Delivery) => vo
   };
 }
 
-/** The owners and purposes of the demo's keys. */
+/** The context of the demo's keys: an actor, and the system that the keys belong to. */
 export interface DemoKeyContext extends ActorContext {
   readonly systemId: string;
 }
 
 const DEMO_KEY_NAME = "made by start";
 
-/** Creates the demo's partner, unless it exists, and a key with every scope; the key is shown once. */
+/** Creates the demo's partner, unless it exists, and a key with every scope. The key can be read only from the result. */
 export async function issueDemoKey(
   context: DemoKeyContext,
 ): Promise<{ readonly key: string; readonly partnerId: string }> {
@@ -68,8 +68,8 @@ export async function issueDemoKey(
 }
 
 /**
- * Returns the partner of a key that `issueDemoKey` issued for this system: then its data are the demo's. Otherwise
- * undefined.
+ * Returns the partner of a key that `issueDemoKey` issued for this system; then the system has the demo's data. Undefined
+ * for any other key.
  */
 export async function demoPartner(
   context: Pick<DemoKeyContext, "db" | "systemId">,
@@ -85,13 +85,13 @@ export interface SimulatorKeys {
   readonly operatorKey: string;
   /** Reads stations, bikes and rides. */
   readonly partnerKey: string;
-  /** Removes both, also from `keys list`. */
+  /** Removes both keys, also from `keys list`. */
   remove(): Promise<void>;
 }
 
-/** After it the keys of a run that was killed expire: no simulation runs longer. */
+/** Lifetime of the keys, so that those of a killed run expire. No simulation runs longer. */
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** Requests a minute: the key reads the whole city at once, page after page. */
+/** Requests a minute. High, because the key reads the whole city at once, page after page. */
 const READER_RATE_LIMIT = 6000;
 
 /** Issues the keys of one run. */
@@ -112,7 +112,7 @@ export async function createSimulatorKeys(given: DemoKeyContext): Promise<Simula
   };
 }
 
-/** Returns the partner of a name; made where there is none. */
+/** Returns the partner of a name, or creates it. */
 async function partnerNamed(context: DemoKeyContext, name: string): Promise<PartnerRow> {
   const partners = await partnersOf(context, context.systemId);
   const known = partners.find((partner) => partner.name === name && partner.removed_at === null);

@@ -10,7 +10,7 @@ import { codeOf } from "../../storage/db/errors.ts";
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Clients renegotiate only to load the server: each renegotiation costs a handshake on a connection that counts once. */
+  /** Forbids TLS renegotiation: it allows many costly handshakes on one connection, and only attackers use it. */
   readonly secureOptions: typeof constants.SSL_OP_NO_RENEGOTIATION;
 }
 
@@ -18,7 +18,8 @@ type Files = NonNullable<Config["tls"]>;
 
 /**
  * Reads the certificate and its key.
- * @throws ConfigError naming the variable when a file cannot be read, is no PEM, or the two do not belong together
+ * @throws ConfigError that names the variable, when a file cannot be read or is not PEM, or when the key does not belong to
+ * the certificate
  */
 export async function readCertificate({ certFile, keyFile }: Files): Promise<Certificate> {
   const cert = await readFileNamedBy("TLS_CERT_FILE", certFile);
@@ -39,7 +40,7 @@ export async function readCertificate({ certFile, keyFile }: Files): Promise<Cer
   return { cert, key, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 }
 
-/** When the server's own certificate expires. */
+/** Returns when the server's own certificate expires. */
 export function expiryOf({ cert }: Pick<Certificate, "cert">): Date {
   return new Date(new X509Certificate(cert).validTo);
 }
@@ -71,9 +72,9 @@ function parse<Value>(message: string, read: () => Value): Value {
 
 export interface CertificateWatchOptions {
   readonly files: Files;
-  /** The one in use. */
+  /** The certificate in use. */
   readonly certificate: Certificate;
-  /** Switches to a new one. */
+  /** Switches to a new certificate. */
   readonly use: (certificate: Certificate) => void;
   /** Called when the files are valid, changed or not. */
   readonly onRead?: () => void;
@@ -92,9 +93,9 @@ export interface CertificateWatch {
 }
 
 /**
- * Polls the files for a renewed certificate. They are usually symbolic links that are pointed at new files, which file
- * system notifications do not report. While the files are invalid, such as between the writes of the two, the old
- * certificate stays in use.
+ * Polls the files for a renewed certificate. Polling, because the files are usually symbolic links: file system
+ * notifications do not report that a link leads to a new file. While the files are invalid, for example when only one of
+ * them is renewed yet, the old certificate stays in use.
  */
 export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
   const { files, use, onRead, onError } = options;

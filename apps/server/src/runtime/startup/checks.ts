@@ -21,8 +21,8 @@ export function explainDatabaseFailure(error: unknown, config: Pick<Config, "dat
 
 /**
  * Explains which disk is full when a command fails for that reason.
- * @param databaseEnded why our own PostgreSQL has ended all connections for want of disk space
- * @returns `error` itself where no disk is full
+ * @param databaseEnded the reason, if our own PostgreSQL has ended all connections because its disk is full
+ * @returns `error` itself if no disk is full
  */
 export function explainFullDisk(
   error: unknown,
@@ -40,12 +40,12 @@ export function explainFullDisk(
 }
 
 function explained(message: string, cause: unknown): ConfigError {
-  // The message contains the cause's; attached as a cause it would be printed twice.
+  // Does not attach the cause, because the message contains the cause's message, which would be printed twice.
   const reason = reasonOf(cause);
   return new ConfigError(reason === "" ? message : `${message} (${reason})`);
 }
 
-/** Names the host, the role and the database, without the password. */
+/** Returns advice for an error of the database. Names the host, the role and the database, but not the password. */
 function adviceFor(error: unknown, url: URL): string | undefined {
   const code = codeOf(error) ?? "";
   const at = url.host === "" ? "the local socket" : url.host;
@@ -102,7 +102,7 @@ function byCode(names: {
   };
 }
 
-/** Failures without a code. */
+/** Returns advice for failures without a code, by their text. */
 function byText(error: unknown, at: string): string | undefined {
   const text = reasonOf(error);
   if (/does not support SSL/.test(text)) {
@@ -113,7 +113,7 @@ function byText(error: unknown, at: string): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  // An attempt to reach several addresses has one reason for each.
+  // An attempt to connect to several addresses has a reason for each.
   if (error instanceof AggregateError) return [...new Set(error.errors.map(reasonOf))].join("; ");
   return error instanceof Error ? error.message : String(error);
 }
@@ -134,7 +134,7 @@ const metricsAt = ({ metricsHost: host }: Config, port: number): ListenAddress =
 });
 
 /**
- * Runs the checks that need no database, whose opening takes time and creates files.
+ * Runs the checks that need no database. They come first, because opening the database takes time and creates files.
  * @returns the certificate, if one is configured
  * @throws ConfigError
  */
@@ -171,8 +171,8 @@ async function requireFreePort(at: ListenAddress): Promise<void> {
 }
 
 /**
- * @returns a ConfigError with the reason why a server cannot listen and the remedy, or `error` itself when the reason is
- * unknown
+ * Explains why a server cannot listen.
+ * @returns a ConfigError with the reason and the remedy, or `error` itself when the reason is unknown
  */
 export function explainListenFailure(error: unknown, at: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = at;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openDashboardPages } from "./dashboard-pages.ts";
 
-/** Stands for the builder: writes what the source says into the directory that it is told. */
+/** A stand-in for the builder: copies the source's text into the directory given by `--outDir`. */
 const BUILDER = `
 const { readFileSync, writeFileSync } = require("node:fs");
 const source = readFileSync("src/main.tsx", "utf8");

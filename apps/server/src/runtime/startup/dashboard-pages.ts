@@ -5,7 +5,7 @@ import { setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { type Config, ConfigError } from "../../config.ts";
 
-/** The operator's name and look on the pages. */
+/** The operator's name, colour and logo on the pages. */
 export interface Branding {
   readonly name: string | undefined;
   /** `#rrggbb` */
@@ -45,8 +45,8 @@ export interface DashboardPages {
   /** The directory of the pages, once `ready` has resolved. */
   readonly directory: string;
   /**
-   * Looks whether they are as new as their sources, and builds them if not: once, at the first call. Not before the service
-   * answers, because it takes processor time. Ends when they are, or could not be made.
+   * Builds the pages if they are missing or older than their sources: once, at the first call. Call it only when the service
+   * answers requests, because a build takes processor time. Resolves when the pages are ready, or could not be built.
    */
   readonly ready: () => Promise<void>;
   close(): Promise<void>;
@@ -55,13 +55,13 @@ export interface DashboardPages {
 export interface DashboardPagesOptions {
   /** Receives the outcome of a build, as one line. */
   readonly note: (text: string) => void;
-  /** Rebuild the pages whenever a source is edited, with tools for their developers. */
+  /** Whether to rebuild the pages whenever a source is edited, in development mode. */
   readonly isEdited?: boolean;
-  /** The directory of their sources, if there is one. */
+  /** The directory of the pages' sources. Default: the one in the repository. */
   readonly sourceDirectory?: string;
 }
 
-/** The pages as the packed server carries them, and their sources as the repository has them. */
+/** The directories of the built pages in the published package, and of their sources in the repository. */
 const PACKED_DIRECTORY = join(import.meta.dirname, "../../dashboard");
 const SOURCE_DIRECTORY = join(import.meta.dirname, "../../../../dashboard");
 /** The sources of the pages; `dist/` is beside them. */
@@ -71,12 +71,12 @@ const SOURCE_FOLDERS = [
   "public",
   ...["contract", "rules", "webhooks"].map((name) => `../../packages/${name}/src`),
 ];
-/** Below the start of the service, which somebody waits for. */
+/** A lower priority than the start of the service, for which somebody waits. */
 const LOW_PRIORITY = 10;
 
 /**
- * Finds the pages. In the repository, builds them when they are missing or older than their sources, in parallel with the
- * start and in a separate process, so that only requests for pages wait.
+ * Finds the dashboard's pages. In the repository, `ready` builds them if they are missing or older than their sources, in a
+ * separate process, so that only requests for pages wait.
  */
 export function openDashboardPages(options: DashboardPagesOptions): DashboardPages {
   const { note, isEdited = false, sourceDirectory = SOURCE_DIRECTORY } = options;
@@ -108,7 +108,7 @@ export function openDashboardPages(options: DashboardPagesOptions): DashboardPag
   };
 }
 
-/** @returns how long it took; undefined where nothing had to be built */
+/** Builds the pages if they are old. @returns how long the build took; undefined if nothing had to be built */
 async function buildWhenOld(
   sourceDirectory: string,
   build: (args: readonly string[]) => Promise<void>,
@@ -127,13 +127,13 @@ async function buildWhenOld(
     await rename(made, directory);
   } catch (error) {
     await rm(made, { recursive: true, force: true });
-    // Another process that was started at the same time has put its own there.
+    // No error if another process, started at the same time, has put its build there.
     if ((await modifiedAt(join(directory, "index.html"))) <= builtAt) throw error;
   }
   return `${((performance.now() - started) / 1000).toFixed(1)} s`;
 }
 
-/** When the newest source was edited, in milliseconds since 1970. */
+/** Returns when the newest source was edited, in milliseconds since 1970. */
 async function newestSource(sourceDirectory: string): Promise<number> {
   const folders = await Promise.all(
     SOURCE_FOLDERS.map(async (folder) => {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { ancestorsOf, createHangStop, createSignals, isBroken, type Processes } from "./signals.ts";
 
-/** Processes by number: their parent, and what is known of them. */
+/** Processes by their ids: the parent of each, whether a package manager launched it, and whether it leads a session. */
 type Table = Record<number, { parent: number; launched?: boolean; leads?: boolean }>;
 
 const processesOf = (table: Table): Processes => ({
@@ -45,7 +45,7 @@ it("the end of the shell that called npx is nobody's wish: npx may be meant to l
 it("a service started as node itself, or in a session of its own, has nothing to lose", () => {
   expect(ancestorsOf(processesOf({ 10: { parent: 1 }, 50: { parent: 10 } }), 50)).toEqual([]);
   expect(ancestorsOf(processesOf({ ...launched(), 50: { parent: 40, launched: true, leads: true } }), 50)).toEqual([]);
-  // Of a process manager that a package manager had started and left.
+  // A process manager (30) whose package manager has already ended.
   const daemon: Table = { 30: { parent: 1, launched: true }, 50: { parent: 30, launched: true } };
   expect(isBroken(processesOf(daemon), ancestorsOf(processesOf(daemon), 50))).toBe(false);
 });
@@ -97,7 +97,7 @@ it("a process of which a part hangs stops in order, and is killed where that par
 it("a process that hangs in reading a file is killed, too", async () => {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-hang-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  // Without a writer, opening it never returns.
+  // Opening a pipe without a writer never returns.
   const pipe = join(directory, "pipe");
   await promisify(execFile)("mkfifo", [pipe]);
   const program = `

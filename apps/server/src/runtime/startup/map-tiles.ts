@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { type Config, ConfigError } from "../../config.ts";
 import { archiveUrl, type MapTiles } from "../../http/dashboard.ts";
 
-/** The archive of streets in the data directory. */
+/** The name of the file with street pictures in the data directory. */
 const ARCHIVE = "map.pmtiles";
 
 /**
- * Opens what maps get their streets from: the configured address, or else an archive in the data directory.
- * @returns undefined where there is neither
- * @throws ConfigError when the archive cannot be drawn, or nobody says whose map it is
+ * Opens the source of street pictures for maps: the configured address, or else an archive in the data directory.
+ * @returns undefined if there is neither
+ * @throws ConfigError when the archive cannot be drawn, or when neither it nor the configuration names the map's makers
  */
 export async function openMapTiles({
   mapTiles,
@@ -19,7 +19,7 @@ export async function openMapTiles({
     return { url: mapTiles.url, attribution: mapTiles.attribution };
   const file = join(dataDir, ARCHIVE);
   if (!existsSync(file)) return undefined;
-  // Only now: most services have no archive, and would start later.
+  // Imported only here, because most services have no archive and would start more slowly.
   const { MapArchiveError, openMapArchive } = await import("../../http/map-archive.ts");
   const archive = await openMapArchive(file).catch((error: unknown) => {
     const why =

@@ -14,9 +14,9 @@ export interface SecretsContext {
 }
 
 /**
- * Reads the deployment's secrets file, or creates it when the database has never been used with one. If a file was used and
- * is missing, its path is mistyped or its disk not mounted: a new file would silently invalidate every cursor and every
- * webhook secret.
+ * Reads the deployment's secrets file, or creates it if the database has never been used with one. If a file was used before
+ * and is missing now, fails: the path may be mistyped or a disk not mounted, and a new file would silently invalidate every
+ * cursor and every webhook secret.
  * @param isNew the operator confirms that the old file is lost
  * @throws ConfigError
  */
@@ -52,9 +52,10 @@ export interface ServiceSecretsContext extends SecretsContext {
 }
 
 /**
- * Returns the secrets of a service: those that the deployment has been using, whose fingerprint the database stores.
+ * Returns the secrets of a service. They must be those that the deployment has used so far: the database stores their
+ * fingerprint.
  * @param isNew the operator confirms that the old file is lost
- * @throws ConfigError when the file is a different one
+ * @throws ConfigError when the file is not the one that was used so far
  */
 export async function serviceSecrets(context: ServiceSecretsContext, isNew: boolean): Promise<AllSecrets> {
   const { db, clock, config, logger } = context;

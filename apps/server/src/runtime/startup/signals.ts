@@ -2,29 +2,29 @@ import { readFileSync } from "node:fs";
 
 /** The process table of this machine. */
 export interface Processes {
-  /** Undefined: there is no such process. */
+  /** Returns the parent of a process; undefined: there is no such process. */
   parentOf(pid: number): number | undefined;
-  /** Whether a package manager (npm, npx, pnpm, yarn) is among its ancestors. */
+  /** Tells whether a package manager (npm, npx, pnpm, yarn) is among the ancestors of a process. */
   isLaunched(pid: number): boolean;
-  /** Tells whether it leads a session, as daemons and programs started by `setsid` do. */
+  /** Tells whether a process leads a session, as daemons and programs started by `setsid` do. */
   leadsSession(pid: number): boolean;
 }
 
-/** A process and its parent, between this process and the package manager that the user called. */
+/** A process and its parent, in the chain from this process up to the package manager that the user called. */
 interface ParentLink {
   readonly child: number;
   readonly parent: number;
 }
 
-/** A poll is a few reads of /proc. */
+/** Cheap: a poll is a few reads of /proc. */
 const POLL_INTERVAL_MS = 1_000;
 
 /**
  * Detects that the package manager that started the service has ended. `npx pnpm start` is a chain of processes (npx, pnpm,
- * sh, node): a person who ends the first one means the service, but a signal to it does not reach the others. A service
- * that was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
+ * sh, node). A person who ends npx means the service, but a signal to npx does not reach the other processes. A service that
+ * was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
  * shell's `&` work as usual.
- * @returns ends the watch
+ * @returns a function that ends the watch
  */
 export function watchLauncher(onGone: () => void): () => void {
   const chain = process.platform === "linux" ? ancestorsOf(linuxProcesses, process.pid) : [];
@@ -38,7 +38,7 @@ export function watchLauncher(onGone: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Returns the chain up to the topmost package manager; empty where there is none. */
+/** Returns the chain from a process up to the topmost package manager; empty if there is none. */
 export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
   const chain: ParentLink[] = [];
   let child = pid;
@@ -51,7 +51,7 @@ export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
   return chain;
 }
 
-/** Tells whether a process of the chain has ended: the system gives its children another parent. */
+/** Tells whether a process of the chain has ended: the operating system then gives its children another parent. */
 export function isBroken(processes: Processes, chain: readonly ParentLink[]): boolean {
   return chain.some(({ child, parent }) => processes.parentOf(child) !== parent);
 }
@@ -74,7 +74,7 @@ const linuxProcesses: Processes = {
   leadsSession: (pid) => statOf(pid)?.[3] === String(pid),
   isLaunched(pid) {
     try {
-      // npm, pnpm and yarn set it for their child processes, which pass it on.
+      // npm, pnpm and yarn set this variable for their child processes, which pass it on.
       return readFileSync(`/proc/${pid}/environ`, "latin1")
         .split("\0")
         .some((text) => text.startsWith("npm_config_user_agent="));
@@ -96,21 +96,22 @@ export interface SignalsOptions {
     on(signal: "SIGTERM" | "SIGINT" | "SIGHUP", listener: () => void): unknown;
     exit(status: number): void;
   };
-  /** Calls back when the package manager that launched the process is gone. @returns ends the watch */
+  /** Calls `onGone` when the package manager that launched the process has ended. @returns a function that ends the watch */
   readonly watchLauncher: (onGone: () => void) => () => void;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
 }
 
 /**
- * A second signal within this time is the first one, delivered twice: a terminal signals the whole process group, and a
- * launcher such as `node --watch` passes its copy on.
+ * A second signal within this time counts as the first one, delivered twice: a terminal sends a signal to the whole process
+ * group, and a launcher such as `node --watch` passes on the one that it gets.
  */
 const SAME_SIGNAL_MS = 500;
 
 /**
  * Stops gracefully on SIGTERM, SIGINT, SIGHUP and the end of the launcher, and at once on a second SIGTERM or SIGINT. A
- * SIGHUP never counts as the second signal: a terminal that closes, and some supervisors, send it beside another one.
+ * SIGHUP never counts as the second signal, because closing terminals, and some supervisors, send it together with another
+ * signal.
  */
 export function createSignals({ source, watchLauncher: watch, monotonic }: SignalsOptions): Signals {
   return {
@@ -134,12 +135,12 @@ export function createSignals({ source, watchLauncher: watch, monotonic }: Signa
   };
 }
 
-/** How long a process may take to stop when a part of it hangs: longer than requests may take to end. */
+/** How long a process in which something hangs may take to stop: longer than running requests may take to end. */
 const HUNG_STOP_TIMEOUT_MS = 30_000;
 
 /**
- * Lets a process stop in order because a part of it hangs, and kills it when that part keeps it from doing so.
- * @param stopTimeoutMs for stopping in order
+ * Makes a process in which something hangs stop gracefully, and kills it if it does not succeed in time.
+ * @param stopTimeoutMs how long the graceful stop may take
  */
 export function createHangStop(kill: () => void, stopTimeoutMs = HUNG_STOP_TIMEOUT_MS) {
   const hung = Promise.withResolvers<void>();
@@ -152,17 +153,17 @@ export function createHangStop(kill: () => void, stopTimeoutMs = HUNG_STOP_TIMEO
   };
 }
 
-/** Ends this process at once. `process.exit` waits for file operations, and so for ever where a file system hangs. */
+/** Ends this process at once. `process.exit` would wait for file operations, forever if a file system hangs. */
 export function killThisProcess(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** How long a start that is told to stop may take to finish starting. A start that hangs must not need a second signal. */
+/** How long a process that is told to stop may take to finish its start. If the start hangs, no second signal is needed. */
 const START_TIMEOUT_MS = 10_000;
 
 /**
- * Starts something that may be told to stop meanwhile. It finishes starting and then stops in order, unless starting takes
- * too long; an embedded PostgreSQL stops by itself then.
+ * Runs the start of a process that may be told to stop meanwhile. The start finishes, so that the process can stop
+ * gracefully. If the start takes too long, the process exits; an embedded PostgreSQL then stops by itself.
  */
 export async function startUnlessStopped<Started>(
   stopped: Promise<void>,

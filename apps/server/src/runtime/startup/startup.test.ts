@@ -35,10 +35,10 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     database = await createTestDatabase();
   });
   afterAll(() => database.close());
-  // The next test has a directory, and so a secrets file, of its own.
+  // Forgets the keys, because each test has a separate directory with its own secrets file.
   afterEach(() => database.db.query(statement("", "delete from webhook_encryption_keys where system_id = 'main'")));
 
-  /** Starts a service as `serve` does. @returns what stops it from starting */
+  /** Starts a service as `serve` does. @returns the error that keeps it from starting; empty if it starts */
   async function errorOf(env: Record<string, string>, more: Partial<ServeOptions> = {}): Promise<string> {
     try {
       const service = await serve(optionsFor(env, more));
@@ -57,7 +57,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
         DATA_DIR: directory,
         PORT: "0",
         LOG_LEVEL: "silent",
-        // Each service that does start is stopped at once.
+        // A service that does start stops without a delay.
         DRAIN_DELAY: "0s",
         ...env,
       },
@@ -84,7 +84,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const port = String((other.address() as AddressInfo).port);
-    // Where nothing would be found: it is not looked for.
+    // An address without a database: the start must fail before it connects.
     const nowhere = { DATABASE_URL: "postgres://127.0.0.1:1/none" };
     expect(await errorOf({ ...nowhere, PORT: port })).toBe(
       `PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set PORT to another port.`,
@@ -102,7 +102,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const env = { DATABASE_URL: url, BACKUP_DIR: directory, SECRETS_FILE: join(directory, "secrets.json") };
     for (const day of ["01", "02"]) await writeFile(join(directory, `bikeshare-202605${day}T030000Z.zip`), "");
     const restore = `bikeshare restore ${join(directory, "bikeshare-20260502T030000Z.zip")}`;
-    // Twice: whoever starts it again and again must not get through either.
+    // Twice, because a second start must not succeed either.
     for (const role of ["worker", "api"] as const)
       expect(await errorOf(env, { role })).toContain(
         `has backups, and the database is empty. Restore the newest: \`${restore}\``,
@@ -110,7 +110,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const empty = openDatabase({ connectionString: url });
     expect(await empty.query(statement("", "select system_id from systems"))).toEqual([]);
     await empty.close();
-    // One that has data needs nothing of them.
+    // A database with data needs no backups.
     expect(await errorOf({ BACKUP_DIR: directory })).toBe("");
     await dropDatabase(inject("serverUrl"), name);
   });
@@ -122,7 +122,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   });
 
   it("HOST that is not an address of this machine", async () => {
-    // An address that is kept for documents; nobody has it.
+    // An address that is reserved for documentation, so no machine has it.
     expect(await errorOf({ HOST: "192.0.2.1" })).toMatch(
       /^HOST=192\.0\.2\.1: is not an address of this machine\. Set it to 127/,
     );
@@ -233,7 +233,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     ]);
     const other = new Error("other");
     expect(explainFullDisk(other, ours)).toBe(other);
-    // Our own PostgreSQL tells its log alone why it has ended.
+    // Our own PostgreSQL writes the reason of its end only into its log, which is passed as `ended`.
     const ended = 'could not write to file "pg_wal/xlogtemp.1": No space left on device';
     expect(String(explainFullDisk(new DatabaseUnavailable("Connection terminated unexpectedly"), ours, ended))).toBe(
       `Error: The disk of DATA_DIR (/data) is full: ${ended}. Free space there, and run the command again.`,
@@ -245,7 +245,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     expect(await errorOf({ SYSTEM_ID: "other" })).toMatch(
       /^SYSTEM_ID=other: names the first system of a new database; this one has main, .+`systems create other`\.$/,
     );
-    // Nobody has said `main` here, so another name of the one system is no contradiction.
+    // `main` is the id of the database's system.
     expect(await errorOf({ SYSTEM_ID: "main" })).toBe("");
   });
 
@@ -256,7 +256,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     expect(await errorOf({ SECRETS_FILE: mistyped })).toMatch(
       /^SECRETS_FILE=.+frist\.json: there is no such file, and this database has been used with one since .+--new-secrets/,
     );
-    // Nor is it made in DATA_DIR without a word.
+    // Without SECRETS_FILE, no new file may be created silently in DATA_DIR.
     expect(await errorOf({})).toMatch(/secrets\.json \(in DATA_DIR; SECRETS_FILE is not set\): there is no such file/);
     expect(await readdir(directory)).toEqual(["first.json"]);
 

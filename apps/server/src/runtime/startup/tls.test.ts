@@ -63,7 +63,7 @@ describe("the certificate", () => {
     await watch.poll();
     expect([await shown(), errors]).toEqual(["old", []]);
 
-    // As certbot does it: new files, then the links are put to them, one after the other.
+    // As certbot does it: writes new files, then changes the links one after the other.
     await writeFile(join(directory, "cert2.pem"), renewed.cert);
     await symlink("cert2.pem", join(directory, "next"));
     await rename(join(directory, "next"), files.certFile);
@@ -84,7 +84,7 @@ describe("TLS to the database", () => {
   });
   afterEach(() => stand.close());
 
-  /** Asks the database through the stand-in. @returns what went wrong, as an operator reads it */
+  /** Queries the database through the TLS server in front of it. @returns the error as an operator reads it */
   async function ask(query: string): Promise<string> {
     const url = new URL(inject("serverUrl"));
     url.port = String(stand.port);
@@ -119,7 +119,7 @@ describe("TLS to the database", () => {
   });
 });
 
-/** What a PostgreSQL with `ssl = on` does, in front of one without: answers the request for TLS, then speaks it. */
+/** Starts a TLS server in front of a PostgreSQL without TLS. It behaves like one with `ssl = on`. */
 async function startTlsFront(target: URL) {
   const state = { encrypted: 0 };
   const sockets = new Set<Socket>();

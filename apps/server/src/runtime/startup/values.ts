@@ -21,13 +21,13 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
   };
 }
 
-/** One or more of some values, separated by commas. */
+/** Returns a parser of one or more of some values, separated by commas. */
 export function severalOf<const Value extends string>(values: readonly Value[]) {
   const readOne = oneOf(values);
   return (text: string): readonly Value[] => [...new Set(text.split(",").map((value) => readOne(value.trim())))];
 }
 
-/** A text that has a form. */
+/** Returns a parser that accepts texts of a form. @param expected the error for any other text */
 function matching(form: RegExp, expected: string) {
   return (text: string): string => {
     if (!form.test(text)) throw new Error(expected);
@@ -46,7 +46,7 @@ export const securityContact = matching(
   "must be an address to report weaknesses to, such as mailto:security@example.com or https://example.com/security",
 );
 export const systemId = matching(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
-/** The id of a system that is made now: it is part of addresses and of file names. */
+/** The id of a new system. Stricter than `systemId`, because new ids become part of addresses and file names. */
 export const newSystemId = matching(
   /^[A-Za-z0-9][A-Za-z0-9._:-]{0,254}$/,
   "must be 1 to 255 letters, digits, `.`, `_`, `:` and `-`, the first a letter or a digit",
@@ -70,20 +70,20 @@ export function mailServerUrl(text: string): string {
   return text;
 }
 
-/** An address, or a name and an address. Without line breaks, it cannot inject a second header. */
+/** A mail address, or a name and a mail address. Line breaks are refused, because they could inject a second header. */
 export const mailSender = matching(
   /^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/,
   "must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>",
 );
 
-/** The default sender of mails: `no-reply` at the service's public host. Undefined where it has none. */
+/** Returns the default sender of mails: `no-reply` at the service's public host; undefined if there is no public host. */
 export function senderAt(publicUrl: string | undefined): string | undefined {
   const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
   const isPublicName = host !== undefined && host.includes(".") && /[a-z]$/i.test(host);
   return isPublicName ? `no-reply@${host}` : undefined;
 }
 
-/** An issuer as OpenID Connect has it: https, except on this machine. It is compared as it is written here. */
+/** Parses an issuer of OpenID Connect: https, except on this machine. Issuers are compared character by character. */
 export function issuerUrl(text: string): string {
   const url = URL.parse(text);
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
@@ -100,7 +100,7 @@ export function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Domains of mail addresses, separated by commas. */
+/** Parses domains of mail addresses, separated by commas. */
 export function domains(text: string): readonly string[] {
   const all = text.split(",").map((domain) => domain.trim().toLowerCase());
   if (!all.every((domain) => /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domain)))
@@ -108,7 +108,7 @@ export function domains(text: string): readonly string[] {
   return all;
 }
 
-/** Feeds may need a key in the query; `fetch` rejects user and password in a URL. */
+/** Parses a feed's URL. It may have a query, which may contain a key, but no user and password, which `fetch` rejects. */
 export function feedUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
@@ -138,7 +138,7 @@ export function tilesUrl(text: string): string {
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads a duration such as `30s` or `5m` into milliseconds. @param bounds the shortest and the longest, written alike */
+/** Returns a parser of durations such as `30s` or `5m`, to milliseconds. @param bounds the shortest and the longest one */
 export function duration(...bounds: [minimum: string, maximum: string] | []) {
   const range = bounds.length === 0 ? "" : ` from ${bounds.join(" to ")}`;
   const [minimum = 0, maximum = Infinity] = bounds.map(milliseconds);
@@ -149,15 +149,15 @@ export function duration(...bounds: [minimum: string, maximum: string] | []) {
   };
 }
 
-/** Returns the milliseconds of a duration; NaN of an invalid one. */
+/** Returns the milliseconds of a duration; NaN if it is invalid. */
 function milliseconds(text: string): number {
   const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return Number(amount) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
 }
 
 /**
- * Validates a database URL. `sslmode` has the meaning of PostgreSQL's programs; the modes that silently protect nothing are
- * rejected.
+ * Validates a database URL. `sslmode` has the meaning that PostgreSQL's programs give it. Modes that may silently use no
+ * encryption, such as `prefer`, are rejected.
  */
 export function databaseUrl(text: string): string {
   const url = URL.parse(text);
@@ -174,7 +174,7 @@ export function databaseUrl(text: string): string {
   return text;
 }
 
-/** Nothing behind the address: a client would take options from it, and a typo there would pass unnoticed. */
+/** Validates a Redis URL. Rejects a query, from which the client would take options: a typo there would pass unnoticed. */
 export function redisUrl(text: string): string {
   const url = URL.parse(text);
   const isWhole =
@@ -199,9 +199,9 @@ function isDecodable(...texts: readonly string[]): boolean {
 const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
 
 /**
- * Warns of variables whose names are one edit away from a known one: they would silently have no effect. Skips short names
- * such as PORT: too many other names are close to them.
- * @param ours every name that is read
+ * Warns of variables whose names are one edit away from a known name, because they would silently have no effect. Skips
+ * short known names such as PORT, to which too many other names are close.
+ * @param ours the names of all variables that are read
  */
 export function warningsOfTypos(env: Readonly<Record<string, string | undefined>>, ours: readonly string[]): string[] {
   const warnings: string[] = [];
@@ -215,7 +215,7 @@ export function warningsOfTypos(env: Readonly<Record<string, string | undefined>
 
 const SHORTEST_NAME_CHECKED = 7;
 
-/** Tells whether one character added, removed or changed, or two neighbours swapped, turns one name into the other. */
+/** Tells whether two names differ by one character added, removed or changed, or by two neighbouring characters swapped. */
 export function isOneEditAway(one: string, other: string): boolean {
   if (one === other || Math.abs(one.length - other.length) > 1) return false;
   let start = 0;
@@ -230,11 +230,11 @@ export function isOneEditAway(one: string, other: string): boolean {
   return isChanged || isSwapped;
 }
 
-/** Reads the values of variables about alerts and traces. */
+/* From here on: values of variables about alerts and traces. */
 
-/** One address each: no name, no second one behind a comma that is not meant as such. */
+/** Matches a single mail address without a name or a comma. */
 const MAIL_ADDRESS = /^[^\s@,;:<>()[\]"\\]{1,64}@[^\s@,;:<>()[\]"\\]{1,189}$/u;
-/** Too high: a list of this length should be a mailing list, which is one address. */
+/** The most addresses. Instead of more, operators should use a mailing list, which is one address. */
 const MAX_ADDRESSES = 10;
 
 export function mailAddresses(text: string): readonly string[] {
@@ -245,7 +245,7 @@ export function mailAddresses(text: string): readonly string[] {
   return addresses;
 }
 
-/** Returns the base URL of a collector, as every program that speaks OTLP takes it. @returns where traces go */
+/** Parses the base URL of an OTLP collector (OTEL_EXPORTER_OTLP_ENDPOINT). @returns the URL to which traces are sent */
 export function otlpTracesUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") {
@@ -262,7 +262,7 @@ export function chatRoomUrl(text: string): string {
   return url.href;
 }
 
-/** `name=value` pairs, separated by commas, with values that are percent-encoded (OTEL_EXPORTER_OTLP_HEADERS). */
+/** Parses `name=value` pairs, separated by commas, with percent-encoded values (OTEL_EXPORTER_OTLP_HEADERS). */
 export function headerPairs(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(",").map((part) => {
     const [, name, value] = /^\s*([\w-]+)\s*=(.*)$/.exec(part) ?? [];
