@@ -85,11 +85,11 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     ...readPorts(read, issues),
     /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
     databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
-    /** Undefined: all is read from the primary. */
+    /** Undefined: all reads go to the primary. */
     databaseReplicaUrl: readReplicaUrl(read, issues),
     /** Undefined: each process counts the rate limits by itself. */
     redisUrl: read("REDIS_URL", undefined, optional(redisUrl)),
-    /** An absolute path. */
+    /** The data directory, as an absolute path. */
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
     /** The directory of export files. Undefined: a directory in `dataDir`. */
     exportsDir: read("EXPORTS_DIR", undefined, optional(path)),
@@ -130,7 +130,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
-    /** The recipients of mails about problems that need the operator. Empty: no mail is sent, and only the log has them. */
+    /** The recipients of mails about problems that need the operator. Empty: no mail is sent; problems are only logged. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
     /** An incoming webhook of a chat room that gets the same messages as `alertMailTo`. */
     alertWebhookUrl: read("ALERT_WEBHOOK_URL", undefined, optional(chatRoomUrl)),

@@ -11,7 +11,7 @@ export interface Ids {
   random(): number;
 }
 
-/** Characters of base 62 that hold milliseconds since 1970 until the year 8,889. */
+/** Characters for the time, milliseconds since 1970 in base 62: enough until the year 8889. */
 const TIME_LENGTH = 8;
 /** Random characters after the time: 83 bits, so that two processes never create the same identifier in a millisecond. */
 const RANDOM_LENGTH = 14;

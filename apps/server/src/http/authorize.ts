@@ -57,7 +57,7 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
     try {
       const authorized = authorize(request, reply, options);
       if (authorized === undefined) done();
-      // A callback, because most requests are authorized without waiting; the promise of the others ends here too.
+      // Calls `done`, because most requests are authorized without waiting. The promise of the other requests ends here.
       // oxlint-disable-next-line promise/no-callback-in-promise
       else authorized.then(() => done(), done);
     } catch (error) {

@@ -66,8 +66,8 @@ interface RequestParts {
 }
 
 /**
- * Returns a function that parses a request by its endpoint's schemas, in this order. A part without a schema stays
- * unchanged.
+ * Returns a function that parses a request by its endpoint's schemas: first the path, then query, headers and body. A part
+ * without a schema stays unchanged.
  */
 function partsReader(endpoint: AppRoute): (request: FastifyRequest) => RequestParts {
   const params = schemaOf(endpoint.pathParams);

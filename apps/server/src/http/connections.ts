@@ -119,7 +119,10 @@ function isOwed({ response }: Exchange): boolean {
   return !response.closed;
 }
 
-/** Replaces `destroySoon`, by which Node closes a connection after an answer that announces it. */
+/**
+ * Replaces `destroySoon`, which Node calls to close a connection after an answer with `Connection: close`. The replacement
+ * first reads the rest of the request's body.
+ */
 function lingerWhenClosed(socket: Socket, connection: Connection): void {
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {

@@ -61,7 +61,7 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** Serves the built pages below /dashboard: their files, and the one document for every address that a page has. */
+/** Serves the built dashboard below /dashboard: its files, and index.html at the address of every page. */
 export function serveDashboard(app: FastifyInstance, options: DashboardOptions): void {
   const files = keepFiles(options);
   const headers = pageSecurityHeaders(options);

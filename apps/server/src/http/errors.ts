@@ -69,7 +69,7 @@ declare module "fastify" {
   }
 }
 
-/** Returns the entry of the catalogue for any failure. */
+/** Converts any failure to an error of the catalogue. */
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError && isErrorCode(error.code)) return error;
   const cause = { cause: error };
@@ -110,7 +110,7 @@ function isClientError(error: unknown): boolean {
   return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;
 }
 
-/** Returns the bytes of an error's body: exactly `error` and `message`. */
+/** Returns the JSON text of an error's body: exactly `error` and `message`. */
 export function errorJson(error: ErrorCode, message: string): string {
   const body: ErrorBody = { error, message };
   return JSON.stringify(body);

@@ -106,7 +106,7 @@ interface Waiting<Call, Result> {
 interface Lane<Call, Result> {
   readonly systemId: string;
   readonly queue: FairQueue<Waiting<Call, Result>>;
-  /** Transactions that are open. */
+  /** The number of open transactions. */
   open: number;
   /** Whether a transaction is about to begin, or still has statements to send. */
   isBusy: boolean;

@@ -96,13 +96,13 @@ interface FollowedList<Filters> {
   readChanges(request: FastifyRequest, filters: Filters, range: ChangeRange): Promise<ChangePage>;
 }
 
-/** The parameters that say from where changes are followed. */
+/** The parameters by which a client follows changes: from a time, or from a checkpoint. */
 interface FollowingQuery {
   readonly updated_since?: string | undefined;
   readonly changes_since?: string | undefined;
 }
 
-/** A request of a page. */
+/** A request for a page. */
 interface PageCall<Filters> {
   readonly request: FastifyRequest;
   readonly filters: Filters & FollowingQuery;

@@ -32,7 +32,7 @@ const PICTURE_TYPES: ReadonlyMap<TileType, string> = new Map([
 
 export interface MapArchive {
   readonly mediaType: string;
-  /** Changes with the file. */
+  /** A short text that changes when the file changes. */
   readonly version: string;
   /** The makers of the map, as the archive names them. */
   readonly attribution: string | undefined;

@@ -21,7 +21,7 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 export function framingError({ headers, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
   const fail = (message: "missingHost" | "invalidHost" | "transferEncoding") =>
     serviceError("invalid_request", message, {}, CLOSING);
-  // HTTP/1.0 proxies pass on headers that they do not know, and take the remaining bytes for the next request.
+  // HTTP/1.0 has no `Transfer-Encoding`: a proxy may pass the header on and take the body's bytes for the next request.
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return fail("transferEncoding");
   if (headers.host === undefined) return httpVersion === "1.1" ? fail("missingHost") : undefined;
   if (!HOST.test(headers.host)) return fail("invalidHost");
@@ -67,8 +67,8 @@ function givenTwice(header: (typeof SINGLE_HEADERS)[number], options: ServiceErr
 }
 
 /**
- * Returns the first header that must not be repeated and occurs twice among the raw ones: name, value, name, value and so
- * on.
+ * Returns the first of `SINGLE_HEADERS` that occurs twice.
+ * @param rawHeaders names and values in turn
  */
 function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[number] | undefined {
   let seen = 0;

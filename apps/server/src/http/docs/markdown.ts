@@ -5,13 +5,13 @@ export interface Section {
   readonly level: number;
   readonly title: string;
   readonly anchor: string;
-  /** Words for the search. */
+  /** The section's text, for the search. */
   readonly text: string;
 }
 
 export interface RenderedMarkdown {
   readonly html: string;
-  /** The first one has the title of the page. */
+  /** The first section has the title of the page. */
   readonly sections: readonly Section[];
 }
 

@@ -13,7 +13,8 @@ const countOthers = statement(
      count(*) filter (where alive_until < now() - interval '1 hour') as dead
    from api_processes where process <> $1`,
 );
-// Leaves out a process without a heartbeat for 5 of its 10 seconds: it missed two and was probably killed.
+// Leaves out a process whose heartbeat is over 5 seconds old: it has missed two heartbeats and was probably killed. A
+// heartbeat sets `alive_until` to 10 seconds ahead.
 const countRecent = statement(
   "apiProcesses.countRecent",
   "select count(*) as n from api_processes where alive_until > now() + interval '5 seconds'",

@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
   readonly url: string;
   /** Called when the connection can be used, for the first time or again. */
   readonly onConnected: () => void;
-  /** Called when the connection is lost for good. */
+  /** Called each time that the connection is lost or cannot be made. The store tries to connect again. */
   readonly onLost: (error: Error) => void;
 }
 
@@ -84,7 +84,7 @@ export function openRedisStore({ url, onConnected, onLost }: RedisStoreOptions):
  * @param failure returns why the connection cannot be used, more precisely than the client's error; undefined: it can
  */
 function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
-  // Some hosts forbid the command.
+  // Some Redis hosts forbid INFO. The answer is then empty.
   const ask = (section: string) => redis.info(section).catch(() => "");
   const script = windowScript();
   const digest = hash("sha1", script);
@@ -101,7 +101,7 @@ function countIn(redis: Redis, failure: () => Error | undefined): RedisStore {
       }
     },
     async whichRun() {
-      // Without a run id, every connection counts as one to another run.
+      // If Redis reports no run id, each new connection counts as one to a new run.
       return /^run_id:(\w+)/m.exec(await ask("server"))?.[1];
     },
     async evictionPolicy() {

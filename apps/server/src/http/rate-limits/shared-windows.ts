@@ -11,7 +11,7 @@ export interface CountRequest {
 
 /** The state of a window, and the time of the state by the store's clock. */
 export interface StoreWindow extends WindowState {
-  /** Milliseconds. */
+  /** The time in milliseconds. */
   readonly at: number;
 }
 

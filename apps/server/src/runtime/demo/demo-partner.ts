@@ -119,7 +119,7 @@ async function partnerNamed(context: DemoKeyContext, name: string): Promise<Part
   return known ?? createPartner(context, context.systemId, name);
 }
 
-/** Links that sign in to the dashboard, once. */
+/** Links by which the demo's two people sign in to the dashboard. Each works once. */
 export interface SignInLinks {
   readonly operator: string;
   readonly partner: string;

@@ -53,7 +53,7 @@ interface SweeperOptions {
   readonly intervalMs: number;
   /** The most rows in one transaction. */
   readonly batchSize: number;
-  /** The systems there are. */
+  /** Returns the ids of the systems to sweep. */
   readonly systems: () => Promise<readonly string[]>;
   /** Sweeps up to `limit` rows of a system. @returns how many, and whether more may be left */
   readonly sweep: (systemId: string, limit: number) => Promise<{ readonly swept: number; readonly isMore: boolean }>;

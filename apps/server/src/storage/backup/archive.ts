@@ -26,7 +26,7 @@ export const manifestShape = z.object({
   format: z.literal(FORMAT),
   /** The instant of which the data are a snapshot. RFC 3339. */
   made_at: z.string().datetime(),
-  /** The version of the program that wrote it. */
+  /** The version of the program that wrote the backup. */
   program: z.string(),
   /** The numbers of the migrations that were applied to the schema. */
   migrations: z.array(z.number().int().positive()).min(1),
@@ -170,7 +170,7 @@ async function writeZip(
   // With `flush`, closing the file waits until its content is on the disk.
   const file = createWriteStream(path, { mode: 0o600, flush: true });
   const closed = once(file, "close");
-  // `written` fails with the file. This promise then rejects too, and an unhandled rejection would end the process.
+  // If the file fails, this promise rejects as well as `written` below. An unhandled rejection would end the process.
   closed.catch(() => undefined);
   const written = Promise.race([pipeline(zip.outputStream, file, { signal }), failed]);
   // Handled for the same reason. `addStream` also waits for `written`, because a stream never ends once the file has failed.

@@ -8,7 +8,7 @@ import { type BackupOptions, type BackupSummary, writeBackup } from "./backup.ts
 
 export interface BackupSchedule {
   readonly directory: string;
-  /** From one backup to the next. */
+  /** Milliseconds from one backup to the next. */
   readonly intervalMs: number;
   /** The number of newest backups to keep. */
   readonly keep: number;

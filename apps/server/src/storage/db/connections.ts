@@ -11,7 +11,7 @@ import { careForTables } from "./vacuum.ts";
  * writes.
  */
 export interface RequestConnections {
-  /** Short reads, pipelined. */
+  /** For short reads, on pipelined connections. */
   readonly readPool: ReadPool;
   /** For checks whether the database is reachable, and for the heartbeat. Its statements do not wait during an outage. */
   readonly vital: Database;
@@ -30,7 +30,7 @@ const VITAL_CONNECTIONS = 2;
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
 /** Limits the connections for filtered reads. Too high: a few callers keep more of PostgreSQL's processors busy. */
 export const FILTERED_CONNECTIONS = 3;
-/** One processor each, and no just-in-time compilation for statements that run once. */
+/** Each statement uses one processor. Just-in-time compilation is off, because it does not pay for statements that run once. */
 export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
 
 interface RequestConnectionsOptions {

@@ -56,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     pipeline: true,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
-    // The pool waits for the hook, though its types do not say so.
+    // The pool awaits the promise of `onConnect`, though its types do not say so.
     // oxlint-disable-next-line no-misused-promises
     ...(options.mayBeStandby !== true && { Client: ReportingClient, onConnect: requirePrimary }),
   });
@@ -246,7 +246,7 @@ export async function closeWithin(closing: Promise<unknown>): Promise<void> {
 
 const PING: Statement = { name: "ping", text: "select 1" };
 
-/** Fails while the database cannot serve. */
+/** Throws while the database cannot serve. */
 export async function ping(db: Database): Promise<void> {
   await db.query(PING);
 }

@@ -45,7 +45,7 @@ export async function examineDistribution(db: Database): Promise<DistributionSta
  */
 const FIRST_SHARDS = 1;
 
-/** The result of `distribute`, or of its plan. */
+/** The changes that `distribute` has made, or that `planDistribution` expects. */
 interface Distribution {
   /** Whether the extension is created. */
   readonly extension: boolean;

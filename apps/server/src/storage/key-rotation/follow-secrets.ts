@@ -35,7 +35,7 @@ interface FollowedSecrets {
 
 /** Between two reads of the file. Too high: a key rotation takes longer, because it waits for every process twice. */
 const POLL_INTERVAL_MS = 2_000;
-/** Polls between two heartbeats of a process whose keys stay as they are. */
+/** Polls from one heartbeat of this process to the next, while its keys do not change. */
 const POLLS_PER_HEARTBEAT = 5;
 /**
  * How long a process counts as alive after its latest heartbeat. A rotation waits this long for a killed process. Three

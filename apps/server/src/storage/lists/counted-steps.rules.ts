@@ -1,5 +1,5 @@
 interface CountedSteps<Row> {
-  /** `row` is undefined where there was nothing, and null where the step was not counted, or only in part. */
+  /** `row` is undefined if the step has no rows, and null if the step was not counted, or only in part. */
   readonly steps: readonly { readonly from: string; readonly to: string; readonly row: Row | undefined | null }[];
   /** The time from which on rows were counted, because older ones were not read; null: all rows were read. */
   readonly countedFrom: string | null;

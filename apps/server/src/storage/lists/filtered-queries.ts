@@ -150,7 +150,7 @@ export function rowsOf(
   const opposite = direction === "asc" ? "desc" : "asc";
   const stepping = ordered(fromEnd ? opposite : direction);
   const [only, ...others] = branches;
-  // Enough rows of each branch that they include the page, in whatever order they mix.
+  // Reads enough rows of each branch to include the page, however the branches' rows mix.
   const candidates = branches.map(
     (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${stepping} limit ${skip + limit})`,
   );

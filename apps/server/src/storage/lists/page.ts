@@ -19,7 +19,7 @@ export interface PositionCodec<Position> {
   decode(text: string): Position | undefined;
 }
 
-/** The start of a page's rows: after a position, or after a number of rows; then the list's length is needed too. */
+/** The start of a page's rows: after a position, or after a number of rows, which requires the list's length too. */
 export type PageStart<Position> = { readonly after: Position } | { readonly skip: number };
 
 /** Returns the start of a requested page's rows. */
@@ -140,7 +140,7 @@ interface Identified {
   readonly id: string;
 }
 
-/** Sorts items as lists ordered by id are: by their bytes, as in the database. */
+/** Sorts items by the bytes of their ids, as the database orders lists. */
 export function sortById<Item extends Identified>(items: Iterable<Item>): Item[] {
   return [...items].sort((a, b) => compareIds(a.id, b.id));
 }

@@ -41,7 +41,7 @@ export interface ListReader {
  */
 export interface FilteredReads {
   /**
-   * Runs a read as soon as fewer than `maxRunning` run. A partner has one at a time, whatever number of keys it uses.
+   * Runs a read as soon as fewer than `maxRunning` reads run. A partner has one running read, however many keys it uses.
    * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
@@ -58,7 +58,7 @@ export type RunFiltered = <Result>(work: (db: QueryRunner) => Promise<Result>) =
 export interface FilteredReadsOptions {
   /** Runs work on a pool of `maxRunning` connections that only these reads use, with a statement timeout. */
   readonly run: RunFiltered;
-  /** The pool itself, on the primary. */
+  /** The pool for such reads on the primary. */
   readonly primary: Queryable;
   readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
@@ -73,7 +73,7 @@ export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 
 /** Long enough that several quick reads sent at once all run. A caller that would wait longer should retry later. */
 const MAX_WAIT_MS = 500;
-/** Reads of one partner that may wait. */
+/** The most reads of one partner that may wait. */
 const MAX_WAITING = 8;
 /** Dashboard pages may wait this many times longer, and this many times more of them: a change makes all of them read. */
 const PAGE_FACTOR = 10;
@@ -119,7 +119,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
 
 /** Lets readers run, each once at a time and `maxRunning` in all. */
 interface ReadQueue {
-  /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or is gone */
+  /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or has disconnected */
   enter(reader: string, how: Pick<ListReader, "signal" | "isPage">): Promise<void>;
   /** @param ms for how long the read ran */
   leave(reader: string, ms: number): void;

@@ -136,7 +136,7 @@ interface RememberedPage<Position> extends RowsOfOwner {
  * its request.
  */
 export interface RowMemory {
-  /** Undefined where the list is not known yet, has too many rows, or changes faster than a page is read. */
+  /** Returns a page; undefined: the list is not in memory yet, has too many rows, or changes faster than a page is read. */
   page<Position>(list: RememberableList, asked: RememberedPage<Position>): Promise<PageRows | undefined>;
 }
 

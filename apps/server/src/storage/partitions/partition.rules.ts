@@ -40,7 +40,7 @@ export interface DailyTable {
   readonly isAppendOnly?: true;
 }
 
-/** A table, and its column with the day of a row. */
+/** A table, and its column that has a row's day. */
 export interface DayColumn {
   readonly table: string;
   readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on" | "changed_on" | "happened_on";
@@ -137,7 +137,7 @@ export function firstDayOf({ period }: DailyTable, day: string): string {
 
 /** Returns the first day after the partition that holds a table's rows of a day. */
 export function endOf(table: DailyTable, day: string): string {
-  // 31 days after the first of a month it is another month.
+  // The day 31 days after the first of a month is always in the next month.
   return table.period === "month" ? firstDayOf(table, addDays(firstDayOf(table, day), 31)) : addDays(day, 1);
 }
 

@@ -114,7 +114,7 @@ export async function createFirstPartitions(db: Database, clock: () => number): 
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
   if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
-  // `createPartitionsOf` lists them again: another process may have created them before this one gets the lock.
+  // `createPartitionsOf` lists the partitions again: another process may have created some before this one gets the lock.
   await db.transaction((tx) => createPartitionsOf(tx, table, days));
 }
 
@@ -157,14 +157,14 @@ export async function createPartitionsBesideDefault(
   return stay;
 }
 
-/** @returns false when the default partition has rows of that day */
+/** Creates the partition of a day in a table with a default partition. @returns false when that has rows of the day */
 async function attachBesideDefault(tx: Transaction, table: DailyTable, day: string): Promise<boolean> {
   await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
   await updateStatementTimeout(tx, ATTACH_TIMEOUT_MS);
   await lockPartitions(tx, table);
   if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
   await lockDefault(tx, table);
-  // Checked again, now that the lock blocks writes.
+  // Searches for rows again, now that the lock blocks writes.
   if (await hasRowsInDefault(tx, table, day)) return false;
   await insertPartition(tx, table, day);
   return true;

@@ -5,7 +5,7 @@ import { statement } from "../db/statement.ts";
 
 /** A position in the write-ahead log up to which a primary has written durably. Every acknowledged commit is before it. */
 export interface WrittenPosition {
-  /** Bytes of its write-ahead log. */
+  /** The position in bytes of the write-ahead log. */
   readonly lsn: number;
   /** The latest token: each of our processes writes a new one when it connects to the primary; null: none was written. */
   readonly token: string | null;
@@ -13,7 +13,7 @@ export interface WrittenPosition {
 
 /** The position up to which a replica has replayed the log. Later reads see everything before this position. */
 export interface ReplayedPosition {
-  /** Bytes of the write-ahead log; null on a server that has never been a replica. */
+  /** The position in bytes of the write-ahead log; null on a server that has never been a replica. */
   readonly lsn: number | null;
   readonly token: string | null;
   /** False if the server is a primary, for example because it was promoted. */

@@ -84,7 +84,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   async function reach(position: WrittenPosition): Promise<boolean> {
     const hasReached = await watch.reach(position, REACH_TIMEOUT_MS);
     const last = watch.last();
-    // A replica that does not answer is already excluded.
+    // The replica did not answer, so `failed` has already left it out.
     if (last === undefined) return false;
     if (last.isReplica && last.lsn !== null && last.token === position.token) lag.replayed(last.lsn);
     const verdict = judge(last, position);

@@ -1,6 +1,6 @@
 import type { ReplayedPosition, WrittenPosition } from "./queries.ts";
 
-/** The meaning of a replica's position for reads that must show everything that its primary has written. */
+/** Whether a replica can be used for reads that must show everything that its primary has written, or why not. */
 export type Verdict =
   | "current"
   /** The replica has not replayed everything yet. */

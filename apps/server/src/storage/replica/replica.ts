@@ -21,14 +21,14 @@ export const READ_OUTCOMES = ["replica", "left_out", "behind", "failed"] as cons
 
 export interface ReplicaReadsOptions {
   readonly replica: Replica;
-  /** On the primary. */
+  /** Runs short reads on the primary. */
   readonly readPool: ReadPool;
-  /** On the primary, for reads that may take long. */
+  /** Runs reads that may take long on the primary. */
   readonly filtered: QueryRunner;
   readonly onRead: (outcome: ReadOutcome) => void;
 }
 
-/** Reads from a replica where it shows all that the primary has acknowledged, and otherwise from the primary. */
+/** Reads from a replica if it shows all commits that the primary has acknowledged, and otherwise from the primary. */
 export function createReplicaReads(options: ReplicaReadsOptions): {
   readonly readPool: ReadPool;
   readonly runFiltered: RunFiltered;
@@ -106,7 +106,7 @@ async function tryOn<Result>(
 }
 
 export interface ReplicaStatus {
-  /** The reason why the replica is excluded; undefined while it is used. */
+  /** The reason why the replica is left out; undefined while it is used. */
   readonly leftOut: LeftOut | { readonly reason: "primary"; readonly detail: string } | undefined;
   /** The maximum age of the replica's data. Measured every 250 ms: normally below half a second. */
   readonly lagMs: number;
@@ -119,7 +119,7 @@ export interface Replica {
   /** Returns a connection for a read that may take long. No other read gets it until it is released. */
   reserveForFilteredRead(): ReplicaConnection | undefined;
   release(connection: ReplicaConnection): void;
-  /** Whether a connection shows all that was acknowledged before this call. */
+  /** Whether a connection shows all commits that were acknowledged before this call. */
   isCurrent(connection: ReplicaConnection): Promise<boolean>;
   readonly status: () => ReplicaStatus;
   close(): Promise<void>;
@@ -145,7 +145,7 @@ interface FilteredSettings {
   readonly statementTimeoutMs: number;
 }
 
-/** Too high: a recovered replica is used later. Too low: keeps idle servers busy. */
+/** Between two checks of the replica. Too high: a recovered replica is used later. Too low: keeps idle servers busy. */
 const EXAMINE_INTERVAL_MS = 250;
 /** Generous: quick reads take milliseconds. */
 const READ_STATEMENT_TIMEOUT_MS = 2_000;

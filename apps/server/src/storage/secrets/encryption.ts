@@ -20,7 +20,7 @@ export interface TextCipher {
  */
 export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
   const nonceKey = hash("sha256", Buffer.concat([Buffer.from(`${purpose} nonce`), key]));
-  // A key object: OpenSSL would prepare raw bytes again for each text, at four times the cost.
+  // A key object is prepared once. With raw bytes, OpenSSL would prepare the key for each text, at four times the cost.
   const keyObject = createSecretKey(key);
   return {
     encrypt(context, text) {
@@ -80,7 +80,7 @@ export function prepareKeys<Key, Prepared>(
   };
 }
 
-/** Encrypts texts into tokens that can stand in a URL. */
+/** Encrypts texts into tokens that can be part of a URL. */
 export interface TokenCipher {
   /** @param context authenticated with the text: it is decrypted only with the same context */
   encrypt(context: string, text: string): string;

@@ -9,13 +9,13 @@ import { codeOf } from "../db/errors.ts";
 
 /** The secrets that answering requests needs. They must be the same in every process of a deployment. */
 interface Secrets {
-  /** The first encrypts new cursors; all decrypt. */
+  /** The keys for cursors. The first key encrypts new cursors; all keys decrypt. */
   readonly cursorKeys: readonly CursorKey[];
 }
 
 /** Everything in the secrets file. */
 export interface AllSecrets extends Secrets {
-  /** The first encrypts new webhook secrets; all decrypt. */
+  /** The keys for webhook secrets. The first key encrypts new secrets; all keys decrypt. */
   readonly webhookKeys: readonly SecretKey[];
 }
 
@@ -60,7 +60,7 @@ export async function loadSecrets(path: string, randomBytes: RandomBytes): Promi
   return secretsIn(file);
 }
 
-/** @throws Error when the text is not that of a secrets file */
+/** Parses the text of a secrets file. @throws Error when the text is not a secrets file's */
 export function parseSecrets(path: string, text: string): SecretsFile {
   const parsed = fileShape.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;

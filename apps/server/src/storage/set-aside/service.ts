@@ -24,7 +24,7 @@ interface FailingWork {
   readonly failing: number;
 }
 
-/** Returns the failing work of a system. */
+/** Returns how many units of a system's background work are set aside, and how many fail. */
 export async function failingWorkOf(db: Queryable, systemId: string): Promise<FailingWork> {
   const { set_aside: setAside, failing } = await countWorkFailures(db, systemId);
   return { setAside, failing };

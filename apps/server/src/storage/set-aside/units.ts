@@ -23,7 +23,7 @@ export interface UnitWork {
 
 export interface Swept {
   readonly swept: number;
-  /** Whether more may be left. */
+  /** Whether more units may be left. */
   readonly isMore: boolean;
 }
 
@@ -102,7 +102,7 @@ class Isolation {
     this.#systemId = systemId;
   }
 
-  /** @returns how many were worked on */
+  /** Runs units, and halves them again and again to find those that fail. @returns on how many it worked */
   async run(units: readonly string[]): Promise<number> {
     if (units.length === 0) return 0;
     try {
@@ -145,7 +145,7 @@ class Isolation {
   }
 }
 
-/** The dependencies of running one unit. */
+/** What `runGuarded` needs to run one unit. */
 interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
   readonly systemId: string;
   readonly unit: string;
@@ -155,7 +155,7 @@ interface UnitGuard extends Pick<UnitWork, "db" | "work" | "onError"> {
 const OTHER_RUN_TIMEOUT_MS = 5_000;
 const OTHER_RUN_POLL_INTERVAL_MS = 100;
 
-/** A unit is not worked on now, because it may have ended a process. */
+/** Thrown when a unit is not run now, because it may have ended a process. */
 class UnitKeptApart extends Error {
   override readonly name = "UnitKeptApart";
   readonly condition = "work_kept_apart";

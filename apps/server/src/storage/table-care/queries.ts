@@ -6,7 +6,7 @@ import { statement } from "../db/statement.ts";
 /** A table whose statistics or visibility map are out of date, so that PostgreSQL reads it slowly. */
 export interface NeglectedTable {
   readonly name: string;
-  /** 8 KiB pages. */
+  /** The size in pages of 8 KiB. */
   readonly pages: number;
 }
 

@@ -17,7 +17,7 @@ export function lockWaitMs({
   lockTimeoutMs,
   deadlockTimeoutMs,
 }: {
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
   /** The holders of the locks after the previous attempt. */
   readonly holders: readonly Pick<LockHolder, "isAutovacuum" | "seconds">[];

@@ -6,7 +6,7 @@ import type { RecordedMigration } from "./compatibility.rules.ts";
 import { explainUnknownBook } from "./known-schema.ts";
 import type { Migration } from "./program.ts";
 
-/** Whatever runs statements: a pool, a transaction, or the session that migrates. */
+/** Anything that runs statements: a pool, a transaction, or the session that migrates. */
 export type Runner = Pick<Queryable, "query">;
 
 /** SQL that creates the table of migrations. It has one row for each migration that was begun. */
