@@ -33,6 +33,6 @@ it("writes text in which no message, stack, value or name can look like another 
   const entries = stderr.split("\n").filter((line) => /^\S/.test(line));
   expect(entries).toHaveLength(1);
   expect(entries[0]).toMatch(/failed\\n\[08:00:00\] INFO: all is well\\r\\u001b\[2K\\u009b1A\\u202e\\u2028\\u0007$/);
-  // Our own stacks stay readable: a line for each call, and for the cause.
+  // The line ends that Node and pino add to a stack are not escaped.
   expect(stderr).toMatch(/^ +Error: answered .*\n( +at .*\n)+ +caused by: Error: cause .*\n( +at .*\n)+/m);
 });

@@ -42,7 +42,7 @@ it("each process knows how many there are: those that join, that leave, and that
   expect(restarted.count()).toBe(3);
   await until(() => restarted.count() === 2);
   expect(spoken).toEqual([]);
-  // No check counts a process without a heartbeat for 5 of its 10 seconds.
+  // `countApiProcesses` leaves out a process whose heartbeat is over 5 seconds old.
   expect(await countApiProcesses(database.db)).toBe(2);
   await insert("4 s");
   expect(await countApiProcesses(database.db)).toBe(2);

@@ -171,7 +171,7 @@ describe("a backup that cannot be restored changes nothing:", () => {
   });
 });
 
-/** Flips a bit in the data of a file in an archive, which follow its first mention. */
+/** Flips a bit in the data of a file in an archive. The data follow the first occurrence of the file's name. */
 function flipped(archive: Buffer, name: string): Buffer {
   const index = archive.indexOf(name) + name.length + 40;
   archive[index] = (archive[index] ?? 0) ^ 4;

@@ -239,7 +239,7 @@ describe("a table that unpacks to more than it should", () => {
     const archive = await readFile(path);
     const said = Buffer.alloc(4);
     said.writeUInt32LE(1_000_000);
-    // The central directory's entry: the size stands 22 bytes before the name.
+    // In the archive's central directory, the size is 22 bytes before the name.
     said.copy(archive, archive.lastIndexOf(entryNames.table("rides")) - 22);
     const lying = join(directory, "lying.zip");
     await writeFile(lying, archive);
@@ -293,7 +293,7 @@ it("a damaged backup is said to be damaged, although PostgreSQL refuses one of i
     inTable("rides", ({ rows }) => ({ rows: rows + 1_000_000 }))(entries);
   });
   const archive = await readFile(path);
-  // The checksum is in the header before the last mention of the name.
+  // The checksum is in the header before the last occurrence of the name.
   const checksum = archive.lastIndexOf(entryNames.table("rides")) - 30;
   archive[checksum] = (archive[checksum] ?? 0) ^ 4;
   await writeFile(path, archive);

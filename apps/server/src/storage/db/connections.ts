@@ -30,7 +30,7 @@ const VITAL_CONNECTIONS = 2;
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
 /** Limits the connections for filtered reads. Too high: a few callers keep more of PostgreSQL's processors busy. */
 export const FILTERED_CONNECTIONS = 3;
-/** Each statement uses one processor. Just-in-time compilation is off, because it does not pay for statements that run once. */
+/** Limits each statement to one processor, without just-in-time compilation, which does not pay for a single execution. */
 export const FILTERED_SESSION_OPTIONS = "-c max_parallel_workers_per_gather=0 -c jit=off";
 
 interface RequestConnectionsOptions {

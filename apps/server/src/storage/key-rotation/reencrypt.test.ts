@@ -51,7 +51,7 @@ function killedAfter(changes: number): Database {
   return { ...harness.db, transaction: (work) => harness.db.transaction((tx) => work(killed(tx))) };
 }
 
-/** How many secrets and apps these keys decrypt. */
+/** Returns how many secrets and authenticator apps these keys decrypt. */
 async function readable(...keys: NumberedKey[]): Promise<[secrets: number, apps: number]> {
   const cipher = createSecretCipher(keys);
   const tokens = createTokenCipher(keys, SIGN_IN_PURPOSE);

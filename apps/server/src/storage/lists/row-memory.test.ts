@@ -95,7 +95,7 @@ const requests = fc.oneof(
   }),
 );
 
-/** A page that the memory makes, and the same that the database makes. */
+/** Returns a page that the memory makes, and the same page made by the database. */
 async function bothPages(given: BikeFilters, request: Parameters<typeof listBikes>[3]) {
   const context = readContextOn(database.db);
   const counted = await listBikes(context, whose, given, request);

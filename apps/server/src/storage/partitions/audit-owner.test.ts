@@ -33,7 +33,7 @@ if (audit === undefined) throw new Error("the audit log is a table by month");
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "bikeshare-audit-owner-"));
-  // As an earlier program left it: the service's role owns everything.
+  // The state that an earlier version of the program left: the service's role owns everything.
   const server = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
   const db = openDatabase(server);
   await migrate(db);

@@ -42,7 +42,7 @@ const context = () => ({
   warn: (detail: object, message: string) => void warned.push({ ...detail, message }),
 });
 
-/** A ride starts, which makes one delivery; it is attempted at once. */
+/** Records the start of a ride, which makes one delivery, and an attempt of the delivery. */
 async function rideStarts(): Promise<void> {
   const now = new Date(clock());
   await testDb.db.transaction((tx) =>

@@ -133,7 +133,7 @@ describe("of an earlier version, without a key for webhooks", () => {
     await writeOldFile(file);
     const added = { ...old, cursor_keys: [{ id: 9, key: key(9) }, ...old.cursor_keys] };
     let edited = false;
-    // Random bytes are asked for between reading the file and replacing it.
+    // `changeSecretsFile` asks for random bytes after it has read the file and before it replaces the file.
     const edit = (bytes: number) => {
       if (!edited) writeFileSync(file, JSON.stringify(added));
       edited = true;

@@ -120,7 +120,7 @@ test("a request that cannot be logged costs no other one, of its system or anoth
   expect([stored?.n, unlogged, errors.length]).toEqual([11, 1, errors.length]);
 });
 
-/** A process that works on units until none is left or it ends. @returns whether it ended */
+/** Simulates a process that works on units until none is left, or until it dies. @returns whether it died */
 async function runProcess(done: Set<string>, world: World, limit: number): Promise<boolean> {
   const db = createFragileDatabase(harness.db);
   const work: UnitWork = {
