@@ -210,7 +210,7 @@ function readMetadata({ metadata }: AppRoute): EndpointMetadata {
   if (typeof metadata !== "object" || metadata === null || !("scope" in metadata)) {
     throw new Error("an endpoint of the contract names no scope");
   }
-  return metadata as EndpointMetadata; // the contract's own type says so
+  return metadata as EndpointMetadata; // the contract's type guarantees it
 }
 
 export interface CompromisedKeysOptions {

@@ -43,8 +43,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 }
 
 /**
- * Tells whether the caller disconnected while its body was read. By its code alone, such an error could also be that of our
- * own connection to the database.
+ * Tells whether the caller disconnected while its body was read. The error's code alone does not show that, because a lost
+ * connection to the database has the same code.
  */
 function isAborted({ raw }: FastifyRequest, error: unknown): boolean {
   return error instanceof Error && raw.errored === error;

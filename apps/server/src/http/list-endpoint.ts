@@ -42,7 +42,7 @@ export function pageReader<Position, Filters extends object>(
 ): (call: ListCall<Filters>) => Promise<string> {
   const { followed } = list;
   return async ({ query: { page, limit, cursor, ...rest }, request }) => {
-    const filters = rest as unknown as Filters & FollowingQuery; // what remains of the query when the paging parameters are taken out
+    const filters = rest as unknown as Filters & FollowingQuery; // the query without the paging parameters
     const call = { request, filters, paging: { page, limit, cursor } };
     if (followed !== undefined && filters.changes_since !== undefined) {
       return writeEnvelope(await readChanges(cursors, { ...list, followed }, call));

@@ -152,7 +152,8 @@ export function answerConditionally(app: FastifyInstance): void {
     if (!isConsole) reply.header("cache-control", "private, no-cache");
     vary(reply, isConsole ? "cookie" : "authorization", "accept-encoding");
     const known = request.headers["if-none-match"];
-    // Passes `fresh` only this header: with `Cache-Control: no-cache` it would never answer 304, which is right here, too.
+    // Passes only this header to `fresh`. With the header `Cache-Control: no-cache`, `fresh` would never allow a 304,
+    // although the tag proves that nothing has changed.
     if (known !== undefined && (known === etag || fresh({ "if-none-match": known }, { etag }))) {
       reply.code(304);
       reply.removeHeader("content-type");

@@ -76,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     ...(https
       ? { https: { ...https, ...serverOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }
       : { http: serverOptions }),
-  }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  }) as unknown as FastifyInstance; // with `https` Fastify gives its raw server another type, which no code here uses
   // No path accepts this method. Otherwise Fastify would read the body before anything rejects the request.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   const connections = followConnections(app.server);

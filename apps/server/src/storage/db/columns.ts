@@ -42,7 +42,7 @@ export function arrayOf<Value>(type: string): ColumnType<Value | null> {
 
 /** Creates columns, in the given order, from the type of each. */
 export function columnsOf<Row>(types: ColumnTypes<Row>): Columns<Row> {
-  const names = Object.keys(types) as (keyof Row & string)[]; // the keys are those of its type
+  const names = Object.keys(types) as (keyof Row & string)[]; // the object has exactly the keys of its type
   const where = (isKept: (name: string) => boolean) =>
     Object.fromEntries(Object.entries(types).filter(([name]) => isKept(name)));
   const array = <Name extends keyof Row & string>(name: Name, rows: readonly Row[]) =>

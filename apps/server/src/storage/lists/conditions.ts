@@ -21,7 +21,7 @@ export function conditionsOf<Name extends string>(
   filters: Readonly<Record<Name, Filter>>,
   given: FilterValues<NoInfer<Name>>,
 ): Condition[] {
-  const names = Object.keys(filters) as Name[]; // the keys are those of its type
+  const names = Object.keys(filters) as Name[]; // the object has exactly the keys of its type
   return names.flatMap((name) => {
     const value = given[name];
     return value === undefined ? [] : [conditionOf(filters[name], value)];
@@ -65,7 +65,7 @@ export function sievesOf<Name extends string>(
   filters: Readonly<Record<Name, Filter>>,
   given: FilterValues<NoInfer<Name>>,
 ): Sieve[] {
-  const names = Object.keys(filters) as Name[]; // the keys are those of its type
+  const names = Object.keys(filters) as Name[]; // the object has exactly the keys of its type
   return names.flatMap((name) => {
     const value = given[name];
     return value === undefined ? [] : [sieveOf(rows, filters[name], value)];

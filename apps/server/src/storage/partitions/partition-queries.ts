@@ -67,14 +67,14 @@ export async function lockDefault(tx: Transaction, table: DailyTable): Promise<v
 }
 
 /**
- * Makes the transaction fail, with code 55P03, when it waits for a lock for longer. While it waits, later statements on the
- * same table wait behind it.
+ * Makes the transaction fail, with code 55P03, when it waits for a lock for longer than `milliseconds`. While it waits,
+ * later statements on the same table wait behind it.
  */
 export async function updateLockTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local lock_timeout = ${milliseconds}`);
 }
 
-/** Makes the transaction fail, with code 57014, when one of its statements takes longer. */
+/** Makes the transaction fail, with code 57014, when one of its statements takes longer than `milliseconds`. */
 export async function updateStatementTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local statement_timeout = ${milliseconds}`);
 }

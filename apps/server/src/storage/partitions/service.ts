@@ -102,7 +102,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
 
 /**
  * Creates the partitions that a process needs before it writes its first row. Without them the row would go into a default
- * partition, and then all rows of that day would have to.
+ * partition, and then all later rows of that day would have to go there, too.
  */
 export async function createFirstPartitions(db: Database, clock: () => number): Promise<void> {
   const today = dayOf(clock());
