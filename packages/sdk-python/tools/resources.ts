@@ -162,15 +162,15 @@ function endpointOf(operation: Operation, schemas: Readonly<Record<string, Schem
 /** The parameters of a list that set a position. */
 const POSITIONS: ReadonlySet<string> = new Set(["page", "cursor", "updated_since", "changes_since", "after"]);
 const CHANGES =
-  "Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is. Nothing is " +
-  "left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may come again. When the " +
-  "iteration has ended, keep the `checkpoint()` of the list for the next one; kept earlier, it finishes one that was " +
-  "interrupted. Follow without filters on what changes: an item that no longer passes them is not shown when it leaves.\n\n" +
+  "Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items. No change is " +
+  "missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come twice. When the iteration has " +
+  "ended, keep the `checkpoint()` of the list for the next one. A checkpoint kept earlier continues an iteration that was " +
+  "interrupted. Do not filter by fields that change: an item that no longer passes the filter is not shown.\n\n" +
   ":raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a checkpoint";
 const SINCE =
   "The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the `checkpoint()` of the " +
-  "iterator or the list.\n\n:param checkpoint: the id of the last event you have seen; `now` begins with what happens from " +
-  "now on; None with the oldest that is kept\n" +
+  "iterator or the list.\n\n:param checkpoint: the id of the last event you have seen; `now` begins with the next event; " +
+  "None begins with the oldest event that is kept\n" +
   ":raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources again, then continue " +
   "without a checkpoint";
 

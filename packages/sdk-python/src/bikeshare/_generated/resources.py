@@ -146,11 +146,11 @@ class StationsResource:
         bbox: str | None = None,
         options: RequestOptions | None = None,
     ) -> List[StationAt]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -353,11 +353,11 @@ class RidesResource:
         started_before: str | None = None,
         options: RequestOptions | None = None,
     ) -> List[Ride]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -428,11 +428,11 @@ class BikesResource:
         bbox: str | None = None,
         options: RequestOptions | None = None,
     ) -> List[Bike]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -504,11 +504,11 @@ class ReservationsResource:
         ride_id: str | None = None,
         options: RequestOptions | None = None,
     ) -> List[Reservation]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -623,8 +623,8 @@ class EventsResource:
         """The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the
         `checkpoint()` of the iterator or the list.
 
-        :param checkpoint: the id of the last event you have seen; `now` begins with what happens from now on;
-        None with the oldest that is kept
+        :param checkpoint: the id of the last event you have seen; `now` begins with the next event; None begins
+        with the oldest event that is kept
         :raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources
         again, then continue without a checkpoint.
         """
@@ -1111,11 +1111,11 @@ class AsyncStationsResource:
         bbox: str | None = None,
         options: RequestOptions | None = None,
     ) -> AsyncList[StationAt]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -1318,11 +1318,11 @@ class AsyncRidesResource:
         started_before: str | None = None,
         options: RequestOptions | None = None,
     ) -> AsyncList[Ride]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -1393,11 +1393,11 @@ class AsyncBikesResource:
         bbox: str | None = None,
         options: RequestOptions | None = None,
     ) -> AsyncList[Bike]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -1469,11 +1469,11 @@ class AsyncReservationsResource:
         ride_id: str | None = None,
         options: RequestOptions | None = None,
     ) -> AsyncList[Reservation]:
-        """Everything that has changed since a checkpoint, each item as it is now; without a checkpoint all there is.
-        Nothing is left out, whatever changes meanwhile and whosever clock is wrong; what changed a moment ago may
-        come again. When the iteration has ended, keep the `checkpoint()` of the list for the next one; kept
-        earlier, it finishes one that was interrupted. Follow without filters on what changes: an item that no
-        longer passes them is not shown when it leaves.
+        """Everything that has changed since a checkpoint, each item as it is now. Without a checkpoint: all items.
+        No change is missed, whatever changes meanwhile and even if clocks are wrong; a recent change may come
+        twice. When the iteration has ended, keep the `checkpoint()` of the list for the next one. A checkpoint
+        kept earlier continues an iteration that was interrupted. Do not filter by fields that change: an item
+        that no longer passes the filter is not shown.
 
         :raises CheckpointLostError: in the iteration, when changes may be missing: begin again without a
         checkpoint.
@@ -1594,8 +1594,8 @@ class AsyncEventsResource:
         """The events since a checkpoint, each once, oldest first: to catch up after you were down. Keep the
         `checkpoint()` of the iterator or the list.
 
-        :param checkpoint: the id of the last event you have seen; `now` begins with what happens from now on;
-        None with the oldest that is kept
+        :param checkpoint: the id of the last event you have seen; `now` begins with the next event; None begins
+        with the oldest event that is kept
         :raises CheckpointLostError: in the iteration, when that event is no longer kept: read the resources
         again, then continue without a checkpoint.
         """
