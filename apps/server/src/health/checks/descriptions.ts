@@ -22,7 +22,7 @@ export const checkDescriptions: Readonly<Record<CheckName, string>> = {
   "connections in use": `more than ${percent(thresholds.connections)} of those that PostgreSQL accepts`,
   "long transactions": `one has been open for more than ${minutes(thresholds.transactionMs)}`,
   replicas: `one is gone and its slot keeps WAL, or commits wait for it; one lags by more than ${seconds(thresholds.replicaLagMs)}`,
-  partitions: "today's are missing",
+  partitions: "today's are missing, or some are kept for two days too long",
   "rate limit": "several processes count without `REDIS_URL`",
   workers: "no worker is alive while a process answers requests",
   events: `one has waited for its position for more than ${seconds(thresholds.eventWaitMs)}`,

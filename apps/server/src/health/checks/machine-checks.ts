@@ -9,7 +9,7 @@ import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import { latestBackup, maxBackupAgeMs } from "../../storage/backup/schedule.ts";
 import type { Database } from "../../storage/db/database.ts";
 import { dailyTables, dayOf, firstDayOf } from "../../storage/partitions/partition.rules.ts";
-import { partitionedDays, staysInDefault } from "../../storage/partitions/service.ts";
+import { overdueDay, partitionedDays, staysInDefault } from "../../storage/partitions/service.ts";
 import {
   databaseHealth,
   findIsCommitWaiting,
@@ -100,9 +100,20 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
   const today = dayOf(now);
   const missing: string[] = [];
   const staying: string[] = [];
+  const overdue: string[] = [];
   for (const table of dailyTables) {
+    const oldest = await overdueDay(db, table, today);
+    if (oldest !== undefined) overdue.push(`${table.name} of ${oldest}`);
     if (!table.hasDefault || (await partitionedDays(db, table)).includes(firstDayOf(table, today))) continue;
     ((await staysInDefault(db, table, today)) ? staying : missing).push(table.name);
+  }
+  if (missing.length === 0 && overdue.length > 0) {
+    return warning(
+      "partitions",
+      `no longer kept, and still there: ${overdue.join(", ")}`,
+      "Look for the oldest `xact_start` in `pg_stat_activity`: while a transaction reads such a table, nothing of it is " +
+        "dropped. After a jump of the clock, or a pause of the workers, it goes a day later.",
+    );
   }
   if (missing.length === 0) {
     // Rows were stored before their partition was created, for example after a clock jumped. They are deleted from the

@@ -182,3 +182,11 @@ export function daysPast(table: DailyTable, partitions: readonly string[], today
     return day !== undefined && endOf(table, day) <= oldestKept(today, table.retentionDays) ? [day] : [];
   });
 }
+
+/**
+ * Tells whether a table has the partition of the day before today. It is missing after the clock has jumped ahead, and after
+ * a day on which no process created partitions.
+ */
+export function hasYesterday(table: DailyTable, partitions: readonly string[], today: string): boolean {
+  return daysWithout(table, partitions, [addDays(today, -1)]).length === 0;
+}

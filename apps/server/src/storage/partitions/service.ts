@@ -23,6 +23,7 @@ import {
   updateStatementTimeout,
 } from "./partition-queries.ts";
 import {
+  addDays,
   type DailyTable,
   dailyTables,
   type DayColumn,
@@ -34,6 +35,7 @@ import {
   defaultOf,
   endOf,
   firstDayOf,
+  hasYesterday,
   oldestKept,
 } from "./partition.rules.ts";
 
@@ -64,21 +66,37 @@ interface PartitionKeeperOptions extends PartitionContext {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Creates and drops partitions of all daily tables, now and every minute. Any number of processes may do so. */
+const WAITS_A_DAY = "yesterday has no partition: the clock may have jumped, so past days are kept for another day";
+
+/**
+ * Creates and drops partitions of all daily tables, now and every minute. Any number of processes may do so. Drops nothing
+ * on a day after one without a partition: a clock that jumps ahead would otherwise take everything with it at once.
+ */
 export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
   const { db, clock, warn, onError, watch } = options;
-  // Days in default partitions that were reported: `webhook_bodies 2026-01-31`.
+  // What was reported already, by table and day: each is logged once.
   const reported = new Set<string>();
+  const reportOnce = (table: DailyTable, day: string, message: string) => {
+    const name = `${message} ${table.name} ${day}`;
+    if (reported.has(name)) return;
+    reported.add(name);
+    warn({ table: table.name, day }, message);
+  };
   let isClosed = false;
 
   const create = async (table: DailyTable, today: string) => {
     if (!table.hasDefault) return createPartitions(db, table, today);
-    for (const day of await createPartitionsBesideDefault(db, table, today)) {
-      const name = `${table.name} ${day}`;
-      if (reported.has(name)) continue;
-      reported.add(name);
-      warn({ table: table.name, day }, "the day stays in the default partition, which has rows of it");
+    for (const day of await createPartitionsBesideDefault(db, table, today))
+      reportOnce(table, day, "the day stays in the default partition, which has rows of it");
+  };
+  const drop = async (table: DailyTable, today: string) => {
+    const partitions = await listPartitions(db, table);
+    if (!hasYesterday(table, partitions, today)) {
+      if (daysPast(table, partitions, today).length > 0) reportOnce(table, today, WAITS_A_DAY);
+      return;
     }
+    await dropPastDays(options, table);
+    if (table.hasDefault) await emptyDefault(options, table);
   };
   const keepAll = async () => {
     const today = dayOf(clock());
@@ -86,8 +104,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
     for (const table of dailyTables) await create(table, today).catch(onError);
     for (const table of dailyTables) {
       if (isClosed) return;
-      await dropPastDays(options, table).catch(onError);
-      if (table.hasDefault) await emptyDefault(options, table).catch(onError);
+      await drop(table, today).catch(onError);
     }
   };
   const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true, watch });
@@ -126,6 +143,11 @@ export async function staysInDefault(db: Queryable, table: DailyTable, day: stri
 /** Returns the first day of each partition of a table. */
 export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
   return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
+}
+
+/** Returns the first day of the oldest partition that should have been dropped two days ago or earlier, if there is one. */
+export async function overdueDay(db: Queryable, table: DailyTable, today: string): Promise<string | undefined> {
+  return daysPast(table, await listPartitions(db, table), addDays(today, -2)).toSorted()[0];
 }
 
 /** Creates the missing partitions for `days`. The table's default partition, if it has one, must be empty. */

@@ -134,6 +134,28 @@ describe("partitions of webhooks' tables", () => {
     }
   });
 
+  it("all stay when the clock jumps ahead by years, and those that are past go when it has been so for a day", async () => {
+    const partitionsOfAll = async () =>
+      (await Promise.all(tables.map((table) => listPartitions(testDb.db, table)))).flat().toSorted();
+    await makeSurely();
+    await rideStarts();
+    const kept = await partitionsOfAll();
+    clock.advance(400 * DAY);
+    const keeper = startPartitionKeeper({ ...context(), onError: fail });
+    await keeper.runOnce();
+    await keeper.runOnce();
+    expect(await partitionsOfAll()).toEqual(expect.arrayContaining(kept));
+    const message = expect.stringContaining("the clock may have jumped") as string;
+    for (const { name } of tables)
+      expect(warned.filter((each) => (each as { table: string }).table === name)).toEqual([
+        { table: name, day: dayOf(clock()), message },
+      ]);
+    clock.advance(DAY);
+    await keeper.runOnce();
+    await keeper.close();
+    expect((await partitionsOfAll()).filter((name) => kept.includes(name))).toEqual(tables.map(defaultOf).toSorted());
+  });
+
   it("are made while rides write theirs, which do not wait", async () => {
     const patient = openDatabase({
       connectionString: testDb.db.connectionString,
