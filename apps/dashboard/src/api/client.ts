@@ -1,4 +1,7 @@
-/** Calls the endpoints of the console's contract. Knows their types and the table of their paths, and no schema. */
+/**
+ * A client for the endpoints of the dashboard. It uses the contract's types and a generated table of paths, but no schemas,
+ * which would make the pages larger to load.
+ */
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { AppRoute, ClientInferRequest, ClientInferResponseBody } from "@ts-rest/core";
 import { ApiError, ConnectionError } from "./errors.ts";
@@ -6,7 +9,10 @@ import { routes } from "./routes.generated.ts";
 
 type SuccessStatus<Route extends AppRoute> = Extract<keyof Route["responses"], 200 | 201 | 202>;
 
-/** The parts of a request, as its contract has them. Those that may be empty may be left out. */
+/**
+ * The parts of a request, typed by the contract: `params`, `query` and `body`. A part may be omitted if all its fields are
+ * optional.
+ */
 type Request<Route extends AppRoute> = OptionalWhereEmpty<
   Pick<ClientInferRequest<Route>, keyof ClientInferRequest<Route> & ("params" | "query" | "body")>
 > & { readonly signal?: AbortSignal };
@@ -28,7 +34,7 @@ type Client<Contract> = {
 
 export type ConsoleClient = Client<typeof consoleContract>;
 
-/** Earlier answers by address, each with its ETag. */
+/** Earlier responses by address, each with its ETag: a 304 returns the body stored here. */
 type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 
 export interface ClientOptions {
@@ -36,9 +42,12 @@ export interface ClientOptions {
   readonly csrfToken: () => string | undefined;
   /** Called when the session is missing or has ended. */
   readonly onSignedOut: () => void;
-  /** The server has been asked: whether it could be. */
+  /** Called after each request with whether the server could be reached. */
   readonly onReached: (isReached: boolean) => void;
-  /** Whether the page is in a frame of the operator's portal, and means that frame's session. */
+  /**
+   * Whether the page is in a frame of the operator's portal. Requests then use the session of the frame instead of the
+   * browser's.
+   */
   readonly isEmbedded?: boolean;
   readonly fetch?: typeof fetch;
 }
@@ -50,7 +59,10 @@ interface AnyRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Statuses from proxies and from a service that is starting: the service has not handled the request. */
+/**
+ * Statuses that a proxy or a starting service sends. The service has not handled the request, so the server counts as
+ * unreachable.
+ */
 const UNREACHED_STATUSES = [502, 503, 504];
 
 export function createClient(options: ClientOptions): ConsoleClient {
@@ -64,7 +76,7 @@ export function createClient(options: ClientOptions): ConsoleClient {
       ]),
     ),
   ]);
-  // The table is made from the contract, noun by noun and verb by verb; a test holds them against each other.
+  // The table of paths is generated from the contract, by noun and verb. A test checks that both agree.
   return Object.fromEntries(nouns) as ConsoleClient;
 }
 
@@ -81,7 +93,7 @@ async function send(
   const known = method === "GET" ? options.tagged.get(address) : undefined;
   const response = await reach(address, options, {
     method,
-    // The page that made the request has cancelled it: no failure.
+    // Lets the page cancel its request, which is not a failure.
     ...(request.signal && { signal: request.signal }),
     ...(body !== undefined && { body: isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) }),
     headers: {
@@ -122,7 +134,7 @@ async function reach(address: string, options: ClientOptions, init: RequestInit)
   }
 }
 
-/** Returns the address of an endpoint: `GET /console/v1/session`, its parameters put in. */
+/** Returns the address of a route such as `GET /console/v1/session`, with its parameters filled in. */
 export function addressOf(route: string, params: AnyRequest["params"] = {}, query: AnyRequest["query"] = {}): string {
   const path = route
     .slice(route.indexOf(" ") + 1)

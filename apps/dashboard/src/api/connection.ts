@@ -1,23 +1,23 @@
-/** Whether the server can be reached: shown while it cannot, and found out again by asking. */
+/** Tracks whether the server can be reached. While it cannot, the pages show a notice and this module probes the server. */
 import { useEffect, useState } from "preact/hooks";
 
 /**
  * Milliseconds between two probes of an unreachable server. Too high: the page seems broken after the server has recovered.
  */
 const PROBE_INTERVAL_MS = 2_000;
-/** Asked for nothing but whether it answers. */
+/** The probe uses only whether this path answers with a success. */
 const PROBE_PATH = "/healthz";
 
 export interface Connection {
-  /** A request has shown whether the server can be reached. */
+  /** Reports whether a request has reached the server. */
   report(isReached: boolean): void;
-  /** Something could not be loaded: asks the server whether it is there. */
+  /** Probes the server now, because something could not be loaded. */
   check(): void;
   readonly isLost: () => boolean;
   subscribe(listener: () => void): () => void;
 }
 
-/** @param onRecovered refreshes the shown data */
+/** @param onRecovered called when the server can be reached again, to refresh the shown data */
 export function createConnection(onRecovered: () => void): Connection {
   let probe: ReturnType<typeof setInterval> | undefined;
   const listeners = new Set<() => void>();

@@ -4,7 +4,7 @@
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
-  /** A code of the error catalogue; `unexpected` where the answer had none, as of a proxy on the way. */
+  /** A code of the error catalogue; `unexpected` if the response had none, for example because a proxy sent it. */
   readonly code: string;
   /** The id by which the operator finds the request. */
   readonly requestId: string | undefined;
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The server could not be asked at all. */
+/** The request did not reach the server. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
@@ -57,7 +57,7 @@ export function describeError(error: unknown): ErrorDescription {
   return { title: "This page crashed", message: `${message}. Reload it to try again.`, requestId: undefined };
 }
 
-/** Tells whether asking again may help: not where the request itself was refused. */
+/** Tells whether a retry may help: after a failed connection or a 5xx, but not after a 4xx. */
 export function isWorthRetrying(error: unknown): boolean {
   return error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500);
 }

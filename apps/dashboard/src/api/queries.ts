@@ -1,10 +1,12 @@
-/** The cache of the server's answers: components that ask for the same share one request, and see the last answer at once. */
+/**
+ * The cache of the server's answers: components that read the same data share one request, and first show the cached answer.
+ */
 import { QueryClient } from "@tanstack/preact-query";
 import { isWorthRetrying } from "./errors.ts";
 
 export { keepPreviousData, type QueryKey, useQuery } from "@tanstack/preact-query";
 
-/** Most attempts of a read that fails for a reason that may pass. */
+/** Most retries of a failed read that is worth retrying (`isWorthRetrying`). */
 const MAX_RETRIES = 2;
 /** Answers younger than this are shown without a new request. */
 const FRESH_MS = 5_000;
@@ -14,7 +16,8 @@ export const queries = new QueryClient({
     queries: {
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < MAX_RETRIES && isWorthRetrying(error),
-      // The browser's online state means nothing for a server on the same machine or behind a proxy.
+      // Requests are sent even if the browser says that it is offline: a server on the same machine can be reached without a
+      // network.
       networkMode: "always",
     },
   },

@@ -1,4 +1,4 @@
-/** What becomes of a page whose session has ended. */
+/** Decides what happens to an open page when its session ends. */
 import { focusManager } from "@tanstack/preact-query";
 import { queries } from "./queries.ts";
 
@@ -6,11 +6,11 @@ import { queries } from "./queries.ts";
 export const SESSION_KEY = ["session"] as const;
 
 let typedOn: string | undefined;
-/** Where somebody has typed what is not saved, on that page: forms, and fields outside of one. */
+/** Elements with unsaved input on the page `typedOn`: forms, and fields outside of forms. */
 const typedIn = new Set<Element>();
 let submitted: Element | undefined;
 
-/** Notes where somebody types, and what they submit, from now on. */
+/** Starts to record which forms have unsaved input, and which form is being submitted. */
 export function watchTyping(): void {
   addEventListener(
     "input",
@@ -32,7 +32,7 @@ export function watchTyping(): void {
   );
 }
 
-/** Called while a form is submitted: returns what notes that the form is saved. */
+/** Called while a form is submitted. Returns a function that marks this form as saved. */
 export function submission(): () => void {
   const form = submitted;
   return () => void (form && typedIn.delete(form));
@@ -40,16 +40,16 @@ export function submission(): () => void {
 
 /**
  * Notes that the session has ended. A page with input that is not saved is hidden and kept, without its secrets, until the
- * same person has signed in again. Any other page is left for the sign-in page.
+ * same person has signed in again. From any other page the reader is sent to the sign-in page.
  */
 export function endSession(): void {
-  // A dialog or form that was closed has taken along what was typed there.
+  // Input in a dialog or form that has been closed no longer counts: its element is not connected.
   const isKept = typedOn === location.pathname && [...typedIn].some((element) => element.isConnected);
   queries.setQueryData(SESSION_KEY, (session: object | null | undefined) =>
     isKept && session ? { ...session, hasEnded: true } : null,
   );
   if (!isKept) return;
-  // The hidden page asks for nothing.
+  // Stops the refreshes of the hidden page.
   focusManager.setFocused(false);
   for (const input of document.querySelectorAll<HTMLInputElement>("input[type=password], input.signature-secret")) {
     input.value = "";
@@ -57,7 +57,7 @@ export function endSession(): void {
   }
 }
 
-/** Has pages ask for what they show again. */
+/** Lets the pages refresh their data again, and reloads what they show. */
 export function resumePages(): Promise<void> {
   focusManager.setFocused(undefined);
   return queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });

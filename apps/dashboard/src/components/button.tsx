@@ -8,7 +8,7 @@ interface ButtonProps {
   readonly children: ComponentChildren;
   readonly variant?: Variant;
   readonly type?: "button" | "submit";
-  /** The action is in progress: the button cannot be pressed again, and shows it. */
+  /** Whether the action is in progress. The button then shows that, and cannot be pressed again. */
   readonly pending?: boolean;
   readonly disabled?: boolean;
   /** The accessible name of a button that shows only an icon. */
@@ -24,7 +24,7 @@ export function Button(props: ButtonProps) {
     <button
       type={type}
       class={`button button-${variant}`}
-      // Not `disabled` while pending: the focus would be lost.
+      // Not `disabled` while pending, because a disabled button loses the focus.
       disabled={disabled}
       aria-disabled={pending}
       aria-busy={pending}

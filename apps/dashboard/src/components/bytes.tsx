@@ -5,12 +5,12 @@ interface BytesProps {
   readonly label: string;
 }
 
-/** Bytes of a row: as many as fit next to their text on a laptop. */
+/** Bytes in each row: as many as fit next to their text on a laptop. */
 const ROW_BYTES = 16;
-/** Rows that are drawn: the 64 KiB that are kept of a response at most. */
+/** Most rows that are drawn: enough for the 64 KiB that the service keeps of a response at most. */
 const MAX_ROWS = 4_096;
 
-/** Bytes as they were sent: where they stand, in hexadecimal, and as text where they are printable. */
+/** A hex dump of bytes: each row has the offset, the bytes in hexadecimal, and the printable ones as text. */
 export function Bytes({ bytes, label }: BytesProps) {
   const rows = Array.from({ length: Math.min(MAX_ROWS, Math.ceil(bytes.length / ROW_BYTES)) }, (_, row) => row);
   return (

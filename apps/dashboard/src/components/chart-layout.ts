@@ -1,13 +1,13 @@
-/** Where the parts of a chart are drawn. */
+/** The sizes and positions, in pixels, with which a chart is drawn. */
 
 export const HEIGHT = 176;
-/** Room for the labels of the axes. */
+/** Pixels at the left edge, for the labels of the vertical axis. */
 export const LEFT = 44;
 export const TOP = 8;
 const BOTTOM = 20;
 export const FLOOR = HEIGHT - BOTTOM;
 
-/** What is drawn where. */
+/** Converts steps and values of a chart to pixels. */
 export interface Layout {
   readonly width: number;
   readonly count: number;
@@ -16,7 +16,7 @@ export interface Layout {
   readonly y: (value: number) => number;
 }
 
-/** Returns the layout of a chart of so many steps, the top of whose axis is `maximum`. */
+/** Returns the layout of a chart with `count` steps. `maximum` is the value at the top of the vertical axis. */
 export function layoutOf(width: number, count: number, maximum: number): Layout {
   return {
     ...{ width, count, maximum },

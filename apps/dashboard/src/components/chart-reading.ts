@@ -1,23 +1,23 @@
-/** How a reader moves through a chart, and chooses a part of its time: with the pointer or the arrow keys. */
+/** Lets a reader move through a chart and select a range of time, with the pointer or the arrow keys. */
 import { useRef, useState } from "preact/hooks";
 import { LEFT, type Layout } from "./chart-layout.ts";
 
-/** Pixels that a pointer trembles in a press. */
+/** Pixels that the pointer may move during a press before the press counts as a drag. */
 const DRAG_SLOP_PX = 6;
 
 interface ReadingOptions {
   readonly layout: Layout;
   readonly times: readonly string[];
-  /** The reader has chosen a part of the time; undefined: none can be chosen. */
+  /** Called with the range of time that the reader has selected. Undefined: the chart has no selection. */
   readonly onRange: ((from: string, to: string) => void) | undefined;
 }
 
-/** Where in the chart the reader is, and which part they are choosing. */
+/** Returns the step at which the reader is, the range that they are selecting, and the event handlers. */
 export function useReading({ layout, times, onRange }: ReadingOptions) {
   const [read, setAt] = useState<number>();
   const [anchor, setAnchor] = useState<number>();
   const last = layout.count - 1;
-  // Other times may be shown since the reader was there.
+  // The chart may show fewer steps now than when the reader was at step `read`.
   const at = read === undefined || read > last ? undefined : read;
   const isChosen = at !== undefined && anchor !== undefined && anchor !== at;
   const range = isChosen ? { from: Math.min(at, anchor), to: Math.max(at, anchor) } : undefined;
@@ -32,7 +32,7 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
       setAnchor(undefined);
       const [from, end] = [times[range?.from ?? -1], times[(range?.to ?? last) + 1]];
       if (from === undefined) return;
-      // The last step has no step after it: it is as long as the one before.
+      // No step follows the last one, so its end is computed from the length of the step before.
       onRange?.(
         from,
         end ?? new Date(2 * Date.parse(times[last] ?? "") - Date.parse(times[last - 1] ?? "")).toISOString(),
@@ -47,12 +47,12 @@ interface Reading {
   /** The index of the last step. */
   readonly last: number;
   readonly layout: Layout;
-  /** A part of the time can be chosen. */
+  /** Whether a range of time can be selected. */
   readonly canChoose: boolean;
   readonly setAt: (at: number | undefined) => void;
   readonly setAnchor: (anchor: number | undefined) => void;
   readonly move: (index: number, isChoosing: boolean) => void;
-  /** Takes the part that is chosen, if one is. */
+  /** Passes the selected range, if any, to `onRange`. */
   readonly choose: () => void;
 }
 
@@ -114,7 +114,7 @@ function usePointerHandlers({ last, layout, canChoose, setAt, setAnchor, choose 
   };
 }
 
-/** Pixels from the left of the plot, whatever the pointer is over. */
+/** Returns the pixels between the pointer and the left edge of the plot. */
 function offsetOf(event: PointerEvent): number {
   return event.clientX - (event.currentTarget as Element).getBoundingClientRect().left;
 }

@@ -4,24 +4,27 @@ import { wallTime } from "./time-zone.ts";
 
 export interface Series {
   readonly label: string;
-  /** One for each of the chart's times; null: not known. */
+  /** One value for each of the chart's times; null: not known. */
   readonly values: readonly (number | null)[];
-  /** `bars` and `area` are stacked, a `line` stands for itself, and `before` is what the others are compared with. */
+  /**
+   * `bars` and `area` are stacked. `line` and `before` are not: `before` draws the values that the other series are compared
+   * with.
+   */
   readonly kind?: SeriesKind;
-  /** What it means, where a colour of its place would mislead. */
+  /** The meaning of the series, which decides its colour. Undefined: the colour follows from the position of the series. */
   readonly tone?: "attention" | "bad" | "off";
 }
 
 export type SeriesKind = "bars" | "area" | "line" | "before";
 
-/** Returns the least round number that is not below: the top of an axis. */
+/** Returns the smallest round number that is at least `value`, for the top of an axis. */
 export function niceMaximum(value: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 4, 5, 10].find((factor) => factor * magnitude >= value) ?? 10;
   return Math.max(step * magnitude, 2);
 }
 
-/** Returns the largest value of a chart: where bars and areas are stacked, their sum. */
+/** Returns the largest value of a chart: for stacked bars and areas, the largest sum. */
 export function highest(series: readonly Series[], count: number): number {
   const isStacked = ({ kind = "bars" }: Series) => kind === "bars" || kind === "area";
   const stacked = series.filter(isStacked);
@@ -32,20 +35,23 @@ export function highest(series: readonly Series[], count: number): number {
   return [...totals, ...lines].reduce((most, value) => Math.max(most, value), 0);
 }
 
-// Days of requests are counted in UTC: in another zone they would begin at odd hours.
+// Requests are counted by UTC day, so their days are named in UTC too.
 const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 /** The texts of a chart's times. */
 export interface TimeTexts {
-  /** A point in full: "Thu 26 Nov, 08:30". */
+  /** The full text of a point in time: "Thu 26 Nov, 08:30". */
   readonly full: (time: string) => string;
   /** The labels below the chart, each with the index of its time. */
   readonly ticks: readonly { readonly index: number; readonly text: string }[];
 }
 
-/** Returns the format of a chart's times: with the clock's time, or by day when they are days apart. */
+/**
+ * Returns a function that formats the times of a chart: as a time of day (`08:30`), or as a date if the times are days
+ * apart.
+ */
 export function timeTexts(times: readonly string[]): (time: string) => string {
   const isByDay = stepOf(times) >= DAY_MS;
   return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
@@ -55,12 +61,12 @@ function stepOf([first, second]: readonly string[]): number {
   return first === undefined || second === undefined ? 0 : Date.parse(second) - Date.parse(first);
 }
 
-/** Hours that differ by clocks that change do not make a day no day. */
+/** Steps of at least this length count as days: a day on which the clocks change may have 23 hours. */
 const ALMOST_DAY_MS = DAY_MS - 2 * HOUR_MS;
-/** Pixels for the label of a time. */
+/** Pixels that the label of a time needs. */
 const TICK_PX = 64;
 
-/** Returns the texts of times in a system's zone, and which of them are written below a chart of a width. */
+/** Returns the texts of times in a system's zone, and chooses the labels that fit below a chart of this width. */
 export function zonedTexts(times: readonly string[], timeZone: string, width: number): TimeTexts {
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat("en-GB", { timeZone, ...options });
   const isByDay = stepOf(times) >= ALMOST_DAY_MS;
@@ -122,7 +128,7 @@ const yearly: TickRule = {
   isTick: (time) => isMidnight(time) && time.day === 1 && time.month % 3 === 1,
   format: { month: "short", year: "2-digit" },
 };
-/** From the shortest span to the longest; the first that fits. */
+/** Sorted from the shortest span to the longest. The first rule that fits is used. */
 const tickRules: readonly TickRule[] = [
   {
     maxSpanMs: 2 * HOUR_MS,
@@ -153,7 +159,7 @@ const tickRules: readonly TickRule[] = [
   yearly,
 ];
 
-/** Returns the text of a value: `1,204`, and `12.5` where the numbers are small. */
+/** Returns the text of a value: `1,204`. Numbers below 100 have one decimal: `12.5`. */
 export function valueText(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
   return value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 });

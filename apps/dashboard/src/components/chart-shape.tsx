@@ -2,7 +2,7 @@
 import type { Layout } from "./chart-layout.ts";
 import type { Series } from "./chart-scale.ts";
 
-/** More bars are drawn as steps, without room between them. */
+/** A chart with more bars draws them without gaps. */
 const MAX_SEPARATE_BARS = 200;
 
 interface ShapeProps {
@@ -12,7 +12,7 @@ interface ShapeProps {
   readonly layout: Layout;
 }
 
-/** One path for a series, however many points it has. */
+/** Draws a series as one SVG path, whatever its number of points. */
 export function Shape({ series, each, position, layout }: ShapeProps) {
   const { kind = "bars", values } = each;
   const colour = colourOf(each, position);
@@ -38,7 +38,7 @@ function linePath(values: Series["values"], { x, y }: Layout): string {
         return "";
       }
       const command = isBroken ? "M" : "L";
-      // A value between two that are not known is a dot: a line of no length has round ends.
+      // A known value between two unknown ones becomes a dot: a line of length 0 is drawn by its round ends.
       const isAlone = isBroken && (values[index + 1] ?? null) === null;
       isBroken = false;
       return `${command}${rounded(x(index + 0.5))} ${rounded(y(value))}${isAlone ? "h0" : ""}`;
@@ -46,7 +46,7 @@ function linePath(values: Series["values"], { x, y }: Layout): string {
     .join("");
 }
 
-/** Nothing is drawn where nothing is known: each stretch of known values is a shape of its own. */
+/** Returns the path of an area. Each run of known values is a separate shape, so that unknown values leave a gap. */
 function areaPath(values: Series["values"], bottoms: readonly number[], { x, y }: Layout): string {
   const stretches: number[][] = [];
   for (const [index, value] of values.entries()) {

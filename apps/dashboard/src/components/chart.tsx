@@ -17,22 +17,22 @@ import "./chart.css";
 import "./tip.css";
 
 interface ChartProps {
-  /** Says what one sees. */
+  /** What the chart shows. */
   readonly title: string;
-  /** RFC 3339, oldest first: when each step begins. */
+  /** The start of each step, in RFC 3339, oldest first. */
   readonly times: readonly string[];
-  /** At most five: more cannot be told apart. */
+  /** At most five, because readers cannot tell more colours apart. */
   readonly series: readonly Series[];
   readonly unit: string;
   /** A sentence below the title. */
   readonly children?: ComponentChildren;
   /** A line to compare with, such as a limit. */
   readonly limit?: { readonly value: number; readonly label: string };
-  /** The zone that times are shown in; undefined: the reader's. */
+  /** The time zone of the labels; undefined: the zone in which the pages show times. */
   readonly timeZone?: string | undefined;
-  /** What happened at a time. */
+  /** Marks events at points in time. */
   readonly notes?: readonly ChartNote[];
-  /** The reader has chosen a part of the time, by dragging over it or with Shift and the arrow keys, then Enter. */
+  /** Called when the reader has selected a range of time, by dragging, or with Shift and the arrow keys and then Enter. */
   readonly onRange?: (from: string, to: string) => void;
 }
 
@@ -41,10 +41,10 @@ export interface ChartNote {
   readonly text: string;
 }
 
-/** The width before the page is laid out. */
+/** The width in pixels until the page is laid out. */
 const USUAL_WIDTH = 640;
 
-/** Series over time. Values are read with the pointer or the arrow keys, and the same numbers stand in a table. */
+/** Series over time. Readers move to a value with the pointer or the arrow keys, or open a table with the same numbers. */
 export function Chart(props: ChartProps) {
   const { title, times, series, unit, limit, timeZone, notes = [], children, onRange } = props;
   const id = useId();
@@ -70,7 +70,7 @@ export function Chart(props: ChartProps) {
 
 interface PlotProps extends Pick<ChartProps, "times" | "series" | "unit"> {
   readonly limit: ChartProps["limit"];
-  /** Of the title. */
+  /** The id of the title's element. */
   readonly id: string;
   readonly layout: Layout;
   readonly texts: TimeTexts;
@@ -78,7 +78,7 @@ interface PlotProps extends Pick<ChartProps, "times" | "series" | "unit"> {
   readonly onRange: ChartProps["onRange"];
 }
 
-/** The drawing, through which the reader moves as on a slider. */
+/** The drawing of the chart. For assistive technology it is a slider whose value is the step at which the reader is. */
 function Plot({ id, layout, texts, times, series, unit, limit, notes, onRange }: PlotProps) {
   const { at, range, handlers } = useReading({ layout, times, onRange });
   const last = times.length - 1;
@@ -138,7 +138,10 @@ function Limit({ value, label, layout }: NonNullable<ChartProps["limit"]> & { re
   );
 }
 
-/** Times in a system's zone with labels at round hours, or as charts of requests show them: both ends, and days in UTC. */
+/**
+ * Returns the texts of the times. With a time zone: labels at round hours of that zone. Without one: labels at both ends,
+ * and days in UTC.
+ */
 function textsOf(times: readonly string[], timeZone: string | undefined, width: number): TimeTexts {
   if (timeZone !== undefined) return zonedTexts(times, timeZone, width);
   const full = timeTexts(times);
@@ -147,7 +150,7 @@ function textsOf(times: readonly string[], timeZone: string | undefined, width: 
   return { full, ticks: ends.map((index) => ({ index, text: full(times[index] ?? "") })) };
 }
 
-/** Returns the width of an element, so that the texts of a drawing in it keep their size on a phone. */
+/** Returns the width of an element. A drawing of this width is not scaled, so its texts keep their size on a phone. */
 function useWidth(ref: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {
@@ -175,7 +178,7 @@ function Axis({ layout, ticks }: { readonly layout: Layout; readonly ticks: Time
       ))}
       {ticks.map(({ index, text }) => {
         const left = x(index);
-        // The last label would be cut at the edge.
+        // Aligns the last label to the right edge, which would cut it off otherwise.
         const isAtEnd = left > width - 40;
         return (
           <text key={index} class={isAtEnd ? "chart-end" : undefined} x={isAtEnd ? width : left} y={HEIGHT - 5}>
@@ -252,7 +255,7 @@ interface ValuesProps {
 
 const VALUES_WIDTH_PX = 190;
 
-/** The values at the reader's place. The slider's value says the same. */
+/** The values at the step where the reader is. Hidden from screen readers, which read the slider's value. */
 function Values({ x, width, time, series, unit, at }: ValuesProps) {
   const left = x + VALUES_WIDTH_PX + 14 > width ? Math.max(0, x - VALUES_WIDTH_PX - 12) : x + 12;
   return (
@@ -300,7 +303,7 @@ interface NumbersProps extends Pick<ChartProps, "title" | "times" | "series" | "
   readonly timeText: (time: string) => string;
 }
 
-/** The table has as many rows as the chart has steps: it is made when it is opened. */
+/** A table of the chart's numbers. It is rendered only when it is opened, because it may have many rows. */
 function Numbers({ title, times, series, unit, timeText }: NumbersProps) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -9,7 +9,7 @@ interface CodeProps {
   readonly wrap?: boolean;
 }
 
-/** A text shown verbatim, in a fixed width. Never as HTML, since it may come from others. */
+/** A text shown verbatim in a monospaced font. It is never interpreted as HTML, because others may have written it. */
 export function Code({ text, label, wrap = true }: CodeProps) {
   return (
     <div class="code">
@@ -23,15 +23,15 @@ export function Code({ text, label, wrap = true }: CodeProps) {
   );
 }
 
-/** A sentence of ours in which commands stand between backticks. */
+/** A sentence of the dashboard, with the parts between backticks as code. */
 export function Sentence({ children }: { readonly children: string }) {
   return <>{children.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
-/** Characters that would reorder, hide or move text. Line breaks and tabs stay. */
+/** Invisible characters, which could reorder or hide text. Line breaks and tabs are not among them. */
 const INVISIBLE = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text in which invisible characters are written as their code points. */
+/** Returns a text with its invisible characters replaced by their code points. */
 export function visibleControls(text: string): string {
   return text.replaceAll(INVISIBLE, (character) => `\u27e8${codePoint(character)}\u27e9`);
 }

@@ -6,7 +6,7 @@ interface CopyButtonProps {
   readonly text: string;
   /** The tooltip, which names the copied text: "Copy the delivery's id". */
   readonly label: string;
-  /** Shown beside the mark where there is room. */
+  /** A text beside the icon. */
   readonly children?: string;
 }
 

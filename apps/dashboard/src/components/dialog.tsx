@@ -8,11 +8,11 @@ interface DialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
-  /** Buttons, the one that does it last. */
+  /** The buttons. The one that performs the action is the last. */
   readonly actions?: ComponentChildren;
 }
 
-/** A question or a form above the page. The browser keeps the focus inside, and gives it back at the end. */
+/** A question or a form above the page. The browser keeps the focus inside, and returns it when the dialog closes. */
 export function Dialog({ title, isOpen, onClose, children, actions }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -28,7 +28,8 @@ export function Dialog({ title, isOpen, onClose, children, actions }: DialogProp
       class="dialog"
       aria-labelledby={id}
       onClose={onClose}
-      // A press beside the box, which covers the dialog's own area.
+      // Closes on a press outside the box. The box fills the dialog, so such a press is the only one whose target is the
+      // dialog itself.
       onClick={(event) => event.target === ref.current && ref.current?.close()}
     >
       {isOpen && (

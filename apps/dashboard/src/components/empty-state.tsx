@@ -3,7 +3,7 @@ import "./state.css";
 
 interface EmptyStateProps {
   readonly title: string;
-  /** Whether there is nothing else on the page, so that its title is the page's. */
+  /** Whether nothing else is on the page. The title is then the heading of the page (`h1`). */
   readonly isPage?: boolean;
   /** The reason why there is nothing, and how to change that. */
   readonly children?: ComponentChildren;

@@ -5,12 +5,14 @@ import "./state.css";
 
 interface ErrorStateProps {
   readonly error: unknown;
-  /** Whether there is nothing else on the page, so that its title is the page's. */
+  /** Whether nothing else is on the page. The title is then the heading of the page (`h1`). */
   readonly isPage?: boolean;
   readonly onRetry?: (() => void) | undefined;
 }
 
-/** The placeholder of something that failed to load: the error, the remedy, and the id to quote. */
+/**
+ * The placeholder of something that failed to load: the error, a way to retry, and the request id to quote to the operator.
+ */
 export function ErrorState({ error, isPage = false, onRetry }: ErrorStateProps) {
   const { title, message, requestId } = describeError(error);
   return (

@@ -4,7 +4,7 @@ import "./field.css";
 
 interface FieldProps {
   readonly label: string;
-  /** The expected value, shown while nothing is wrong. */
+  /** Describes the expected value. */
   readonly hint?: ComponentChildren;
   /** The error, and how to correct it. */
   readonly error?: string | undefined;
@@ -63,13 +63,13 @@ interface TextFieldProps extends FieldProps {
   readonly placeholder?: string;
   readonly inputMode?: "numeric" | "text";
   readonly maxLength?: number;
-  /** For ids, addresses and secrets. */
+  /** Uses a monospaced font, for ids, addresses and secrets. */
   readonly monospace?: boolean;
 }
 
 export function TextField(props: TextFieldProps) {
   const { label, hint, error, required, value, onInput, type = "text", monospace = false } = props;
-  // The types of elements want each kind on its own; all are boxes with a text.
+  // The types of JSX want one literal `type`. All types that are used here take a text.
   const kind = { type } as { readonly type: "text" };
   return (
     <Field label={label} hint={hint} error={error} required={required}>

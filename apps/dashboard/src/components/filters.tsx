@@ -7,36 +7,38 @@ import { openBeside } from "./menu.tsx";
 import { timedText } from "./time.tsx";
 import "./filters.css";
 
-/** Something that a list is filtered by. Its value is a text, as the address of the page has it. */
+/** A filter of a list. Its value is a string, as in the query of the page's address. */
 export interface Filter {
   readonly name: string;
   readonly label: string;
-  /** The values to choose from. Without them a text is typed. */
+  /** The values to choose from. Undefined: the reader types a text. */
   readonly choices?: readonly Choice[];
-  /** A day and time is chosen. */
+  /** Whether the value is a date and time. */
   readonly isInstant?: boolean;
   readonly placeholder?: string;
   readonly hint?: string;
-  /** Shows the value as people call it: a bike's number instead of its id. */
+  /** Renders the value for people, such as a bike's number instead of its id. */
   readonly show?: (value: string) => ComponentChildren;
 }
 
 type Values = Readonly<Record<string, string | undefined>>;
 
 interface FiltersProps {
-  /** What is filtered, for screen readers: "Rides". */
+  /** What the list contains, for screen readers: "Rides". */
   readonly label: string;
   readonly filters: readonly Filter[];
   readonly values: Values;
-  /** Takes the filters that change; an empty value takes one away. */
+  /** Called with the filters that change. An empty value removes a filter. */
   readonly onChange: (changes: Readonly<Record<string, string>>) => void;
-  /** How much matches: "12 of 340". */
+  /** The number of matches: "12 of 340". */
   readonly count?: ComponentChildren;
   /** Controls before the filters, such as a box to search in. */
   readonly children?: ComponentChildren;
 }
 
-/** Filters as chips that add up: each can be changed or taken away, and a button adds one more. */
+/**
+ * The filters of a list as chips. Rows must match all of them. Each chip can be changed or removed, and a button adds one.
+ */
 export function Filters({ label, filters, values, onChange, count, children }: FiltersProps) {
   const given = filters.filter(({ name }) => (values[name] ?? "") !== "");
   const others = filters.filter((filter) => !given.includes(filter));
@@ -118,7 +120,7 @@ interface EditorProps extends Pick<FiltersProps, "filters" | "values" | "onChang
   readonly button: ComponentChildren;
 }
 
-/** A button that opens the choice of a filter, where there are several, and of its value. */
+/** A button that opens a box in which the reader chooses a filter, if there are several, and its value. */
 function Editor({ filters, values, onChange, button }: EditorProps) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
@@ -189,7 +191,7 @@ interface ValueProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Up to so many choices are shown at once; more are behind a select. */
+/** Up to this many choices are listed as buttons. More are shown in a `<select>`. */
 const MAX_LISTED = 10;
 
 function Value({ filter, value, onChange }: ValueProps) {

@@ -4,11 +4,14 @@ import "./form.css";
 interface FormProps {
   readonly children: ComponentChildren;
   readonly onSubmit: () => void;
-  /** Whether the page checks the fields, all at once, rather than the browser, which stops at the first. */
+  /**
+   * Whether the page validates all fields together. Otherwise the browser validates them, and stops at the first invalid
+   * one.
+   */
   readonly isChecked?: boolean;
 }
 
-/** A form that the page itself sends, after the browser has checked its fields. */
+/** A form that calls `onSubmit` instead of loading another page. */
 export function Form({ children, onSubmit, isChecked = false }: FormProps) {
   return (
     <form

@@ -50,7 +50,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** An icon next to a text. It has no meaning of its own: the text says the same. */
+/** An icon next to a text. It is hidden from screen readers, because the text says the same. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

@@ -3,13 +3,13 @@ import { instantOf, localInput } from "./instant-input.ts";
 
 interface InstantFieldProps {
   readonly label: string;
-  /** RFC 3339; undefined or empty: none. */
+  /** In RFC 3339. Undefined or empty: no instant. */
   readonly value: string | undefined;
-  /** Hears the instant that was typed, in UTC; empty: none, or not a whole one yet. */
+  /** Called with the typed instant in UTC. Empty: the field is empty or incomplete. */
   readonly onInput: (instant: string) => void;
 }
 
-/** A day and time in the reader's zone. */
+/** An input for a date and time, in the zone in which the pages show times (`time-zone.ts`). */
 export function InstantField({ label, value, onInput }: InstantFieldProps) {
   return (
     <TextField

@@ -1,13 +1,13 @@
 /** Instants as `<input type="datetime-local">` writes them, and back. */
 import { instantAt, wallTime } from "./time-zone.ts";
 
-/** Returns an instant as `<input type="datetime-local">` writes it, in the system's zone. */
+/** Returns an instant as `<input type="datetime-local">` writes it, in the zone in which the pages show times. */
 export function localInput(instant: string | undefined): string {
   if (instant === undefined || Number.isNaN(Date.parse(instant))) return "";
   return wallTime(new Date(instant)).slice(0, 16);
 }
 
-/** Returns the instant of such an input; empty where there is none. */
+/** Returns the instant that an `<input type="datetime-local">` holds, in UTC. Empty if the input is no valid time. */
 export function instantOf(input: string): string {
   return instantAt(input)?.toISOString() ?? "";
 }

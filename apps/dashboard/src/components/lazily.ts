@@ -1,6 +1,6 @@
 /**
- * Makes a value when it is first asked for. Formats of times and numbers take the browser some milliseconds each, for which
- * the first request of a page would wait.
+ * Creates a value on its first use. An `Intl` format takes some milliseconds to create, which would delay the first request
+ * of a page.
  */
 export function lazily<Value extends object>(make: () => Value): () => Value {
   let value: Value | undefined;

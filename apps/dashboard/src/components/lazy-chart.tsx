@@ -4,10 +4,10 @@ import { lazyPart, useLazy } from "./use-lazy.ts";
 
 const chart = lazyPart(async () => (await import("./chart.tsx")).Chart);
 
-/** Pixels of a chart with its title, before it is there: nothing moves when it comes. */
+/** The height reserved for a chart and its title until it is loaded, so that nothing moves then. */
 const USUAL_HEIGHT_PX = 250;
 
-/** A chart on a page that has more to show than charts: its file is loaded after the page's first data. */
+/** A chart whose module is loaded separately, so that it does not delay the page's first data. */
 export function LazyChart(props: ComponentProps<typeof Chart>) {
   const Loaded = useLazy(chart);
   return Loaded === undefined ? (

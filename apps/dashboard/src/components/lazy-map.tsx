@@ -5,11 +5,11 @@ import { lazyPart, useLazy } from "./use-lazy.ts";
 const cityMap = lazyPart(async () => (await import("./map/city-map.tsx")).CityMap);
 
 interface LazyMapProps extends Omit<CityMapProps, "stations" | "tiles"> {
-  /** Undefined until it is loaded. */
+  /** The stations to draw; undefined until they are loaded. */
   readonly map: StationMap | undefined;
 }
 
-/** A map whose file is loaded after the page's first data. */
+/** A map whose module is loaded separately, so that it does not delay the page's first data. */
 export function LazyMap({ map, ...props }: LazyMapProps) {
   const Loaded = useLazy(cityMap);
   return Loaded === undefined || map === undefined ? (

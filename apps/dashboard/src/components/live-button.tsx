@@ -5,7 +5,7 @@ interface LiveButtonProps {
   readonly onLive: (isLive: boolean) => void;
 }
 
-/** Lets a list follow what happens, or stand still. */
+/** A button that switches the live updates of a list on or off. */
 export function LiveButton({ isLive, onLive }: LiveButtonProps) {
   return (
     <button

@@ -3,16 +3,16 @@ import { Icon } from "./icon.tsx";
 import "./pager.css";
 
 interface PagerProps {
-  /** A summary of the shown rows: "50 deliveries". Empty: it stands beside the filters. */
+  /** A summary of the shown rows: "50 deliveries". Empty if the summary is beside the filters. */
   readonly summary: string;
   readonly onPrevious?: (() => void) | undefined;
   readonly onNext?: (() => void) | undefined;
   readonly isPending?: boolean;
-  /** Lists in the order of ids have pages before and after; all others begin with the newest. */
+  /** Whether the list is sorted by time, newest first. Otherwise it is sorted by id. The buttons are named accordingly. */
   readonly isByTime?: boolean;
 }
 
-/** Leads through a list by cursors: to the next page, and back to those already seen. */
+/** Buttons to the next and previous page of a list with cursors. Only pages that were already seen can be previous ones. */
 export function Pager({ summary, onPrevious, onNext, isPending = false, isByTime = true }: PagerProps) {
   return (
     <nav class="pager" aria-label="Pages of the list">

@@ -5,14 +5,17 @@ import { type Choice, Field } from "./field.tsx";
 interface PickFieldProps {
   readonly label: string;
   readonly hint: string;
-  /** Names, and the ids that they stand for; undefined while they are loaded. */
+  /** Each choice has a name to show and an id as its value. Undefined while the choices are loading. */
   readonly choices: readonly Choice[] | undefined;
   /** The chosen ids. */
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
 }
 
-/** Chooses several of many by typing a part of their names. A text that names none keeps the form from being sent. */
+/**
+ * A field in which the reader chooses several of many items by typing parts of their names. The form cannot be submitted
+ * while the typed text matches no item.
+ */
 export function PickField({ label, hint, choices = [], chosen, onChange }: PickFieldProps) {
   const list = useId();
   const [typed, setTyped] = useState("");
@@ -84,14 +87,17 @@ function Picked({ label, chosen, onRemove }: PickedProps) {
 
 const plain = (text: string) => text.trim().toLowerCase();
 
-/** Returns the choice with exactly this name or id. @param isChosen whether it was taken from the list, not typed */
+/**
+ * Returns the choice with exactly this name or id. @param isChosen whether the text was picked from the list instead of
+ * typed
+ */
 function named(choices: readonly Choice[], typed: string, isChosen: boolean): Choice | undefined {
   const found = choices.find(({ value, label }) => label === typed || value === typed.trim());
-  // Whoever types may go on to a longer name.
+  // A typed name is not accepted yet if a longer name begins with it, because the reader may continue to type.
   return isChosen || !choices.some((each) => each !== found && each.label.startsWith(typed)) ? found : undefined;
 }
 
-/** Returns the choice with this name or id, or the only one whose name has the text in it. */
+/** Returns the choice with this name or id, or else the only choice whose name contains the text. */
 function only(choices: readonly Choice[], typed: string): Choice | undefined {
   const found = choices.filter(({ label }) => plain(label).includes(plain(typed)));
   return named(choices, typed, true) ?? (found.length === 1 ? found[0] : undefined);

@@ -1,7 +1,7 @@
 import "./sparkline.css";
 
 interface SparklineProps {
-  /** Null: not known. */
+  /** Null: the value is not known. */
   readonly values: readonly (number | null)[];
 }
 
@@ -9,7 +9,10 @@ const WIDTH = 120;
 const HEIGHT = 28;
 const MARGIN = 2;
 
-/** The way of a number through a day, beside it. It has no words: the number and its page have them. */
+/**
+ * A small line of how a number changed over a day, drawn beside the number. It has no text: readers get that from the number
+ * and its page.
+ */
 export function Sparkline({ values }: SparklineProps) {
   const known = values.flatMap((value) => (value === null ? [] : [value]));
   const [least, most] = [Math.min(...known, 0), Math.max(...known, 1)];

@@ -8,7 +8,7 @@ interface StatusProps {
   readonly children: ComponentChildren;
 }
 
-/** A state in one word, with an icon of its own shape, so that nobody depends on colours. */
+/** A state in one word with an icon. Each tone has its own shape, so that readers need not tell colours apart. */
 export function Status({ tone, children }: StatusProps) {
   return (
     <span class={`status status-${tone}`}>
@@ -18,7 +18,7 @@ export function Status({ tone, children }: StatusProps) {
   );
 }
 
-/** The mark alone, for places that say the state in words beside it. */
+/** The icon alone, for places where a text beside it names the state. */
 export function StatusMark({ tone }: Pick<StatusProps, "tone">) {
   return (
     <svg class={`status-mark tone-${tone}`} viewBox="0 0 12 12" aria-hidden="true">

@@ -9,10 +9,10 @@ export interface Column<Row> {
   /** Empty for a column of buttons, which have their own labels. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Numbers and durations stand at the right. */
+  /** `end` for numbers and durations. */
   readonly align?: "start" | "end";
   readonly sortable?: boolean;
-  /** Left out on a window that is too narrow for every column, and too wide for cards. */
+  /** Whether the column is hidden when the table is too narrow for every column and too wide for cards. */
   readonly isSecondary?: boolean;
 }
 
@@ -24,7 +24,10 @@ export interface Sorting {
 interface TableProps<Row> {
   /** The table's caption, for screen readers only. */
   readonly caption: string;
-  /** The first one with a title says what a row is about. Its link leads to the row's page, as a press on the row does. */
+  /**
+   * The first column with a title says what a row is about. Its link leads to the row's page. A press on the row does the
+   * same.
+   */
   readonly columns: readonly Column<Row>[];
   /** Undefined until they are loaded. */
   readonly rows: readonly Row[] | undefined;
@@ -39,10 +42,10 @@ interface TableProps<Row> {
   readonly isCurrent?: (row: Row) => boolean;
 }
 
-/** Columns that a list keeps where the page of one of its rows stands beside it. */
+/** The number of columns that a list keeps while the page of one of its rows is open beside it. */
 const BRIEF_COLUMNS = 3;
 
-/** Rows under a header, and cards on a phone. It scrolls sideways by itself where it is wider than the page. */
+/** Rows under a header, and cards on a phone. A table that is wider than the page scrolls sideways. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, empty, error, onRetry } = props;
   const frame = useFittingFrame(rows !== undefined && rows.length > 0);
@@ -108,7 +111,7 @@ function Rows<Row>({ rows, shown, rowKey, isCurrent }: RowsProps<Row>) {
   );
 }
 
-/** Rows whose height is that of most rows, so that nothing moves when they come. */
+/** The number of placeholder rows while a table loads. */
 const SKELETON_ROWS = 8;
 
 interface LoadingTableProps {
@@ -136,11 +139,11 @@ function LoadingTable({ caption, head, columnCount }: LoadingTableProps) {
   );
 }
 
-/** Opens the page of a row that is pressed beside its links and buttons. */
+/** Opens the page of a row when the reader presses the row outside its links and buttons. */
 function openRow(event: MouseEvent): void {
   const { target } = event;
   if (!(target instanceof Element) || target.closest("a, button, input, select, label, summary") !== null) return;
-  // A text that was selected with the pointer ends with a click.
+  // Selecting text with the pointer ends with a click too, which must not open the row.
   if (getSelection()?.isCollapsed === false) return;
   const { bubbles, cancelable, ctrlKey, metaKey, shiftKey } = event;
   rowLink(target.closest("tr"))?.dispatchEvent(
@@ -148,14 +151,14 @@ function openRow(event: MouseEvent): void {
   );
 }
 
-/** Returns the link or button to the page of a row: the first in the cell that says what the row is about. */
+/** Returns the link or button that opens the page of a row: the first one in the cell that says what the row is about. */
 export function rowLink(row: Element | null): HTMLElement | null {
   return row?.querySelector<HTMLElement>("td.lead :is(a[href], button)") ?? null;
 }
 
 /**
- * Marks the frame of a table that fits into it: nothing scrolls sideways then, and the header can stay in sight while the
- * page scrolls, which it cannot inside a box that scrolls.
+ * Sets `data-fits` on the frame while the table fits into it. Such a frame needs no sideways scrolling, so its header can be
+ * sticky. A header inside a scrolling box cannot stick to the page.
  */
 function useFittingFrame(hasRows: boolean) {
   const frame = useRef<HTMLDivElement>(null);
@@ -201,7 +204,7 @@ function HeaderCell<Row>({ column, className, sorting, onSort }: HeaderCellProps
   );
 }
 
-/** Returns each column with the class of its cells. */
+/** Returns each column with the CSS classes of its cells. */
 function withClasses<Row>(columns: readonly Column<Row>[]) {
   const lead = columns.findIndex(({ title }) => title !== "");
   let primary = 0;

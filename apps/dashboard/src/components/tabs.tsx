@@ -16,7 +16,7 @@ interface TabsProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** Views of one thing, one at a time. Arrow keys, Home and End change between them. */
+/** Tabs that show one of several views. Arrow keys, Home and End switch between the tabs. */
 export function Tabs({ label, tabs, selected, onSelect }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);

@@ -1,4 +1,4 @@
-/** The zone in which times are shown and typed: that of the system whose pages are open. */
+/** The time zone in which the pages show and read times: the zone of the system whose pages are open. */
 import { lazily } from "./lazily.ts";
 
 let shownZone: string | undefined;
@@ -33,18 +33,18 @@ function formatsIn(timeZone: string | undefined) {
   };
 }
 
-/** `26 Nov, 08:46`, with the year where it is another one. */
+/** Returns `26 Nov, 08:46`; with the year if it is not the present year. */
 export function dayText(instant: Date): string {
   const isThisYear = wallTime(instant).slice(0, 4) === wallTime(new Date()).slice(0, 4);
   return (isThisYear ? formats.thisYear() : formats.anyYear()).format(instant);
 }
 
-/** `26 Nov 2026, 08:46:18` */
+/** Returns `26 Nov 2026, 08:46:18`. */
 export function exactText(instant: Date): string {
   return formats.exact().format(instant);
 }
 
-/** `CET` */
+/** Returns the name of the zone: `CET`. */
 export function zoneName(instant: Date): string {
   const part = formats
     .zone()
@@ -53,7 +53,7 @@ export function zoneName(instant: Date): string {
   return part?.value ?? "";
 }
 
-/** Returns the time of the zone's clocks: `2026-11-26T08:46:18`. */
+/** Returns the local time in the zone, without an offset: `2026-11-26T08:46:18`. */
 export function wallTime(instant: Date): string {
   const parts = Object.fromEntries(
     formats
@@ -64,12 +64,16 @@ export function wallTime(instant: Date): string {
   return `${parts["year"]}-${parts["month"]}-${parts["day"]}T${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
 }
 
-/** Returns when the zone's clocks show a time; undefined: it is no time. Of two such instants, the first. */
+/**
+ * Returns an instant at which the zone's clocks show this time. Undefined: the text is no valid time. When clocks are set
+ * back, a time occurs twice; which of the two is returned depends on the zone.
+ */
 export function instantAt(wall: string): Date | undefined {
   const asUtc = Date.parse(`${wall}Z`);
   if (Number.isNaN(asUtc)) return undefined;
   const offsetAt = (ms: number) => Date.parse(`${wallTime(new Date(ms))}Z`) - ms;
-  // The offset at the time itself, which is known only once the time is: around a change of the clocks they differ.
+  // The offset depends on the instant, which is not known yet. The second call corrects the first guess around a change of
+  // the clocks.
   const offset = offsetAt(asUtc - offsetAt(asUtc));
   return new Date(asUtc - offset);
 }

@@ -5,11 +5,11 @@ import { dayText, exactText, zoneName } from "./time-zone.ts";
 import "./time.css";
 
 interface TimeProps {
-  /** RFC 3339; nothing has happened yet where it is null. */
+  /** In RFC 3339. Null or undefined: it has not happened yet. */
   readonly at: string | null | undefined;
   /**
-   * `relative`: in words within a day, else the day; the exact time is in the tooltip. `exact`: to the second, for logs.
-   * `both`: in words, and the exact time beside.
+   * `relative`: "3 minutes ago" within a day, otherwise the date; the exact time is in the tooltip. `exact`: to the second,
+   * for logs. `both`: the relative and the exact time.
    */
   readonly show?: "relative" | "exact" | "both";
   /** The text shown when there is no time. */
@@ -19,7 +19,7 @@ interface TimeProps {
 const relative = lazily(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
 const DAY_MS = 86_400_000;
 
-/** A time in the system's zone. Its tooltip has it to the second, with UTC. */
+/** A time in the system's zone. The tooltip shows it to the second, and in UTC. */
 export function Time({ at, show = "relative", none = "never" }: TimeProps) {
   const now = useNow(show !== "exact");
   if (at === null || at === undefined) return <span class="muted">{none}</span>;
@@ -43,7 +43,7 @@ export function Time({ at, show = "relative", none = "never" }: TimeProps) {
 
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
-/** A sentence of the server's as plain text, with its instants as other times are shown. */
+/** Returns a sentence from the server as plain text, with its RFC 3339 times as local times. */
 export function timedText(text: string): string {
   return text
     .split(INSTANT)
@@ -51,7 +51,7 @@ export function timedText(text: string): string {
     .join("");
 }
 
-/** A sentence of the server's, in which instants are shown as other times are: "due in 2 hours", without "at". */
+/** A sentence from the server, with its RFC 3339 times shown by `Time`: "due in 2 hours". */
 export function TimedText({ text }: { readonly text: string }) {
   return (
     <span class="timed-text">
@@ -62,7 +62,7 @@ export function TimedText({ text }: { readonly text: string }) {
   );
 }
 
-/** `2026-11-22 09:04:05 UTC` */
+/** Returns `2026-11-22 09:04:05 UTC`. */
 function utcText(instant: Date): string {
   return `${instant.toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
@@ -74,7 +74,7 @@ const units = [
   ["second", 1_000],
 ] as const;
 
-/** `3 minutes ago`, `in 2 hours`. */
+/** Returns `3 minutes ago` or `in 2 hours`. */
 export function relativeText(differenceMs: number): string {
   for (const [unit, lengthMs] of units) {
     const count = Math.trunc(differenceMs / lengthMs);
@@ -85,7 +85,9 @@ export function relativeText(differenceMs: number): string {
 
 const TICK_MS = 10_000;
 
-/** The present, at each render and every ten seconds, where something shows how long ago it was. */
+/**
+ * Returns the present time. Renders the component again every ten seconds if `isTicking`, so that relative times stay right.
+ */
 function useNow(isTicking: boolean): number {
   const [, tick] = useState(0);
   useEffect(() => {

@@ -45,7 +45,7 @@ export function Toasts() {
     return () => void listeners.delete(setToasts);
   }, []);
   useEffect(() => {
-    // What is shown last is on top: a dialog that is open would lie above it.
+    // Hides and shows the container again, so that it is above a dialog that was opened in between.
     ref.current?.hidePopover();
     if (toasts.length > 0) ref.current?.showPopover();
   }, [toasts]);

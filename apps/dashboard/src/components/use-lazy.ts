@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** A part of a page in a file of its own, which is loaded when it is first shown. */
+/** A part of a page in a separate module, which is loaded when the part is first shown. */
 export interface LazyPart<Part> {
   loaded: Part | undefined;
   readonly load: () => Promise<Part>;
@@ -10,7 +10,7 @@ export function lazyPart<Part>(load: () => Promise<Part>): LazyPart<Part> {
   return { loaded: undefined, load };
 }
 
-/** Returns a part once its file is here: at once when it was shown before. */
+/** Returns a part once its module is loaded; undefined until then. */
 export function useLazy<Part>(part: LazyPart<Part>): Part | undefined {
   const [shown, setShown] = useState(() => part.loaded);
   const [failure, setFailure] = useState<Error>();
@@ -24,7 +24,7 @@ export function useLazy<Part>(part: LazyPart<Part>): Part | undefined {
       (error: unknown) => setFailure(error instanceof Error ? error : new Error(String(error))),
     );
   }, []);
-  // The page says so, and offers to load it again.
+  // The error boundary of the page shows the failure and offers a retry.
   if (failure !== undefined) throw failure;
   return shown;
 }

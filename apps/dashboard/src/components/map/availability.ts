@@ -3,7 +3,7 @@ import type { MappedStation } from "@bikeshare/contract/console";
 
 export type Availability = "bikes" | "few" | "empty" | "full" | "closed";
 
-/** In the order of the legend. */
+/** Sorted as the legend lists them. */
 export const AVAILABILITIES: readonly Availability[] = ["bikes", "few", "empty", "full", "closed"];
 
 export const availabilityLabels: Readonly<Record<Availability, string>> = {
@@ -14,10 +14,10 @@ export const availabilityLabels: Readonly<Record<Availability, string>> = {
   closed: "Closed",
 };
 
-/** What of a station its availability follows from. */
+/** The fields of a station from which its availability is computed. */
 export type Counted = Pick<MappedStation, "status" | "bikes" | "docks" | "is_renting" | "is_returning">;
 
-/** Bikes up to which somebody on the way there may find none. */
+/** Up to this number of bikes, a station has "few": a rider on the way there may find none. */
 const FEW_BIKES = 2;
 
 export function availabilityOf(station: Counted): Availability {
@@ -27,10 +27,10 @@ export function availabilityOf(station: Counted): Availability {
   return station.bikes <= FEW_BIKES ? "few" : "bikes";
 }
 
-/** Docks of a station that publishes neither its capacity nor its free docks. */
+/** The capacity assumed for a station that publishes neither its capacity nor its free docks. */
 const USUAL_CAPACITY = 20;
 
-/** Returns how many bikes a station holds: as it publishes, or as its counts add up. */
+/** Returns how many bikes fit into a station: its published capacity, or else its bikes plus its free docks. */
 export function capacityOf({ capacity, bikes, docks }: Pick<MappedStation, "capacity" | "bikes" | "docks">): number {
   return Math.max(capacity ?? (docks === null ? USUAL_CAPACITY : bikes + docks), 1);
 }
@@ -42,7 +42,7 @@ const closedReasons: Readonly<Record<string, string>> = {
   stale: "has not reported for too long",
 };
 
-/** Returns why a station is closed; undefined when it is not. */
+/** Returns why a station is closed; undefined if it is open or the reason is not known. */
 export function closedReason({
   status,
   offline_reason: reason,

@@ -50,17 +50,17 @@ export interface CityMapProps {
   readonly matching?: ReadonlySet<string> | undefined;
   readonly selectedId?: string | undefined;
   readonly onSelect?: (id: string | undefined) => void;
-  /** The map fills the page: the wheel zooms at once, where otherwise it does once the map has the focus. */
+  /** Whether the map fills the page. The wheel then always zooms; otherwise only while the map has the focus. */
   readonly isWholePage?: boolean;
 }
 
-/** Pixels of one press of an arrow key. */
+/** Pixels by which one press of an arrow key moves the map. */
 const STEP_PX = 80;
 const ZOOM_STEP = 1.6;
-/** The zoom of one notch of a wheel. */
+/** The zoom for each pixel that the wheel scrolls. */
 const WHEEL_ZOOM = 0.0015;
 const MOTION_MS = 140;
-/** The scale of a map that shows one station, at least. */
+/** The smallest scale of a map that shows one station. */
 const STATION_SCALE = 3_500_000;
 
 /** A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it. */
@@ -86,7 +86,7 @@ export function CityMap(props: CityMapProps) {
   );
 }
 
-/** Draws the map's canvases again whenever something changes, and ties them to what the reader does. */
+/** Redraws the map's canvases whenever something changes, and handles their input. */
 function useDrawnMap(props: CityMapProps) {
   const { stations, tiles, zones, selectedId } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -163,7 +163,7 @@ function useMapInput({ canvas, map, frame, setHovered, onSelect, isWholePage = f
   };
 }
 
-/** Everything with a place that the map is to show at first. */
+/** Returns the points that the initial view of the map must contain. */
 function pointsToShow({ stations, zones = [] }: CityMapProps): readonly Point[] {
   return [...zones.flatMap(({ rings }) => rings.flat()), ...stations].map(project);
 }
@@ -222,13 +222,13 @@ function inTheMiddle(frame: Frame | undefined): DrawnStation | undefined {
 }
 
 interface ViewOptions {
-  /** What the map shows until it is moved. */
+  /** The points that the map shows until the reader moves it. */
   readonly outline: readonly Point[];
   readonly size: { readonly width: number; readonly height: number } | undefined;
   readonly paint: (view: Viewport) => void;
 }
 
-/** The part of the world that the map shows. It changes in every frame of a gesture: outside the components' state. */
+/** Manages the visible part of the world. It changes in every frame of a gesture, so it is not kept in component state. */
 function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOptions) {
   const moved = useRef<Viewport>(undefined);
   const frame = useRef(0);
@@ -246,7 +246,7 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
     repaint();
   };
   const middle = { x: size.width / 2, y: size.height / 2 };
-  /** Moves there in a few frames, unless the reader wants nothing to move. */
+  /** Moves to a view in a short animation, or at once if the reader prefers reduced motion. */
   const glideTo = (target: Viewport, end: Viewport | undefined = target) => {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(end);
     const start = view();
@@ -269,7 +269,7 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
     glide: (dx: number, dy: number) => glideTo(pan(view(), dx, dy)),
     step: (factor: number) => glideTo(zoom(view(), factor, middle, size)),
     reset: () => glideTo(home, undefined),
-    /** Moves a point into sight, and comes close enough to tell it from its neighbours. */
+    /** Moves to a point that is out of sight, and zooms in far enough to tell it from its neighbours. */
     show: ({ x, y }: Point) => {
       const now = view();
       const at = toScreen({ x, y }, now, size);
@@ -279,7 +279,10 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
   };
 }
 
-/** Returns a view on the way to another: straight on the screen, so that a point moves in as the scale grows. */
+/**
+ * Returns a view between two views. Positions are interpolated so that points move in straight lines on the screen while the
+ * scale changes.
+ */
 function between(start: Viewport, target: Viewport, share: number): Viewport {
   const scale = start.scale * (target.scale / start.scale) ** share;
   const done =
@@ -295,7 +298,7 @@ interface TipProps {
 
 const TIP_WIDTH_PX = 240;
 
-/** What a station is, under the pointer. The lists say the same. */
+/** The tooltip of the station under the pointer. Hidden from screen readers, which read the lists. */
 function Tip({ drawn: { station, kind }, at, width }: TipProps) {
   const left = Math.max(8, Math.min(width - TIP_WIDTH_PX - 8, at.x - TIP_WIDTH_PX / 2));
   return (

@@ -1,10 +1,10 @@
-/** Draws a city on a canvas: its area, regions and zones, the ways of its rides, its bikes, and its stations on top. */
+/** Draws a city on a canvas: its area, regions and zones, arcs for its rides, its bikes, and its stations on top. */
 import type { MappedStation } from "@bikeshare/contract/console";
 import { type Availability, availabilityOf, capacityOf } from "./availability.ts";
 import type { MapColours, Marks } from "./marks.ts";
 import { type Point, scaleBar, type Size, toScreen, type Viewport } from "./viewport.ts";
 
-/** A station with what its mark says, worked out once for all frames. */
+/** A station with the values that its mark shows, computed once for all frames. */
 export interface DrawnStation {
   readonly station: MappedStation;
   readonly point: Point;
@@ -18,7 +18,7 @@ export function drawnStation(station: MappedStation, point: Point): DrawnStation
   return { station, point, capacity, kind: availabilityOf(station), level: Math.min(1, station.bikes / capacity) };
 }
 
-/** A part of the city with a name. */
+/** A named region of the city. */
 export interface DrawnRegion {
   readonly name: string;
   readonly outline: readonly Point[];
@@ -28,7 +28,7 @@ export interface DrawnRegion {
 /** An area with a rule, such as a slow zone. */
 export interface DrawnZone {
   readonly rings: readonly (readonly Point[])[];
-  /** Has the colour of this kind of station, or the accent's. */
+  /** The colour: that of a station with this availability, or the accent colour. */
   readonly tone: Availability | "accent";
   readonly isDashed: boolean;
 }
@@ -41,7 +41,7 @@ export interface DrawnFlow {
 }
 
 export interface Scene {
-  /** Those that are drawn later cover the others: the largest first. */
+  /** Largest first: stations that are drawn later cover earlier ones. */
   readonly stations: readonly DrawnStation[];
   /** The corners of the area that the service covers. */
   readonly area: readonly Point[];
@@ -49,13 +49,16 @@ export interface Scene {
   readonly zones: readonly DrawnZone[];
   readonly flows: readonly DrawnFlow[];
   readonly bikes: readonly Point[];
-  /** By station, how much of the day it was empty, 0 to 1; undefined: stations are drawn as they are now. */
+  /**
+   * By station id, the share of the day for which the station was empty, 0 to 1. Undefined: stations are drawn in their
+   * present state.
+   */
   readonly shade: ReadonlyMap<string, number> | undefined;
   /** The ids of the stations that match the filters; the others are drawn faintly. Undefined: all match. */
   readonly matching: ReadonlySet<string> | undefined;
   readonly selectedId: string | undefined;
   readonly hoveredId: string | undefined;
-  /** Streets are drawn below: they name the places. */
+  /** Whether a street map is drawn below. It already names places, so the scene draws fewer names. */
   readonly hasStreets: boolean;
 }
 
@@ -72,10 +75,10 @@ const FAINT = 0.16;
 const SCALE_BAR_PX = 96;
 /** Capacity of a station whose mark has the usual size. */
 const USUAL_CAPACITY = 20;
-/** Distance between two stations, in pixels, from which each has its counts beside its name. */
+/** The least distance between stations, in pixels, at which their counts are drawn beside their names. */
 const ROOM_FOR_COUNTS_PX = 110;
 
-/** Returns what draws on a canvas of a size, empty and as sharp as the screen is. */
+/** Returns the drawing context of a canvas, cleared and at the resolution of the screen. Null: the browser has none. */
 export function clearedCanvas(element: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
   const canvas = element.getContext("2d");
   if (canvas === null) return null;
@@ -86,7 +89,7 @@ export function clearedCanvas(element: HTMLCanvasElement, size: Size): CanvasRen
   return canvas;
 }
 
-/** Draws all of a map anew. */
+/** Draws a whole frame, except the streets. */
 export function drawFrame(element: HTMLCanvasElement, frame: Frame): void {
   const { scene, size } = frame;
   const canvas = clearedCanvas(element, size);
@@ -99,7 +102,7 @@ export function drawFrame(element: HTMLCanvasElement, frame: Frame): void {
   drawScale(canvas, frame);
 }
 
-/** What is known of the city without a map of its streets: how far the service reaches, a grid, its regions. */
+/** Draws the background of a map without streets: the service area, a grid and the regions. */
 function drawGround(canvas: CanvasRenderingContext2D, frame: Frame): void {
   const { scene, colours } = frame;
   canvas.lineJoin = "round";
@@ -131,7 +134,7 @@ function drawGround(canvas: CanvasRenderingContext2D, frame: Frame): void {
   canvas.globalAlpha = 1;
 }
 
-/** A line at each step of the scale's bar, so that distances can be read anywhere. */
+/** Draws grid lines as far apart as the scale bar is long, so that distances can be read anywhere. */
 function drawGrid(canvas: CanvasRenderingContext2D, { view, size, colours }: Frame): void {
   const { px } = scaleBar(view, SCALE_BAR_PX);
   const origin = toScreen({ x: 0.5, y: 0.5 }, view, size);
@@ -183,7 +186,7 @@ function drawZone(canvas: CanvasRenderingContext2D, { rings, tone, isDashed }: D
   canvas.setLineDash([]);
 }
 
-/** An arc that begins faintly and ends in a dot: the way is seen without an arrow. */
+/** Draws an arc that begins faintly and ends in a dot, which shows the direction. */
 function drawFlow(canvas: CanvasRenderingContext2D, { from, to, rides }: DrawnFlow, frame: Frame): void {
   const { view, size, colours } = frame;
   const [start, end] = [toScreen(from, view, size), toScreen(to, view, size)];
@@ -232,7 +235,7 @@ function stationSpacing({ scene: { area, stations }, view }: Pick<Frame, "scene"
   return stations.length < 2 ? 60 : Math.sqrt(Math.abs(twice) / 2 / stations.length) * view.scale;
 }
 
-/** Returns the radius of a station's mark: its area follows the capacity, and no mark is too small to be hit. */
+/** Returns the radius of a station's mark: its area grows with the capacity, within limits that keep it easy to press. */
 function radiusOf(capacity: number, spacing: number): number {
   const usual = Math.max(3, Math.min(10, spacing * 0.26));
   return usual * Math.max(0.7, Math.min(1.7, Math.sqrt(capacity / USUAL_CAPACITY)));
@@ -297,7 +300,7 @@ interface Names {
   readonly isEmphasized: (placed: Placed) => boolean;
 }
 
-/** An area of the map that a name covers. */
+/** A rectangle of the map, in pixels, that a name or a mark covers. */
 interface Box {
   readonly left: number;
   readonly top: number;
@@ -305,17 +308,17 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Pixels of the map for each name. Too low: names hide the stations. */
+/** Square pixels of the map for each name. Too low: names hide the stations. */
 const AREA_OF_NAME_PX = 26_000;
 const LINE_PX = 14;
 const MAX_NAMES = 80;
-/** How many stations are tried for each name that is drawn. */
+/** Stations that are tried for each name that may be drawn: some names have no space. */
 const TRIED_NAMES = 6;
 const REGION_SHIFTS_PX = [4, 20, -12, 36, -28, 52, -44];
 
 /**
- * Names the regions, the selected station and the largest ones, each where it covers neither another name nor a mark. Names
- * that find no room are left out.
+ * Draws the names of the regions, the selected station and the largest stations. A name that would cover another name or a
+ * mark is omitted.
  */
 function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmphasized }: Names, frame: Frame): void {
   const { scene, size, colours } = frame;
@@ -333,9 +336,9 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
     taken.push(drawStationName(canvas, { placed, hasCounts, taken, isForced: true }, frame) as Box);
   if (!scene.hasStreets) drawRegionNames(canvas, taken, frame);
   canvas.font = `11px ${colours.font}`;
-  // Streets have names of their own, until the stations have room for theirs.
+  // The street map has names already, so station names are drawn only when they are far enough apart.
   if (scene.hasStreets && !hasCounts) return;
-  // The scene has the largest first.
+  // `visible` has the largest stations first, as the scene does.
   const matching = visible.filter(
     (placed) => scene.matching?.has(placed.drawn.station.id) !== false && !isEmphasized(placed),
   );
@@ -357,7 +360,7 @@ function drawRegionNames(canvas: CanvasRenderingContext2D, taken: Box[], { scene
     const text = name.toUpperCase();
     const width = canvas.measureText(text).width;
     const at = toScreen(middle, view, size);
-    // From the middle of the region up and down, to the first line without a mark.
+    // Tries lines below and above the middle of the region, and uses the first that covers nothing.
     for (const shift of REGION_SHIFTS_PX) {
       const box = { left: at.x - width / 2, right: at.x + width / 2, top: at.y + shift - 10, bottom: at.y + shift + 3 };
       if (taken.some((other) => overlaps(other, box))) continue;
@@ -373,11 +376,11 @@ interface StationName {
   readonly placed: Placed;
   readonly hasCounts: boolean;
   readonly taken: readonly Box[];
-  /** It is drawn whatever it covers. */
+  /** Whether the name is drawn even if it covers something. */
   readonly isForced: boolean;
 }
 
-/** @returns where the name is; undefined: there is no room */
+/** @returns where the name was drawn; undefined: there was no space */
 function drawStationName(
   canvas: CanvasRenderingContext2D,
   { placed: { drawn, at, radius }, hasCounts, taken, isForced }: StationName,
@@ -443,10 +446,10 @@ function drawScale(canvas: CanvasRenderingContext2D, { view, size, colours }: Fr
   drawName(canvas, { name: label, left: left + 5, top: bottom - 5, colour: colours.muted }, colours);
 }
 
-/** How far beside a mark somebody may press, in pixels. */
+/** The farthest distance from a mark, in pixels, at which a press selects its station. */
 const PRESS_REACH_PX = 8;
 
-/** Returns the station that is meant by a press; none where the nearest is too far away. */
+/** Returns the station nearest to a press; undefined if it is too far away. */
 export function stationAt(at: Point, frame: Pick<Frame, "scene" | "view" | "size">): DrawnStation | undefined {
   const spacing = stationSpacing(frame);
   let nearest: { readonly drawn: DrawnStation; readonly distance: number } | undefined;

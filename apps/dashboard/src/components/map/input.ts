@@ -21,7 +21,7 @@ export function useSize(ref: CanvasRef): Size | undefined {
   return size;
 }
 
-/** Returns the theme's colours, again whenever the theme changes. */
+/** Returns the theme's colours, and updates them when the theme changes. */
 export function useColours(ref: CanvasRef): MapColours | undefined {
   const [colours, setColours] = useState<MapColours>();
   useEffect(() => {
@@ -47,7 +47,10 @@ const kindTokens: Readonly<Record<Availability, string>> = {
   closed: "neutral",
 };
 
-/** `light-dark()` is resolved for a property of an element only, not for a variable. */
+/**
+ * Reads the colours through the canvas's `color` property, because browsers resolve `light-dark()` for properties but not
+ * for variables.
+ */
 function readColours(canvas: HTMLElement): MapColours {
   const styles = getComputedStyle(canvas);
   const colour = (name: string) => {
@@ -73,7 +76,10 @@ function readColours(canvas: HTMLElement): MapColours {
   return colours;
 }
 
-/** A wheel that is taken zooms, and does not scroll the page meanwhile: for that the listener must not be passive. */
+/**
+ * Zooms on a wheel event that `isTaken` accepts, and keeps the page from scrolling. Only a listener that is not passive can
+ * do that.
+ */
 export function useWheel(
   ref: CanvasRef,
   isTaken: (event: WheelEvent) => boolean,
@@ -86,7 +92,7 @@ export function useWheel(
     const listener = (event: WheelEvent) => {
       if (!latest.current.isTaken(event)) return;
       event.preventDefault();
-      // A pinch on a touchpad is a wheel with the control key, of smaller steps.
+      // Browsers report a pinch on a touchpad as a wheel event with the control key and smaller steps.
       latest.current.onWheel({ x: event.offsetX, y: event.offsetY }, event.deltaY * (event.ctrlKey ? 5 : 1));
     };
     canvas?.addEventListener("wheel", listener, { passive: false });
@@ -98,11 +104,11 @@ interface PointerActions {
   readonly onPan: (dx: number, dy: number) => void;
   readonly onPinch: (factor: number, at: Point) => void;
   readonly onPress: (at: Point) => void;
-  /** The pointer is over a place, or with undefined elsewhere. */
+  /** Called with the point under the pointer; undefined: the pointer has left the map. */
   readonly onHover: (at: Point | undefined) => void;
 }
 
-/** Pixels that a finger trembles in a press. */
+/** Pixels that a pointer may move during a press before the press counts as a drag. */
 const PRESS_SLOP_PX = 4;
 
 interface Gesture {
@@ -111,7 +117,7 @@ interface Gesture {
   isDrag: boolean;
 }
 
-/** Handlers of a map's pointers: one moves it, two zoom it, and a press means a place. */
+/** Returns the pointer handlers of a map: one pointer drags it, two zoom it, and a press selects a point. */
 export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions) {
   const gesture = useRef<Gesture>({ pointers: new Map(), start: { x: 0, y: 0 }, isDrag: false }).current;
   const end = (event: PointerEvent) => gesture.pointers.delete(event.pointerId);

@@ -27,7 +27,7 @@ export function AvailabilityMark({ kind }: { readonly kind: Availability }) {
   );
 }
 
-/** A dish that is filled up to a line below its middle by so much. */
+/** Returns a circle that is filled up to a line `below` its middle. */
 const dish = (below: number) => {
   const half = Math.sqrt(5.25 ** 2 - below ** 2);
   return (

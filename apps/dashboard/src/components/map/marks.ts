@@ -1,4 +1,4 @@
-/** The marks of stations, drawn once each and copied from then on: thousands of them are drawn in each frame. */
+/** Draws the marks of stations. Each different mark is drawn once and then copied, because a frame may have thousands. */
 import type { Availability } from "./availability.ts";
 
 /** The colours of the theme, as the page's styles have them. */
@@ -7,7 +7,7 @@ export interface MapColours {
   readonly muted: string;
   readonly line: string;
   readonly surface: string;
-  /** Of the service area. */
+  /** The colour of the service area. */
   readonly raised: string;
   readonly accent: string;
   readonly danger: string;
@@ -18,19 +18,21 @@ export interface MapColours {
 /** What distinguishes one mark from another. */
 interface Mark {
   readonly kind: Availability;
-  /** The share of its docks that hold a bike: 0 to 1. */
+  /** The share of the station's docks that hold a bike, 0 to 1. */
   readonly level: number;
   readonly radius: number;
 }
 
-/** Steps of a mark's level and of a pixel of its radius. More: more marks are kept, and no eye sees it. */
+/**
+ * Levels and radii are rounded to 1/`LEVELS` and 1/`RADII` px. Too high: more marks are kept, with no visible difference.
+ */
 const LEVELS = 10;
 const RADII = 2;
 const HALO_PX = 1.5;
 
 export type Marks = (mark: Mark) => { readonly image: HTMLCanvasElement; readonly side: number };
 
-/** Returns a function that draws each mark the first time it is asked for. */
+/** Returns a function that draws each mark on its first use and then returns the drawn one. */
 export function createMarks(colours: MapColours, pixelRatio: number): Marks {
   const drawn = new Map<string, ReturnType<Marks>>();
   return ({ kind, level, radius }) => {
@@ -54,7 +56,10 @@ export function createMarks(colours: MapColours, pixelRatio: number): Marks {
   };
 }
 
-/** A dish that is filled as the station is, a ring, a square, a cross: told apart without any colour. */
+/**
+ * Draws the mark of a station. The shapes differ, so that readers need not tell colours apart: a partly filled circle, a
+ * ring, a square or a cross.
+ */
 function drawMark(canvas: CanvasRenderingContext2D, { kind, level, radius }: Mark, colours: MapColours): void {
   const { strong, faint } = colours.kinds[kind];
   const circle = (size: number) => {
@@ -92,7 +97,7 @@ function drawMark(canvas: CanvasRenderingContext2D, { kind, level, radius }: Mar
   circle(radius - canvas.lineWidth / 2);
   fill(faint);
   if (kind !== "empty") {
-    // The part of a disc below a line: the arc between its ends, closed.
+    // Fills the circle below a line: an arc between the ends of the line, closed.
     const angle = Math.asin(Math.max(-1, Math.min(1, 1 - 2 * Math.max(level, 0.12))));
     canvas.beginPath();
     canvas.arc(0, 0, radius - canvas.lineWidth / 2, angle, Math.PI - angle);

@@ -1,18 +1,18 @@
-/** Streets below a map: pictures from a server of the operator's choice. */
+/** Draws streets below a map, from the tile server that the operator has configured. */
 import { clearedCanvas } from "./draw.ts";
 import { type PlacedTile, type Size, tilesOf, type Viewport } from "./viewport.ts";
 
-/** Pictures that are kept. Too few: those of the next zoom push out those that are shown. */
+/** The number of tile images that are kept. Too low: the images of the next zoom evict those that are shown. */
 const MAX_KEPT = 400;
-/** How many zooms above a missing tile may stand in for it, blurred, until it has come. */
+/** How many zoom levels up a coarser tile may be taken from, to fill in for a tile that is not loaded yet. */
 const MAX_STAND_IN = 4;
 
 export interface Tiles {
-  /** Draws what there is, and asks for what there is not. */
+  /** Draws the loaded tiles, and requests the missing ones. */
   draw(element: HTMLCanvasElement, view: Viewport, size: Size): void;
 }
 
-/** @param onArrived a picture has come: the map is to be drawn again */
+/** @param onArrived called when an image is loaded, so that the map is drawn again */
 export function createTiles(url: string, onArrived: () => void): Tiles {
   const pictures = new Map<string, HTMLImageElement>();
   const addressOf = (z: number, x: number, y: number) =>
@@ -24,11 +24,11 @@ export function createTiles(url: string, onArrived: () => void): Tiles {
   const picture = (z: number, x: number, y: number): HTMLImageElement => {
     const address = addressOf(z, x, y);
     const image = pictures.get(address) ?? new Image();
-    // The map was last looked at here: the oldest go first.
+    // Moves the image to the end of the map: the least recently used images are evicted first.
     pictures.delete(address);
     pictures.set(address, image);
     if (image.src === "") {
-      // Servers of tiles ask to be told which site shows them; the page otherwise names itself to nobody.
+      // Tile servers ask for a Referer. The page sends none anywhere else.
       image.referrerPolicy = "origin";
       image.addEventListener("load", onArrived);
       image.src = address;
@@ -62,7 +62,7 @@ function isDrawable(image: HTMLImageElement | undefined): image is HTMLImageElem
 
 type FindDrawn = (z: number, x: number, y: number) => HTMLImageElement | undefined;
 
-/** Draws the part of a tile of a zoom above, until the tile itself has come. */
+/** Draws the matching part of a coarser tile while the tile itself is loading. */
 function drawStandIn(canvas: CanvasRenderingContext2D, tile: PlacedTile, findDrawn: FindDrawn): void {
   const { z, x, y, left, top, side } = tile;
   for (let up = 1; up <= Math.min(MAX_STAND_IN, z); up++) {
@@ -75,7 +75,7 @@ function drawStandIn(canvas: CanvasRenderingContext2D, tile: PlacedTile, findDra
   }
 }
 
-/** Half a pixel over its edges, which would otherwise be seen as lines. */
+/** Draws a tile slightly larger than its place, because gaps between tiles would be visible as lines. */
 function drawTile(canvas: CanvasRenderingContext2D, image: HTMLImageElement, { left, top, side }: PlacedTile): void {
   canvas.drawImage(image, left - 0.25, top - 0.25, side + 0.5, side + 0.5);
 }

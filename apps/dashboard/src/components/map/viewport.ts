@@ -4,7 +4,7 @@ export interface Viewport {
   /** The middle, in the units of the projection. */
   readonly x: number;
   readonly y: number;
-  /** Pixels for each of those units. */
+  /** Pixels for each unit of the projection. */
   readonly scale: number;
 }
 
@@ -25,18 +25,18 @@ export interface Position {
 
 /** The margin around the outermost stations, in pixels. */
 const MARGIN_PX = 36;
-/** Pixels for a unit, closest: a street's width. */
+/** The largest scale, in pixels for each unit. */
 const MAX_SCALE = 40_000_000;
-/** Metres around the equator, over the units around it. */
+/** The length of the equator in metres, which is one unit of the projection. */
 const METRES_PER_UNIT = 40_075_017;
 
-/** Web Mercator, as other maps have it: the world is a square of side 1. */
+/** Converts a position to Web Mercator, as other maps use it. The world is a square of side 1. */
 export function project({ lat, lon }: Position): Point {
   const sine = Math.sin((Math.max(-85, Math.min(85, lat)) * Math.PI) / 180);
   return { x: lon / 360 + 0.5, y: 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI) };
 }
 
-/** Shows all points. */
+/** Returns the viewport that shows all points. */
 export function fit(points: readonly Point[], { width, height }: Size): Viewport {
   if (points.length === 0) return { x: 0.5, y: 0.5, scale: Math.min(width, height) };
   const [left, right] = extent(points.map(({ x }) => x));
@@ -53,14 +53,17 @@ function extent(values: readonly number[]): readonly [number, number] {
   );
 }
 
-/** Points of which none can be said to be far from the others. */
+/** With fewer points, none counts as an outlier. */
 const FEW_POINTS = 8;
-/** How many times the middle half's extent a point may lie beside it. Too low: suburbs are left out of a long city. */
+/**
+ * How far a point may lie outside the middle half of all points, as a multiple of the extent of that half. Too low: the
+ * suburbs of a long city are left out.
+ */
 const REACH = 4;
 
 /**
- * Returns the points that make up the city: without those that lie far from nearly all others, such as a station whose
- * coordinates are wrong or a depot in the next town.
+ * Returns the points without outliers, which lie far from nearly all others. Example: a station with wrong coordinates, or a
+ * depot in the next town.
  */
 export function withoutOutliers<Each extends Point>(points: readonly Each[]): readonly Each[] {
   if (points.length < FEW_POINTS) return points;
@@ -81,12 +84,12 @@ export function toScreen({ x, y }: Point, view: Viewport, { width, height }: Siz
   return { x: (x - view.x) * view.scale + width / 2, y: (y - view.y) * view.scale + height / 2 };
 }
 
-/** Moves the shown part by pixels. */
+/** Returns the viewport moved by pixels. */
 export function pan(view: Viewport, dx: number, dy: number): Viewport {
   return { ...view, x: view.x - dx / view.scale, y: view.y - dy / view.scale };
 }
 
-/** Comes closer (above 1) or goes away; the point at `at` stays where it is. */
+/** Returns the viewport zoomed by `factor` (above 1: closer). The point under `at` stays in place. */
 export function zoom(view: Viewport, factor: number, at: Point, { width, height }: Size): Viewport {
   const scale = Math.min(MAX_SCALE, Math.max(Math.min(width, height), view.scale * factor));
   const [dx, dy] = [at.x - width / 2, at.y - height / 2];
@@ -112,7 +115,7 @@ export function scaleBar(view: Viewport, targetPx: number): { readonly label: st
   return { label, px: metres / perPx };
 }
 
-/** Returns the corners of the smallest convex shape around the points, in order; fewer than three have none. */
+/** Returns the corners of the smallest convex shape around the points, in order; empty for fewer than three points. */
 export function hull(points: readonly Point[]): readonly Point[] {
   const sorted = points.toSorted((one, other) => one.x - other.x || one.y - other.y);
   if (sorted.length < 3) return [];
