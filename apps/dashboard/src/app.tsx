@@ -25,7 +25,8 @@ export function App() {
       <Router base={pagesBase}>
         <Switch>
           {pages.map((page) => (
-            // A list and the pages of its rows are one element: it stays while rows are opened beside it.
+            // A list and the pages of its rows share a key, so that the list keeps its state while rows are opened beside
+            // it.
             <Route key={page.list ?? page.path} path={page.path}>
               <FramedPage page={page} />
             </Route>

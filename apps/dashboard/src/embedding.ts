@@ -1,18 +1,21 @@
-/** Pages in a frame of the operator's portal: their addresses say so, because such frames may be allowed no storage. */
+/**
+ * Pages in a frame of the operator's portal. Their addresses begin with `/embedded`, because browsers may refuse storage in
+ * such frames.
+ */
 
 /** The base path of the pages, without the slash at the end. */
 const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
 const FRAME_BASE = `${BASE}/embedded`;
 
-/** Whether this is a page in a frame. The tests read the table of pages where there is no page at all. */
+/** Whether this is a page in a frame. Tests import this module outside a browser, where no `location` exists. */
 export const isEmbedded: boolean = "location" in globalThis && location.pathname.startsWith(`${FRAME_BASE}/`);
 
 /** The prefix of the addresses of all pages. */
 export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
 
 /**
- * Removes the secret of the portal's link from the address, where histories would store it. Links work only in frames:
- * elsewhere the policy does not restrict the embedding page.
+ * Returns the token of a dashboard link, and removes it from the address, so that the browser's history does not store it.
+ * Returns undefined outside a frame: there, no Content-Security-Policy checks which page embeds this one.
  */
 export function takeLinkToken(): string | undefined {
   const { hash, pathname, search } = location;

@@ -19,5 +19,6 @@ if (page?.audience !== "public") askForSession();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 
-// Omitted from the production build. Not awaited: the module is in a file that imports this one, and would wait for it.
+// Omitted from the production build. Not awaited: the module imports the file that this module is in, so both would wait for
+// each other.
 if (import.meta.env.DEV) import("./reload-on-edit.ts").catch(reportError);

@@ -1,9 +1,12 @@
-/** The pages of a membership: their addresses, and the entries of the navigation. */
+/** Computes the pages of a membership: their addresses, and the entries of the navigation. */
 import type { Membership } from "@bikeshare/contract/console";
 import type { Page } from "./page.ts";
 import { pages } from "./pages.ts";
 
-/** Returns the address of a page for one membership. In other systems than the first, pages name theirs. */
+/**
+ * Returns the address of a page for one membership. The address names the system unless it is the first one of this partner
+ * or operator.
+ */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {
   const address = path.replace(":partner_id", encodeURIComponent(membership.partner_id ?? ""));
   const first = memberships.find(({ partner_id }) => partner_id === membership.partner_id);
@@ -22,7 +25,7 @@ export function listedPages({ partner_id, is_agency = false }: ListedFor): reado
   );
 }
 
-/** Returns the name of a membership's pages in a word or two. */
+/** Returns a short name of a membership. */
 export function membershipName({ partner_name, system_name, is_sandbox }: Membership): string {
   if (is_sandbox) return `${partner_name ?? ""}: sandbox`;
   return partner_name ?? `${system_name}: operator`;

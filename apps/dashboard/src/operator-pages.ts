@@ -263,5 +263,5 @@ const administration: readonly Page[] = [
   },
 ];
 
-/** In the order of the navigation. */
+/** All of the operator's pages, in the order of the navigation. */
 export const operatorPages: readonly Page[] = [...city, ...partners, ...data, ...administration];

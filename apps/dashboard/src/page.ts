@@ -1,4 +1,4 @@
-/** A page of the dashboard, and the kinds of ids that lead to one. */
+/** Describes a page of the dashboard, and the kinds of ids by which the palette (the search box) finds pages. */
 import type { ComponentType } from "preact";
 import type { IconName } from "./components/icon.tsx";
 
@@ -7,42 +7,45 @@ export const navigationGroups = ["City", "Partners", "Data", "Administration"] a
 type NavigationGroup = (typeof navigationGroups)[number];
 
 export interface Page {
-  /** Below /dashboard; parameters as `:name`. */
+  /** The path below /dashboard, with parameters as `:name`. */
   readonly path: string;
   readonly title: string;
-  /** `public`: without a session. `person`: everybody who is signed in. */
+  /** Who may open the page. `public`: everybody, without a session. `person`: everybody who is signed in. */
   readonly audience: "public" | "person" | "partner" | "operator";
-  /** Whether the navigation lists it, in the order of this table. */
+  /** Whether the navigation lists the page. */
   readonly isListed?: boolean;
-  /** Whether it is about cities, and listed for partners that are agencies alone. */
+  /** Whether the navigation lists the page only for partners that are agencies. */
   readonly isForAgencies?: boolean;
-  /** The heading in the navigation under which the operator finds it. */
+  /** The heading under which the operator's navigation lists the page. */
   readonly group?: NavigationGroup;
   readonly icon?: IconName;
-  /** Opens it after `g`. */
+  /** The key that opens the page when pressed after `g`. */
   readonly letter?: string;
-  /** The path of the list that it is about one item of. On a wide window the list stands beside it. */
+  /** For the page of one item: the path of the list with that item. A wide window shows the list beside the page. */
   readonly list?: string;
-  /** Whether it is about accounts, and left out in frames of the operator's portal. */
+  /** Whether the page is about accounts. Such pages are left out in frames of the operator's portal. */
   readonly isAboutAccounts?: boolean;
-  /** Ids that are opened on this page: the palette leads to it. */
+  /** The kinds of ids that this page shows. The palette leads to it when such an id is typed. */
   readonly finds?: readonly IdKind[];
-  /** The page with filters, and what else is on it, which the palette suggests when one of the words is typed. */
+  /** Views of the page that the palette suggests when the reader types one of their words. */
   readonly views?: readonly View[];
-  /** The guide that fits, below /docs: `errors`. */
+  /** The path, below /docs, of the guide about the page: `errors`. */
   readonly guide?: string;
   readonly load: () => Promise<ComponentType>;
 }
 
-/** A page with a filter, or for something on it. */
+/** A suggestion of the palette: the page with filters set, or the page because of something on it. */
 interface View {
   readonly title: string;
   readonly words: string;
-  /** Left out: the page as it is. */
+  /** The filters. Undefined: the page without filters. */
   readonly query?: Readonly<Record<string, string>>;
 }
 
-/** A kind of id that the service generates, recognised by its form. The operator's own ids are searched for. */
+/**
+ * A kind of id that the service generates, recognised by its form. Ids that the operator chooses have no fixed form, so the
+ * palette searches for them on the server.
+ */
 export interface IdKind {
   /** The name of a thing that has such an id: "Delivery". */
   readonly label: string;
@@ -66,19 +69,19 @@ export const requestId: IdKind = {
 export const deliveryId = ownPage("Delivery", /^delivery_\w+$/);
 export const importId = ownPage("Import", /^(import|gbfs)_\w+$/);
 
-/** Returns a kind whose pages lie below the page of their list. */
+/** Returns a kind of id whose pages are below their list: `…/rides/<id>`. */
 function ownPage(label: string, pattern: RegExp): IdKind {
   return { label, pattern, address: (page, id) => page.replace(/(?=\?|$)/, `/${encodeURIComponent(id)}`) };
 }
 
-/** An endpoint of the service's interfaces: `/v1/rides`, `GET /v1/rides`. */
+/** Recognises an endpoint of the service's interfaces: `/v1/rides` or `GET /v1/rides`. */
 export const route: IdKind = {
   label: "Endpoint",
   pattern: /^(?:(?:get|post|put|patch|delete)\s+)?\/[\w/{}:.-]+$/i,
   address: (page, id) => withParameter(page, "q", id),
 };
 
-/** Returns an address with one more parameter. */
+/** Returns an address with a parameter added to its query. */
 export function withParameter(address: string, name: string, value: string): string {
   return `${address}${address.includes("?") ? "&" : "?"}${name}=${encodeURIComponent(value)}`;
 }

@@ -4,7 +4,7 @@ import { operatorPages } from "./operator-pages.ts";
 import type { Page } from "./page.ts";
 import { partnerPages } from "./partner-pages.ts";
 
-/** Shows each component with its states. It is not shipped. */
+/** A page that shows each component with its states. Only development builds have it. */
 const examples: Page = {
   path: "/_components",
   title: "Components",
@@ -42,12 +42,12 @@ const allPages: readonly Page[] = [
   ...(import.meta.env.DEV ? [examples] : []),
 ];
 
-/** Returns the page of an address: `/partners/partner_1/overview`. */
+/** Returns the page at an address such as `/partners/partner_1/overview`. */
 export function pageAt(path: string): Page | undefined {
   return pages.find((page) => new RegExp(`^${page.path.replaceAll(/:\w+/g, "[^/]+")}$`).test(path));
 }
 
-/** The pages there are: in a frame of the operator's portal the partner's, without those about accounts. */
+/** The available pages. In a frame of the operator's portal: only a partner's pages, without those about accounts. */
 export const pages: readonly Page[] = isEmbedded
   ? allPages.filter(({ audience, isAboutAccounts }) => audience === "partner" && isAboutAccounts !== true)
   : allPages;

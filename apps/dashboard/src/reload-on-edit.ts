@@ -9,7 +9,7 @@ setInterval(() => {
   fetch(PAGE, { method: "HEAD", cache: "no-store" }).then(
     (response) => {
       const etag = response.headers.get("etag");
-      // There is no page while the server restarts.
+      // While the server restarts, no page is served.
       if (!response.ok || etag === null) return;
       if (shown !== undefined && shown !== etag) location.reload();
       shown = etag;

@@ -36,7 +36,10 @@ export function showToast(tone: Tone, text: string): () => void {
   return () => remove(id);
 }
 
-/** The container of all toasts, once per page. It always exists: screen readers announce only changes inside it. */
+/**
+ * The container of all toasts, once per page. The element always exists, because screen readers announce only changes inside
+ * an existing one.
+ */
 export function Toasts() {
   const [toasts, setToasts] = useState(shown);
   const ref = useRef<HTMLDivElement>(null);

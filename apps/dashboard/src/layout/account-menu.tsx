@@ -9,7 +9,7 @@ import { isEmbedded } from "../embedding.ts";
 import { useSignedIn } from "../session/session.ts";
 import { chooseTheme, readTheme, type Theme } from "./theme.ts";
 
-/** One's account, the theme, and the way out. */
+/** The menu of the signed-in person: their account, the theme, and signing out. */
 export function AccountMenu() {
   const { person } = useSignedIn();
   const [theme, setTheme] = useState(readTheme);
@@ -61,10 +61,10 @@ async function signOut(): Promise<void> {
     showToast("danger", `You are still signed in. ${describeError(error).message}`);
     return;
   }
-  // The provider redirects the browser to the sign-in page.
+  // Signs out at the identity provider too, which redirects the browser to the sign-in page.
   if (providerUrl !== null) return location.assign(providerUrl);
   keepCsrfToken(undefined);
   queries.setQueryData(SESSION_KEY, null);
-  // Answers read in the session are removed with it.
+  // Removes what the cache holds from this session.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] });
 }

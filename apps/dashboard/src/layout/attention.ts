@@ -1,4 +1,4 @@
-/** How much needs attention, and on which page it is put right. */
+/** Counts the problems that need attention, by the page on which they are fixed. */
 import type { Membership, ShownCheck } from "@bikeshare/contract/console";
 import { api } from "../api/api.ts";
 import { useQuery } from "../api/queries.ts";
@@ -6,10 +6,13 @@ import { useQuery } from "../api/queries.ts";
 /** Milliseconds between two reads. The overview itself reads more often. */
 const REFRESH_INTERVAL_MS = 60_000;
 
-/** Pages of checks whose name in the navigation is another: the operator has no page of all deliveries. */
+/**
+ * Maps the page that a check names to the page in the operator's navigation. Example: the operator has no page of all
+ * deliveries, so the endpoints show these problems.
+ */
 const PAGES: Readonly<Record<string, string>> = { webhook: "endpoints", deliveries: "endpoints" };
 
-/** Returns the number of problems that nobody has acknowledged, by the last part of their page's path. */
+/** Returns the number of problems that nobody has acknowledged, by the page on which they are fixed, such as `endpoints`. */
 export function useAttention({ system_id, partner_id }: Membership): ReadonlyMap<string, number> {
   const { data } = useQuery({
     queryKey: ["attention", system_id, partner_id],
@@ -22,7 +25,7 @@ export function useAttention({ system_id, partner_id }: Membership): ReadonlyMap
     },
     refetchInterval: REFRESH_INTERVAL_MS,
     staleTime: REFRESH_INTERVAL_MS,
-    // The page itself shows what fails.
+    // A failed read only leaves out the counts. The page itself shows its errors.
     retry: false,
   });
   return data ?? NOTHING;

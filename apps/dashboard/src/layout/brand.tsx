@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 import { useAccent, useBranding } from "../session/branding.ts";
 
-/** The operator's logo and name, leading to the first page. */
+/** The operator's logo and name, as a link to the first page. */
 export function Brand() {
   const { name, logo_url: logo } = useBranding();
   useAccent();

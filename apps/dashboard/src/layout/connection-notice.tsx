@@ -1,11 +1,11 @@
 import type { Connection } from "../api/connection.ts";
 import { useIsLost } from "../api/connection.ts";
 
-/** Says that the server cannot be reached, for as long as it cannot. */
+/** Shows a notice while the server cannot be reached. */
 export function ConnectionNotice({ connection }: { readonly connection: Connection }) {
   const isLost = useIsLost(connection);
   return (
-    // It always exists: screen readers announce only changes inside it.
+    // The element always exists, because screen readers announce only changes inside an existing one.
     <div role="status" class="connection">
       {isLost && (
         <p class="connection-lost">

@@ -1,6 +1,5 @@
 /**
- * Settings that the pages store on this device. Browsers may store nothing in frames of other sites: then the defaults
- * apply.
+ * Stores settings in the browser. Browsers may refuse to store anything in frames of other sites. Then the defaults apply.
  */
 
 export function readStored(key: string): string | undefined {
@@ -11,12 +10,12 @@ export function readStored(key: string): string | undefined {
   }
 }
 
-/** @param value undefined: nothing is kept any more */
+/** @param value undefined: removes the stored value */
 export function store(key: string, value: string | undefined): void {
   try {
     if (value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // The value is kept until the page is closed.
+    // Nothing can be stored here: the setting applies only until the page is closed.
   }
 }

@@ -4,7 +4,7 @@ import { isEmbedded } from "../embedding.ts";
 import { pageAt } from "../pages.ts";
 import { useHasDocument } from "./has-document.ts";
 
-/** Leads to the guide that fits the page. */
+/** A link to the guide about the open page, or to all guides. */
 export function DocsLink() {
   const [path] = useLocation();
   const hasGuides = useHasDocument("/docs");
@@ -14,7 +14,7 @@ export function DocsLink() {
     <a
       class="nav-link"
       href={guide === undefined ? "/docs" : `/docs/${guide}`}
-      // Frames must not show other documents of the service.
+      // In a frame the guide opens in a new tab, because the service forbids frames of other documents.
       target={isEmbedded ? "_blank" : undefined}
     >
       <Icon name="book" />

@@ -1,6 +1,6 @@
 import { useQuery } from "../api/queries.ts";
 
-/** Tells whether the service has a page: configuration may leave out everything below /docs. */
+/** Tells whether the service has a document at an address. An operator may configure the service without /docs. */
 export function useHasDocument(address: string): boolean {
   const { data } = useQuery({
     queryKey: ["documents", address],

@@ -17,7 +17,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [path] = useLocation();
-  // Before the page below is drawn, which shows times.
+  // Sets the zone before the page below is rendered, because the page shows times.
   setTimeZone(useCurrentMembership()?.time_zone);
   const Shortcuts = useShortcuts();
   useEffect(() => setOpen(false), [path]);
@@ -56,14 +56,14 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Returns the keys of every page, whose module is loaded behind the first page. */
+/** Returns the component that handles keyboard shortcuts; undefined until its module is loaded, after the first page. */
 function useShortcuts(): ComponentType | undefined {
   const [Shortcuts, setShortcuts] = useState<ComponentType>();
   useEffect(() => {
     import("./shortcuts.tsx").then(
       // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => setShortcuts(() => loaded.Shortcuts),
-      // Every page works without.
+      // Every page works without shortcuts, so a failure is ignored.
       () => undefined,
     );
   }, []);

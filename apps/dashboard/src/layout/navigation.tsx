@@ -9,7 +9,7 @@ import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { useAttention } from "./attention.ts";
 import { DocsLink } from "./docs-link.tsx";
 
-/** The pages of the membership that is shown, and a way to the others. */
+/** The navigation: the pages of the current membership, and a menu of the other memberships. */
 export function Navigation({ onPalette }: { readonly onPalette: () => void }) {
   const { memberships } = useSignedIn();
   const current = useCurrentMembership();

@@ -7,7 +7,7 @@ import { Loading } from "../components/loading.tsx";
 import type { Page } from "../page.ts";
 import { useBranding } from "../session/branding.ts";
 
-/** Pages whose modules are here already: they are shown at once. */
+/** Components of pages whose modules are already loaded. */
 const loadedPages = new Map<Page, ComponentType>();
 
 /** Loads the module of a page. */
@@ -19,7 +19,7 @@ export async function loadPage(page: Page): Promise<ComponentType> {
 
 interface PageContentProps {
   readonly page: Page;
-  /** It stands beside another, and the reader stays where they are. */
+  /** Whether the page is shown beside another. The focus and the scroll position then stay. */
   readonly isBeside?: boolean;
 }
 
@@ -45,7 +45,7 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
   useEffect(() => {
     document.title = `${page.title} · ${name}`;
   }, [page, name, isBeside]);
-  // Readers of the screen are taken to the new page as everybody else is.
+  // Moves the focus to the new page, so that screen readers continue there.
   useEffect(() => {
     resetCrash();
     if (isBeside) return;
@@ -54,7 +54,7 @@ export function PageContent({ page, isBeside = false }: PageContentProps) {
     scrollTo(0, 0);
   }, [path]);
   if (crash !== undefined && crash !== null) return <ErrorState isPage error={crash} onRetry={resetCrash} />;
-  // The files of an older version are gone once a new one is served.
+  // A reload helps after an upgrade of the service: the module files of the older version no longer exist.
   if (failure !== undefined) return <ErrorState isPage error={failure} onRetry={() => location.reload()} />;
   return Content === undefined ? <Loading /> : <Content />;
 }

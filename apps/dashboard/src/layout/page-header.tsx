@@ -4,9 +4,9 @@ import { SplitSide } from "./split-side.ts";
 
 interface PageHeaderProps {
   readonly title: ComponentChildren;
-  /** A sentence that tells what the title does not, or the id of what the page is about. */
+  /** A sentence that adds to the title, or the id of the page's subject. */
   readonly children?: ComponentChildren;
-  /** The primary action last, on the right. */
+  /** The buttons. The primary one is the last, on the right. */
   readonly actions?: ComponentChildren;
 }
 
@@ -16,7 +16,7 @@ export function PageHeader({ title, children, actions }: PageHeaderProps) {
   return (
     <header class="page-header">
       <div>
-        {/* Beside the page of one of its rows the list is not what the address is about. */}
+        {/* A list beside the page of one of its rows has no `h1`, because that page is the subject of the address. */}
         {side === "list" ? <h2>{title}</h2> : <h1>{title}</h1>}
         {children !== undefined && children !== null && <p class="muted">{children}</p>}
       </div>

@@ -6,10 +6,10 @@ import { listedPages, pageAddress } from "../membership-pages.ts";
 import type { Page } from "../page.ts";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 
-/** How long `g` waits for its letter. */
+/** Milliseconds after the key `g` within which its letter must follow. */
 const LETTER_MS = 1_500;
 
-/** The keys of every page, and the dialog that lists them. */
+/** Handles the keyboard shortcuts of all pages, and shows the dialog that lists them. */
 export function Shortcuts() {
   const [isShown, setShown] = useState(false);
   const pages = useLetters();
@@ -69,7 +69,7 @@ interface LetteredPage {
   readonly address: string;
 }
 
-/** Returns the pages that `g` and a letter open. */
+/** Returns the pages that the reader opens with `g` and a letter. */
 function useLetters(): readonly LetteredPage[] {
   const { memberships } = useSignedIn();
   const current = useCurrentMembership();
@@ -96,7 +96,10 @@ function isButton(element: Element | undefined): boolean {
   return element instanceof HTMLButtonElement;
 }
 
-/** Moves the focus to the link of the next or previous row. Beside an open page it opens that row. */
+/**
+ * Moves the focus to the link of the next or previous row. If the page of a row is open beside the list, opens the page of
+ * that next or previous row.
+ */
 function moveRow(step: 1 | -1): void {
   const rows = [...document.querySelectorAll("main tbody tr")];
   const isSplit = document.querySelector(".split-list") !== null;

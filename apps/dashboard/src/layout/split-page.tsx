@@ -8,13 +8,13 @@ import { useUrlState } from "./url-state.ts";
 
 interface SplitPageProps {
   readonly list: Page;
-  /** Undefined: the list alone. */
+  /** The page of one row; undefined: only the list is shown. */
   readonly item: Page | undefined;
 }
 
 /**
- * A list, and on a wide window the page of one of its rows beside it. The list stays as it is while rows are opened, and
- * the address follows.
+ * A list, and on a wide window the page of one of its rows beside it. The list keeps its state while rows are opened. The
+ * address names the open row.
  */
 export function SplitPage({ list, item }: SplitPageProps) {
   const side = useRef<HTMLDivElement>(null);
@@ -39,7 +39,7 @@ export function SplitPage({ list, item }: SplitPageProps) {
   );
 }
 
-/** Leads back to the list alone. */
+/** Closes the page of the row, so that only the list remains. */
 function CloseLink() {
   const [path, navigate] = useLocation();
   const { here } = useUrlState();
@@ -56,7 +56,7 @@ function CloseLink() {
   );
 }
 
-/** Pixels above the opened page. */
+/** Pixels between the top of the window and the open page. */
 const TOP_PX = 16;
 
 /**

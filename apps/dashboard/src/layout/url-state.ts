@@ -1,24 +1,27 @@
-/** The state of a page that is part of its address: its filters and its place in a list. */
+/** The state of a page that is part of its address: its filters and its cursor in a list. */
 import { useLocation, useSearch } from "wouter-preact";
 
-/** Marks an entry of the browser's history that was reached from the page of the list before it. */
+/**
+ * Marks entries of the browser's history that the reader reached with "next". From these, "previous" can go back in the
+ * history.
+ */
 const FROM_LIST = "from-list";
 
 export interface UrlState {
-  /** A parameter; empty where it is not given. */
+  /** Returns a parameter; empty if the address does not have it. */
   readonly get: (name: string) => string;
-  /** The parameters of these names that are given, as an endpoint takes them. */
+  /** Returns those of the named parameters that the address has, as the query of an endpoint. */
   readonly given: <Name extends string>(names: readonly Name[]) => { readonly [Each in Name]?: string };
-  /** Changes filters; an empty value takes one away. The list begins anew. */
+  /** Changes filters and returns to the first page of the list. An empty value removes a filter. */
   readonly filter: (changes: Readonly<Record<string, string>>) => void;
   /** Returns the state of the pager of a list, given the cursor of the next page. */
   readonly paging: (next: string | undefined) => {
     readonly onPrevious: (() => void) | undefined;
     readonly onNext: (() => void) | undefined;
   };
-  /** The address of another page that keeps the filters: of a row's page, beside its list. */
+  /** Returns the address of another page with the same filters. Example: the page of a row, which opens beside its list. */
   readonly here: (path: string) => string;
-  /** The address of another page of the same system. */
+  /** Returns the address of another page of the same system. */
   readonly link: (path: string, parameters?: Readonly<Record<string, string>>) => string;
 }
 
@@ -35,7 +38,7 @@ export function useUrlState(): UrlState {
     filter: (changes) => navigate(change({ ...changes, cursor: "" }), { replace: true }),
     paging: (next) => ({
       onNext: next === undefined ? undefined : () => navigate(change({ cursor: next }), { state: FROM_LIST }),
-      // Cursors lead one way only: back goes where the reader has come from.
+      // A cursor leads only to the next page, so "previous" goes back in the browser's history.
       onPrevious:
         get("cursor") === ""
           ? undefined

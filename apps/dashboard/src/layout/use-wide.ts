@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** From this width on the page of a row stands beside its list. */
+/** The width from which the page of a row is shown beside its list. */
 const WIDE = "(width >= 84rem)";
 
 /** Tells whether the window is wide enough for a list and the page of one of its rows. */

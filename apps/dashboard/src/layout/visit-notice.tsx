@@ -4,7 +4,7 @@ import { listedPages } from "../membership-pages.ts";
 import { useCurrentMembership, useSignedIn } from "../session/session.ts";
 import { useUrlState } from "./url-state.ts";
 
-/** Says above a partner's pages that somebody of the operator reads them, and leads to the others of them. */
+/** Tells the operator's people that they are reading a partner's pages, and links to that partner's other pages. */
 export function VisitNotice() {
   const { memberships } = useSignedIn();
   const [path] = useLocation();

@@ -7,10 +7,10 @@ type PaletteComponent = ComponentType<PaletteProps>;
 
 const NO_KEYS: EarlyKeys = { text: "", isEntered: false };
 
-/** The keys that open the palette, as this system's keyboards name them. */
+/** The keys that open the palette, as this operating system names them. */
 const SHORTCUT = navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K";
 
-/** Opens the palette. */
+/** A button that opens the palette: a search box for pages and things. */
 export function PaletteButton({ onOpen }: { readonly onOpen: () => void }) {
   return (
     <button type="button" class="palette-button" aria-keyshortcuts="Control+K Meta+K" onClick={onOpen}>
@@ -27,8 +27,8 @@ interface PaletteSlotProps {
 }
 
 /**
- * The place of the palette, and the shortcut that opens it. Its module is loaded with its first use. It is next to the
- * navigation and not in it: on a phone, and when the page is zoomed, the navigation is hidden with its content.
+ * Renders the palette when it is open, and handles the shortcut that opens it. Loads the palette's module on the first use.
+ * This component is not inside the navigation, because a phone hides the navigation with its content.
  */
 export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   const [Palette, setPalette] = useState<PaletteComponent>();
@@ -38,7 +38,7 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
     import("./palette.tsx").then(
       // Wrapped in a function: a component is a function, which the setter would call.
       (loaded) => setPalette(() => loaded.Palette),
-      // Another press tries again.
+      // Closes the palette, so that opening it again retries.
       () => onChange(false),
     );
   }, [isOpen, Palette, onChange]);
@@ -46,15 +46,15 @@ export function PaletteSlot({ isOpen, onChange }: PaletteSlotProps) {
   return <Palette onClose={() => onChange(false)} takeEarly={early.take} />;
 }
 
-/** Opens the palette by its keys, and collects typed text until the palette's box exists. */
+/** Opens the palette on its shortcut, and collects the typed keys until the palette's input exists. */
 function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boolean) => void) {
-  /** Undefined: the palette is closed, or its box receives the keys. */
+  /** The collected keys. Undefined: the palette is closed, or its input receives the keys itself. */
   const early = useRef<EarlyKeys | undefined>(undefined);
   useLayoutEffect(() => {
     if (!isOpen) early.current = undefined;
     else if (!isLoaded) early.current ??= NO_KEYS;
   }, [isOpen, isLoaded]);
-  // Together with the page: a key that is pressed as soon as the page is visible must not be lost.
+  // A layout effect adds the listener before the page is visible, so that no early key is lost.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey;

@@ -7,20 +7,26 @@ import { membershipName } from "../membership-pages.ts";
 import { addressIn, type Scope } from "../pages/scope.ts";
 import { isCredential, type PaletteItem } from "./palette-items.ts";
 
-/** Too low: each key asks the service. Too high: it is felt. */
+/**
+ * Milliseconds without typing before the service is searched. Too low: each key sends a request. Too high: results feel
+ * slow.
+ */
 const SETTLE_MS = 150;
-/** Each membership is one more request. */
+/** Most memberships that are searched, because each costs a request. */
 const MAX_MEMBERSHIPS = 3;
 
 export interface Finds {
   readonly items: readonly PaletteItem[];
-  /** Whether the service has not answered yet for the text as it is now. */
+  /** Whether the service has not answered yet for the present text. */
   readonly isPending: boolean;
   /** The reason why the search failed. */
   readonly error: Error | null;
 }
 
-/** @param memberships whose things are looked for, the most likely first @param all in the order of the session */
+/**
+ * Searches the service for the typed text. @param memberships to search, the most likely first @param all the memberships in
+ * the order of the session
+ */
 export function useFinds(typed: string, memberships: readonly Membership[], all: readonly Membership[]): Finds {
   const text = typed.trim();
   const settled = useSettled(text);

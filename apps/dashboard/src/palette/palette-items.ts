@@ -1,4 +1,4 @@
-/** The palette's suggestions for the typed text: recognised ids, pages, and items opened before. */
+/** Computes the palette's suggestions for the typed text: recognised ids, pages, and items opened before. */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import { keyId, type Page, withParameter } from "../page.ts";
@@ -9,21 +9,21 @@ export interface PaletteItem {
   /** The address to which it leads. */
   readonly address: string;
   readonly title: string;
-  /** The item's kind, or its owner. */
+  /** The kind of the item, or the membership that it belongs to. */
   readonly detail: string;
 }
 
 interface Choice {
-  /** The one whose pages are shown at present first. */
+  /** The memberships to suggest pages of. The current one is the first. */
   readonly memberships: readonly Membership[];
-  /** In the order of the session. */
+  /** All memberships, in the order of the session. */
   readonly all: readonly Membership[];
   readonly recent: readonly RecentPage[];
 }
 
-/** Limits the items to those that fit. */
+/** Most items in the palette: as many as fit. */
 const MAX_ITEMS = 12;
-/** Of these, so many are reserved for results of the service. */
+/** How many of the `MAX_ITEMS` are reserved for results of the service. */
 const MAX_FOUND = 6;
 
 /**
@@ -54,8 +54,8 @@ export function paletteItems(
 const CREDENTIAL = /bss_[a-z]+_|whsec_/i;
 
 /**
- * Tells whether a text has a key or a secret in it. No URL may carry it: the service takes a key that was in one as
- * compromised.
+ * Tells whether a text contains a key or a secret. Such a text must not be searched for: the service marks a key that was in
+ * a URL as compromised.
  */
 export function isCredential(text: string): boolean {
   return CREDENTIAL.test(text);
@@ -93,7 +93,7 @@ function pageItems(memberships: readonly Membership[], all: readonly Membership[
   return [...own, ...personal.map(({ path, title }) => ({ address: path, title, detail: "Yours" }))];
 }
 
-/** Pages with a filter, or for what is on them. Nobody looks for them by the name of a membership. */
+/** Returns the views of pages that match the text. Unlike pages, views are not matched by the name of their membership. */
 function viewItems(
   text: string,
   memberships: readonly Membership[],
@@ -115,7 +115,7 @@ function viewItems(
   );
 }
 
-/** Returns the pages on which something with this id may be found. */
+/** Returns the pages that may show an item with this id. */
 function idItems(text: string, memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
   return memberships.flatMap((membership) =>
     pagesOf(membership).flatMap((page) =>
@@ -135,7 +135,7 @@ function pagesOf({ partner_id }: Membership): readonly Page[] {
   return pages.filter((page) => page.audience === audience);
 }
 
-/** Tells whether every word that was typed occurs. */
+/** Tells whether a title contains every typed word. */
 function matches(title: string, text: string): boolean {
   const lower = title.toLowerCase();
   return text

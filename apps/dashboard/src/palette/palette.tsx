@@ -8,17 +8,17 @@ import "./palette.css";
 
 export interface PaletteProps {
   readonly onClose: () => void;
-  /** Returns the text that was typed before the box existed, and then stops collecting keys. */
+  /** Returns the text that was typed before the palette's input existed, and stops collecting keys. */
   readonly takeEarly: () => EarlyKeys;
 }
 
 export interface EarlyKeys {
   readonly text: string;
-  /** Whether Enter came last. */
+  /** Whether the last key was Enter. */
   readonly isEntered: boolean;
 }
 
-/** A box to type into that leads to any page, and to anything whose id is known. */
+/** The palette: a search box that leads to any page, and to anything by its id or name. */
 export function Palette({ onClose, takeEarly }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [early] = useState(takeEarly);
@@ -27,10 +27,10 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   const [, navigate] = useLocation();
   const { person } = useSignedIn();
   const { items, finds } = useItems(typed);
-  // Enter was pressed, and nothing is found yet.
+  // Whether Enter was pressed before anything was found. The first result is then opened as soon as it arrives.
   const [isEntered, setEntered] = useState(early.isEntered);
   const index = Math.min(selected, items.length - 1);
-  // Together with the box: the next key belongs to it.
+  // A layout effect opens the dialog before the next key, which belongs to its input.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const open = (item: PaletteItem | undefined) => {
     if (item === undefined) return;
@@ -72,7 +72,7 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   );
 }
 
-/** Does something as soon as it is ready. */
+/** Calls `act` as soon as `isReady` is true. */
 function useAwaited(isReady: boolean, act: () => void): void {
   useEffect(() => {
     if (isReady) act();
@@ -126,7 +126,7 @@ function Results({ typed, items, index, finds, open, onInput, onKeyDown }: Resul
             role="option"
             aria-selected={position === index}
             class="palette-item"
-            // The keyboard has the arrow keys; the focus stays in the box.
+            // A press must not take the focus from the input, in which the arrow keys choose an item.
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => open(item)}
           >

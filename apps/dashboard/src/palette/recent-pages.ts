@@ -10,20 +10,20 @@ export interface RecentPage {
 const STORAGE_KEY = "bikeshare.recent";
 const MAX_RECENT = 6;
 
-/** Kept for each person: two may use one browser. */
+/** Stored for each person separately, because several may use one browser. */
 export function readRecentPages(personId: string): readonly RecentPage[] {
   try {
     const kept: unknown = JSON.parse(readStored(`${STORAGE_KEY}.${personId}`) ?? "[]");
     return Array.isArray(kept) ? kept.filter(isRecentPage) : [];
   } catch {
-    // Written by another version.
+    // The stored text is not valid JSON.
     return [];
   }
 }
 
 export function noteRecentPage(personId: string, page: RecentPage): void {
   const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
-  // Each frame is somebody new.
+  // The viewer of a frame has no account, so nothing is stored for them.
   if (isEmbedded) return;
   store(`${STORAGE_KEY}.${personId}`, JSON.stringify([page, ...others].slice(0, MAX_RECENT)));
 }

@@ -1,24 +1,24 @@
-/** The operator's one colour, in the shades that each theme can use. */
+/** Computes the design tokens from the operator's colour: shades with enough contrast in each theme. */
 
 /** Red, green and blue, from 0 to 255. */
 type Rgb = readonly [number, number, number];
 
-/** WCAG 2.2 AA for text. */
+/** The least contrast of text by WCAG 2.2 AA. */
 const MIN_CONTRAST = 4.5;
-/** Part of the way to black or white at a time. */
+/** How much darker or lighter each step makes a colour, as a share of the way to black or white. */
 const STEP = 0.04;
 const HOVER_STEP = 0.14;
 
 const WHITE: Rgb = [255, 255, 255];
 const BLACK: Rgb = [0, 0, 0];
-/** The surface on which text of the colour is hardest to read, in each theme: a selected row. */
+/** In each theme, the surface on which coloured text is hardest to read: a selected row. */
 const LIGHT_SURFACE: Rgb = [233, 237, 251];
 const DARK_SURFACE: Rgb = [30, 38, 64];
 
-/** Returns the values of the tokens that stand for the colour. @param hex `#rrggbb` */
+/** Returns the tokens of `tokens.css` that depend on the operator's colour, with their values. @param hex `#rrggbb` */
 export function accentTokens(hex: string): Readonly<Record<string, string>> {
   const color = parse(hex);
-  // White text is shown on it in both themes.
+  // In both themes, white text is shown on this shade.
   const solid = until(color, BLACK, (shade) => contrast(shade, WHITE) >= MIN_CONTRAST);
   const onLight = until(color, BLACK, (shade) => contrast(shade, LIGHT_SURFACE) >= MIN_CONTRAST);
   const onDark = until(color, WHITE, (shade) => contrast(shade, DARK_SURFACE) >= MIN_CONTRAST);

@@ -8,7 +8,10 @@ import { accentTokens } from "./accent.ts";
 /** The default until the operator's branding is loaded. */
 const UNBRANDED: SignInOptions["branding"] = { name: "Bike sharing", logo_url: null, color: null };
 
-/** Returns the ways of signing in, and the operator's branding: neither changes while the pages are open. */
+/**
+ * Returns the ways of signing in, and the operator's branding. They are read once, because they do not change while the
+ * pages are open.
+ */
 export function useSignInOptions() {
   return useQuery({ queryKey: ["sign-in-options"], queryFn: () => api.signIn.options(), staleTime: Infinity });
 }

@@ -13,7 +13,7 @@ import { provePasskey } from "./passkeys.ts";
 import { ProviderButton, returnAddress } from "./provider.tsx";
 import { adoptSession, useSession } from "./session.ts";
 
-/** The reader has closed the dialog instead of confirming: their action is not executed. */
+/** Thrown when the reader closes the dialog instead of confirming. Their action is not executed. */
 export class ConfirmationCancelled extends Error {
   override readonly name = "ConfirmationCancelled";
 }
@@ -26,9 +26,9 @@ interface Pending {
 let show: ((pending: Pending) => void) | undefined;
 
 /**
- * Runs a request that may need a confirmation. Where the server asks for one, a dialog has the reader prove who they are,
+ * Runs a request that may need a confirmation. If the server asks for one, a dialog asks the reader to prove their identity,
  * and the request is sent again.
- * @throws ConfirmationCancelled when the reader does not
+ * @throws ConfirmationCancelled when the reader closes the dialog
  */
 export async function withConfirmation<Result>(request: () => Promise<Result>): Promise<Result> {
   try {
@@ -42,7 +42,7 @@ export async function withConfirmation<Result>(request: () => Promise<Result>): 
   }
 }
 
-/** The dialog of `withConfirmation`, once a page. */
+/** The dialog that `withConfirmation` opens. Rendered once for all pages. */
 export function ConfirmationDialog() {
   const [pending, setPending] = useState<Pending>();
   useEffect(() => {
@@ -115,7 +115,7 @@ function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void })
   );
 }
 
-/** The proof at the identity provider, for which the page is left. */
+/** Lets the reader prove their identity at the identity provider, which leaves the page. */
 function ProviderConfirmation() {
   const [path] = useLocation();
   const search = useSearch();

@@ -5,7 +5,10 @@ import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { adoptSession } from "./session.ts";
 
-/** Asks to sign in again in another tab, and goes on here as soon as the same person has. */
+/**
+ * A dialog over a page whose session has ended. It asks the person to sign in again in another tab, and shows the page again
+ * once they have.
+ */
 export function EndedDialog({ personId }: { readonly personId: string }) {
   useEffect(() => {
     const look = () => void (document.visibilityState === "visible" && goOn(personId));
@@ -44,7 +47,7 @@ export function EndedDialog({ personId }: { readonly personId: string }) {
   );
 }
 
-/** Goes on with the page if its person has signed in. What somebody else has signed in for begins anew. */
+/** Shows the page again if the same person has signed in. If somebody else has, reloads the page. */
 async function goOn(personId: string): Promise<void> {
   try {
     const session = await api.session.get();
@@ -52,6 +55,6 @@ async function goOn(personId: string): Promise<void> {
     adoptSession(session);
     await resumePages();
   } catch {
-    // Not yet: the dialog stays.
+    // Nobody has signed in yet, so the dialog stays.
   }
 }

@@ -1,4 +1,4 @@
-/** Passkeys, as the browser makes and uses them. */
+/** Creates and uses passkeys in the browser. */
 import type { Account } from "@bikeshare/contract/console";
 import type {
   PublicKeyCredentialCreationOptionsJSON,
@@ -6,7 +6,7 @@ import type {
 } from "@simplewebauthn/browser";
 import { api } from "../api/api.ts";
 
-/** Loaded with the first passkey. */
+/** Loads the library on the first use of a passkey. */
 const load = () => import("@simplewebauthn/browser");
 
 /** Lets the browser prove its user's identity. @returns the proof for signing in, or for a confirmation */
@@ -18,7 +18,7 @@ export async function provePasskey() {
   return { challenge_token, response: { ...response, response: { ...response.response }, clientExtensionResults: {} } };
 }
 
-/** Lets the browser make a passkey, and adds it to the account. */
+/** Lets the browser create a passkey, and adds it to the account. */
 export async function addPasskey(name: string): Promise<Account> {
   const [{ startRegistration }, task] = await Promise.all([load(), api.account.passkeyOptions({ body: {} })]);
   const { options, challenge_token } = task;
@@ -32,7 +32,9 @@ export async function addPasskey(name: string): Promise<Account> {
   return api.account.addPasskey({ body });
 }
 
-/** Explains a failure. Browsers hide its reason, so that pages learn nothing about their users. */
+/**
+ * Throws an error with a text for the reader. Browsers reveal little about the reason of a failure, to protect their users.
+ */
 function refuse(error: unknown): never {
   const name = error instanceof Error ? error.name : "";
   if (name === "InvalidStateError")

@@ -1,4 +1,6 @@
-/** The outcome of a sign-in at the identity provider, by the word in the page's address. */
+/**
+ * A notice about a sign-in at the identity provider. The service redirects back with the outcome in the `notice` parameter.
+ */
 import type { SignInNotice } from "@bikeshare/contract/console";
 import { useSearch } from "wouter-preact";
 import { Notice } from "../components/notice.tsx";

@@ -1,21 +1,21 @@
-/** The way to the identity provider and back. */
+/** Leads the browser to the identity provider and back. */
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Notice } from "../components/notice.tsx";
 import { useSignInOptions } from "./branding.ts";
 
 interface ProviderButtonProps {
-  /** Asks the server for the way. */
+  /** Asks the server for the address at the identity provider. */
   readonly begin: () => Promise<{ readonly url: string }>;
   readonly variant?: "primary" | "secondary";
 }
 
-/** A button that leads to the identity provider, if there is one. It leaves the page, which loses unsaved input. */
+/** A button that leads to the identity provider, if there is one. Leaving the page loses unsaved input. */
 export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonProps) {
   const { data: offered } = useSignInOptions();
   const [isPending, setIsPending] = useState(false);
   const [error, setError] = useState<string>();
-  // A person who goes back from the provider may find this page as they left it.
+  // A browser that goes back from the provider may show this page as it was, so the button must be usable again.
   useEffect(() => {
     const rest = () => setIsPending(false);
     addEventListener("pageshow", rest);
@@ -27,7 +27,7 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
     setIsPending(true);
     setError(undefined);
     try {
-      // The button stays pending: the browser is on its way.
+      // The button stays pending while the browser loads the provider's page.
       location.assign((await begin()).url);
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : String(failure));
@@ -44,7 +44,7 @@ export function ProviderButton({ begin, variant = "secondary" }: ProviderButtonP
   );
 }
 
-/** The address of a page as the server takes it back: without characters that addresses have not. */
+/** Returns the address of a page in the form that the server accepts for the redirect back: URL-encoded and not too long. */
 export function returnAddress(page: string): string {
   const { pathname, search } = new URL(page, location.origin);
   const address = pathname + search;

@@ -8,8 +8,8 @@ import { EndedDialog } from "./ended-dialog.tsx";
 import { useSession } from "./session.ts";
 
 /**
- * Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. A page on which
- * something is typed waits for its person.
+ * Shows its children to people who are signed in. Redirects others to the sign-in page, and back afterwards. If the session
+ * ends while a page has unsaved input, the page is hidden until the same person signs in again.
  */
 export function SessionGate({ children }: { readonly children: ComponentChildren }) {
   const { data: session, error, refetch } = useSession();

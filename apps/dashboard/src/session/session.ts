@@ -8,7 +8,7 @@ import { takeLinkToken } from "../embedding.ts";
 
 const SESSION_QUERY = { queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity };
 
-/** A session, also one that has ended on a page that is kept for the person to go on with. */
+/** A session. `hasEnded`: it has ended, but the page with its unsaved input is kept until the person signs in again. */
 type KnownSession = ConsoleSession & { readonly hasEnded?: boolean };
 
 /** The session; null where nobody is signed in; undefined until that is known. */
@@ -16,12 +16,12 @@ export function useSession() {
   return useQuery(SESSION_QUERY);
 }
 
-/** Asks who is signed in before the first component does: everything that they show waits for it. */
+/** Requests the session before the first component is rendered, because most pages wait for it. */
 export function askForSession(): void {
   queries.query(SESSION_QUERY).catch(() => undefined);
 }
 
-/** Takes over the session that an answer has begun or confirmed. */
+/** Uses the session from a response that has begun or confirmed it. */
 export function adoptSession(session: ConsoleSession): void {
   keepCsrfToken(session.csrf_token);
   queries.setQueryData(SESSION_KEY, session);
@@ -38,27 +38,27 @@ async function readSession(): Promise<KnownSession | null> {
   }
 }
 
-/** Returns the session of the portal's link, where the address has one. */
+/** Begins a session with the token of a dashboard link. Returns undefined if the address has none. */
 async function beginEmbedded(): Promise<ConsoleSession | undefined> {
   const token = takeLinkToken();
   if (token === undefined) return undefined;
   try {
     return await api.embeddedSessions.begin({ body: { token } });
   } catch (error) {
-    // The portal's page has been loaded again: the session that the link began may still go on.
+    // A link works once. If the portal's page was reloaded, the session that the link began may still be valid.
     if (error instanceof ApiError && error.code === "not_found") return undefined;
     throw error;
   }
 }
 
-/** Returns the session, on pages that are shown to people who have signed in. */
+/** Returns the session. Only for pages that are shown to people who are signed in. */
 export function useSignedIn(): ConsoleSession {
   const { data } = useSession();
   if (data === undefined || data === null) throw new Error("Sign in to see this page");
   return data;
 }
 
-/** Whose data a page shows, and as what the reader sees it. */
+/** The system whose data a page shows, and the membership that lets the reader see it. */
 export interface Access {
   readonly systemId: string;
   readonly systemName: string;
@@ -76,8 +76,8 @@ export function useOperatorAccess(): Access | undefined {
 }
 
 /**
- * Returns the membership under which a partner's page is read: the partner's own, or else the operator's, who may only
- * look.
+ * Returns the membership under which a partner's page is read: one for the partner, or else one for the operator, with which
+ * `canChange` is false.
  */
 export function usePartnerAccess(): (Access & { readonly partnerId: string }) | undefined {
   const { memberships } = useSignedIn();
@@ -98,14 +98,14 @@ function accessBy(membership: Membership, canChange: boolean): Access {
   return { systemId: membership.system_id, systemName: membership.system_name, membership, canChange };
 }
 
-/** Returns the membership whose pages are shown at present: what the navigation lists. */
+/** Returns the membership whose pages the navigation lists. */
 export function useCurrentMembership(): Membership | undefined {
   const { memberships } = useSignedIn();
   const [path] = useLocation();
   return currentMembership(memberships, path, useSearch());
 }
 
-/** Whose pages are shown: the address says it; pages of one's own go with the first membership. */
+/** Returns the membership that the address names. Personal pages such as the account belong to the first membership. */
 function currentMembership(memberships: readonly Membership[], path: string, search: string): Membership | undefined {
   const system = new URLSearchParams(search).get("system");
   const [, area, partner] = path.split("/");

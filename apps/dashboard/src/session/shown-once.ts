@@ -2,8 +2,8 @@ import { useEffect, useState } from "preact/hooks";
 import { useSession } from "./session.ts";
 
 /**
- * The state of what is shown once, such as a key just made. It is gone as soon as the session has ended: a page that is kept
- * for its person would have it for whoever sits there.
+ * State for a secret that is shown once, such as a key just created. The state is cleared when the session ends, because the
+ * page may be kept, and somebody else may use the browser.
  */
 export function useShownOnce<Shown>() {
   const [shown, setShown] = useState<Shown>();

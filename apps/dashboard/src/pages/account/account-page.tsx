@@ -20,7 +20,7 @@ import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
 import "./account.css";
 
-/** One's own account: how one signs in, and where one is signed in. */
+/** The page of the person's own account: their ways to sign in, and their sessions. */
 export function AccountPage() {
   const { person } = useSignedIn();
   const { data: account, error, refetch } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });

@@ -13,7 +13,7 @@ import { useAction } from "../use-action.ts";
 
 type Setup = Awaited<ReturnType<typeof api.account.beginAuthenticatorApp>>;
 
-/** The codes that are asked for beside the password. */
+/** The setup of an authenticator app, whose codes the sign-in asks for after the password. */
 export function AuthenticatorApp({ account }: { readonly account: Account }) {
   const [setup, setSetup] = useShownOnce<Setup>();
   const [recoveryCodes, setRecoveryCodes] = useShownOnce<readonly string[]>();
@@ -115,7 +115,7 @@ function SetupForm({ setup, isPending, onCode }: SetupFormProps) {
   );
 }
 
-/** A QR code: rows of `1` (dark) and `0`. */
+/** Draws a QR code. Each row is a string of `1` (dark) and `0` (light). */
 function QrCode({ rows }: { readonly rows: readonly string[] }) {
   const dark = rows.flatMap((row, y) =>
     [...row.matchAll(/1+/g)].map(({ 0: run, index }) => `M${index} ${y}h${run.length}v1h-${run.length}z`),

@@ -11,7 +11,7 @@ interface IdentityProps {
   readonly provider: string;
 }
 
-/** The account at the identity provider. */
+/** The connection to the person's account at the identity provider. */
 export function Identity({ account: { identity }, provider }: IdentityProps) {
   const { run, isPending } = useAction();
   const connect = () => run(async () => location.assign((await api.account.connectIdentity({ body: {} })).url));

@@ -20,7 +20,7 @@ const roles = [
   { value: "admin", label: "Admin: sees everything and changes it" },
 ];
 
-/** Invites somebody, and shows the link where it was not mailed. */
+/** Invites somebody, and shows the link if the service could not mail it. */
 export function InvitationForm({ people, onInvited }: InvitationFormProps) {
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<MembershipRole>("viewer");

@@ -16,11 +16,12 @@ import { adoptSession } from "../../session/session.ts";
 import "./account.css";
 
 /**
- * The key under which the link's token is stored while its reader signs in. It belongs to this tab and disappears with it.
+ * The key under which the link's token is stored while its reader signs in. Session storage: the token is only in this tab,
+ * and is gone when the tab is closed.
  */
 const TOKEN_KEY = "invitation";
 
-/** Takes the token out of the address, which the browser's history would keep. */
+/** Returns the link's token, and removes it from the address so that the browser's history does not keep it. */
 function takeToken(): string {
   const token = location.hash.slice(1);
   if (token !== "") {
@@ -30,7 +31,7 @@ function takeToken(): string {
   return sessionStorage.getItem(TOKEN_KEY) ?? "";
 }
 
-/** Shows the purpose of an invitation and accepts it. */
+/** The page of an invitation link. It says what the invitation is for, and accepts it. */
 export function InvitationPage() {
   const [token] = useState(takeToken);
   const invitation = useQuery({
@@ -103,7 +104,7 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
   );
 }
 
-/** Accepts an invitation, and leads to what it opens. */
+/** Accepts an invitation, and opens the pages of the new membership. */
 function useAccept(token: string, isOwn: boolean) {
   const [, navigate] = useLocation();
   const [error, setError] = useState<string>();

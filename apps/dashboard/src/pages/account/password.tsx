@@ -11,7 +11,7 @@ import { useAction } from "../use-action.ts";
 
 interface PasswordProps {
   readonly account: Account;
-  /** Whether people may sign in with one. */
+  /** Whether the service allows signing in with a password. */
   readonly isPossible: boolean;
 }
 
@@ -61,7 +61,7 @@ function PasswordForm({ onSet }: { readonly onSet: () => void }) {
   };
   return (
     <Form onSubmit={() => void save()}>
-      {/* Tells password managers whose password it is. */}
+      {/* Tells password managers which account the password belongs to. */}
       <input type="text" hidden readOnly name="username" autocomplete="username" value={person.email} />
       <TextField
         label="New password"

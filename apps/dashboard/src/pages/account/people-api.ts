@@ -1,7 +1,7 @@
 import type { IssuedInvitation, MemberList, MembershipRole } from "@bikeshare/contract/console";
 import { api } from "../../api/api.ts";
 
-/** The calls that read and manage one page's people. */
+/** The calls that read and manage the members of a partner or of the operator. */
 export interface PeopleApi {
   readonly list: () => Promise<MemberList>;
   readonly invite: (email: string, role: MembershipRole) => Promise<IssuedInvitation>;
@@ -10,7 +10,7 @@ export interface PeopleApi {
   readonly remove: (id: string) => Promise<unknown>;
 }
 
-/** A partner's own people. */
+/** Returns the calls for a partner's admins, who manage their own people. */
 export function partnerPeople(systemId: string, partnerId: string): PeopleApi {
   const params = { system_id: systemId, partner_id: partnerId };
   return {
@@ -22,7 +22,7 @@ export function partnerPeople(systemId: string, partnerId: string): PeopleApi {
   };
 }
 
-/** Any people of a system, by its operator: its own, or those of a partner. */
+/** Returns the calls for the operator, who manages their own people (`partnerId` null) or those of a partner. */
 export function operatorPeople(systemId: string, partnerId: string | null): PeopleApi {
   const params = { system_id: systemId };
   return {

@@ -14,7 +14,7 @@ import { InvitationForm } from "./invitation-form.tsx";
 import { operatorPeople, partnerPeople, type PeopleApi } from "./people-api.ts";
 import { InvitationTable, MemberTable } from "./people-tables.tsx";
 
-/** A partner's people. */
+/** The page of a partner's people. */
 export function PartnerPeoplePage() {
   const access = usePartnerAccess();
   if (access === undefined) return <NoAccess />;
@@ -22,7 +22,7 @@ export function PartnerPeoplePage() {
   return <People people={partnerPeople(systemId, partnerId)} whose={partnerId} canChange={canChange} />;
 }
 
-/** The operator's own people; with `?partner=` those of a partner. */
+/** The operator's page of people: their own, or with `?partner=` those of a partner. */
 export function OperatorPeoplePage() {
   const access = useOperatorAccess();
   const partnerId = new URLSearchParams(useSearch()).get("partner");
@@ -38,7 +38,7 @@ function NoAccess() {
 
 interface PeopleProps {
   readonly people: PeopleApi;
-  /** Tells the lists of two pages apart in the cache. */
+  /** Part of the cache key, so that the lists of different owners are kept apart. */
   readonly whose: string;
   readonly canChange: boolean;
 }

@@ -15,7 +15,7 @@ type Invitation = MemberList["invitations"][number];
 interface MemberTableProps {
   readonly members: readonly Member[];
   readonly ownPersonId: string;
-  /** Undefined: the reader changes nothing. */
+  /** Undefined: the reader may not change anything. */
   readonly people: PeopleApi | undefined;
   readonly onChanged: () => Promise<void>;
 }

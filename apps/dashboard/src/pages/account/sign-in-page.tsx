@@ -12,7 +12,7 @@ import { ProviderButton, returnAddress } from "../../session/provider.tsx";
 import { adoptSession, useSession } from "../../session/session.ts";
 import "./account.css";
 
-/** Signing in: with a passkey, at the identity provider, or with a password. */
+/** The page to sign in: with a passkey, at the identity provider, or with a password. */
 export function SignInPage() {
   const { data: session } = useSession();
   const methods = useSignInOptions().data?.methods;
@@ -108,7 +108,7 @@ function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
   );
 }
 
-/** Returns the reader's original destination: one of our pages, whatever the address says. */
+/** Returns the page that the reader wanted to open, from `?next=`. Anything but a page of the dashboard becomes `/`. */
 function nextPage(search: string): string {
   const next = new URLSearchParams(search).get("next") ?? "/";
   return /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : "/";

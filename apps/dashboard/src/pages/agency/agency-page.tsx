@@ -18,7 +18,7 @@ interface OfAgency {
   readonly agency: ShownAgency;
 }
 
-/** What a city is given: its hours, vehicles, months and requirements. */
+/** The page of an agency. It shows which data the city gets: hours, vehicles, months and requirements. */
 export function AgencyPage() {
   const access = usePartnerAccess();
   const params = { system_id: access?.systemId ?? "", partner_id: access?.partnerId ?? "" };
@@ -154,7 +154,7 @@ const endpointColumns: readonly Column<Endpoint>[] = [
   { id: "disallowed", title: "Disallowed", cell: (endpoint) => fieldsOf(endpoint, "disallowed") },
 ];
 
-/** `route, distance`; a star marks what is given only where it is known. */
+/** Returns the fields as `route, distance*`. A star marks fields that are sent only when they are known. */
 function fieldsOf({ fields }: Endpoint, wanted: Endpoint["fields"][number]["status"]) {
   const found = fields.filter(({ status }) => status === wanted);
   if (found.length === 0) return <span class="muted">none</span>;
@@ -201,7 +201,7 @@ const given = [
   "Trips per month. Counts below 10 are hidden, and those that reveal one.",
 ];
 
-/** Says in words what a city gets, and what not. */
+/** Describes in sentences which data the city gets, and which it does not get. */
 function GivenInWords({ agency }: OfAgency) {
   const leftOut = leftOutOf(agency);
   return (
@@ -225,7 +225,7 @@ function GivenInWords({ agency }: OfAgency) {
   );
 }
 
-/** Returns the fields that the city may not be given: `trips: distance`. */
+/** Returns the fields that the requirements disallow: `trips: distance`. */
 function leftOutOf({ requirements }: ShownAgency): string[] {
   const all = requirements.programs.flatMap(({ is_ours: isOurs, endpoints }) => (isOurs ? endpoints : []));
   const fields = all.flatMap(({ endpoint, fields: its }) =>
@@ -234,7 +234,7 @@ function leftOutOf({ requirements }: ShownAgency): string[] {
   return [...new Set(fields)];
 }
 
-/** Says which facts are missing, and of how many vehicles. */
+/** Lists the missing facts, with the number of vehicles that lack each. */
 function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
   const missing = requirements.programs
     .filter(({ is_ours: isOurs }) => isOurs)

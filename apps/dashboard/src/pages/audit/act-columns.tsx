@@ -6,7 +6,9 @@ import { Time, timedText } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import "./audit.css";
 
-/** The columns of an audit log. @param url where partners and subjects are led to; left out on a partner's pages */
+/**
+ * Returns the columns of an audit log. @param url makes the links to partners and subjects; undefined on a partner's pages
+ */
 export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>[] {
   const columns: readonly Column<ShownAct>[] = [
     { id: "action", title: "Action", cell: ({ action }) => <span class="act-name">{action}</span> },
@@ -18,7 +20,7 @@ export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>
   return columns;
 }
 
-/** A person by name; any other actor by its name in the log. */
+/** Shows who acted: a person's name, or else the actor as the log names it. */
 function Actor({ act: { actor, actor_name: name } }: { readonly act: ShownAct }) {
   if (name !== null) return <span title={actor}>{name}</span>;
   if (actor === "cli") return <>the operator</>;
@@ -30,7 +32,7 @@ interface SubjectProps {
   readonly url: UrlState | undefined;
 }
 
-/** What it was done to, by its name; its id on hover, and to copy. */
+/** Shows what the action was done to: its name, with its id as a tooltip and to copy. */
 function Subject({ act: { subject, subject_name: name, partner_id }, url }: SubjectProps) {
   const text = name ?? subject;
   const style = { className: name === null ? "mono" : undefined, title: subject };
@@ -52,7 +54,7 @@ function Subject({ act: { subject, subject_name: name, partner_id }, url }: Subj
   );
 }
 
-/** The entries shown at once: more make a row too tall. */
+/** Most entries of the details that a row shows, because more would make the row too tall. */
 const SHOWN_ENTRIES = 3;
 const SHOWN_LENGTH = 160;
 

@@ -50,7 +50,7 @@ export function PartnerAuditPage() {
 }
 
 interface AuditLogProps {
-  /** The parameters that the answer depends on. */
+  /** The parameters that the response depends on, as a part of the cache key. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => ReturnType<typeof api.systemAudit.list>;
   readonly isOperators: boolean;

@@ -5,12 +5,12 @@ import { addressIn, type Scope } from "../scope.ts";
 import { useWeekOfStations } from "./city-data.ts";
 import { lastingText } from "./times.ts";
 
-/** Stations that are listed; the page of stations has all. */
+/** Most stations in this list. The page of stations lists all. */
 const SHOWN = 8;
 const WEEK_HOURS = 7 * 24;
 const HOUR_MS = 3_600_000;
 
-/** What is said of riders beside a station. */
+/** The tooltip that explains the number of riders. */
 const RIDERS_HELP =
   "Usually: rides that begin at an empty station, or end at a full one, in as long a time, by the mean of the last seven days.";
 
@@ -19,13 +19,13 @@ export interface TroubledStation {
   readonly id: string;
   readonly name: string;
   readonly kind: "empty" | "full";
-  /** Null: for longer than the history goes back. */
+  /** Since when the station is empty or full. Null: for longer than the history goes back. */
   readonly since: string | null;
-  /** Rides that usually begin there, or end there, in such a time; undefined: not known. */
+  /** Rides that usually begin at the station (if empty) or end there (if full) in as long a time. Undefined: not known. */
   readonly riders: number | undefined;
 }
 
-/** Returns the stations that are empty or full, first those that keep the most riders from a ride. */
+/** Returns the empty and full stations, sorted by how many riders they affect, most first. */
 export function troubledStations(
   { at, stations: { empty, full } }: Pick<Glance, "at" | "stations">,
   sums: readonly StationSums[] | undefined,
@@ -50,7 +50,7 @@ interface TroubledProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** The stations to send somebody to, the most urgent first. */
+/** The list of empty and full stations that need staff, the most urgent first. */
 export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
   const { data } = useWeekOfStations(scope.systemId);
   const troubled = troubledStations(glance, data?.data);
@@ -100,7 +100,7 @@ export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
   );
 }
 
-/** How long it has been so, with the exact time on hover. */
+/** Shows how long the station has been empty or full, with the exact time as a tooltip. */
 function Lasting({ since, now }: { readonly since: string; readonly now: string }) {
   return (
     <time dateTime={since} title={new Date(since).toLocaleString("en-GB")}>

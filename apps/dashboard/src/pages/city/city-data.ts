@@ -1,22 +1,22 @@
-/** What the pages of the city read, and how long it holds. */
+/** The queries of the pages about the city, and how long each result is fresh. */
 import type { Glance } from "@bikeshare/contract/console";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import type { CityMapProps } from "../../components/map/city-map.tsx";
 
-/** Milliseconds between two reads of what changes all the time. Answers have an ETag: an unchanged one costs little. */
+/** Milliseconds between two reads of live data. Responses have an ETag, so an unchanged one costs little. */
 const LIVE_MS = 10_000;
-/** Milliseconds for which sums of days hold. */
+/** Milliseconds for which sums over days count as fresh. */
 const SUMS_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** A system as its operator sees it, or with a partner as its people do. */
+/** Who views a system: the operator, or a partner's people if `partnerId` is defined. */
 export interface Viewer {
   readonly systemId: string;
   readonly partnerId: string | undefined;
 }
 
-/** The city at this moment. */
+/** Reads the present state of the city. */
 export function useGlance(systemId: string) {
   return useQuery({
     queryKey: ["city", systemId, "glance"],
@@ -25,13 +25,16 @@ export function useGlance(systemId: string) {
   });
 }
 
-/** Returns since when a station is empty or full; null: longer than is known; undefined: it is neither, as far as is known. */
+/**
+ * Returns since when a station is empty or full. Null: for longer than the history goes back. Undefined: the station is
+ * neither, or `glance` does not list it.
+ */
 export function lastingSince(glance: Glance | undefined, stationId: string): string | null | undefined {
   const lasting = glance && [...glance.stations.empty.data, ...glance.stations.full.data];
   return lasting?.find(({ id }) => id === stationId)?.since;
 }
 
-/** Every station: now, or as it was at an instant. */
+/** Reads all stations, as they are now or as they were at an instant. */
 export function useStations({ systemId, partnerId }: Viewer, at?: string) {
   const query = at === undefined ? {} : { at };
   return useQuery({
@@ -41,14 +44,14 @@ export function useStations({ systemId, partnerId }: Viewer, at?: string) {
         ? api.systemStations.list({ params: { system_id: systemId }, query, signal })
         : api.partnerStations.list({ params: { system_id: systemId, partner_id: partnerId }, query, signal }),
     ...(at === undefined ? { refetchInterval: LIVE_MS } : { staleTime: Number.POSITIVE_INFINITY }),
-    // The slider shows the instant before until the next one is there.
+    // While another instant is loading, the map keeps showing the previous one.
     placeholderData: (before) => before,
   });
 }
 
-/** Rides and minutes empty of each station, in the last seven days: how many riders a station has. */
+/** Reads the rides and the empty minutes of each station in the last seven days. */
 export function useWeekOfStations(systemId: string) {
-  // From a full hour on, so that the request stays the same for an hour.
+  // Starts at a full hour, so that the request, and its cache key, stay the same for an hour.
   const from = new Date(Math.floor((new Date().getTime() - 7 * DAY_MS) / 3_600_000) * 3_600_000).toISOString();
   return useQuery({
     queryKey: ["city", systemId, "week", from],
@@ -61,7 +64,7 @@ export function useWeekOfStations(systemId: string) {
 export const layers = ["bikes", "flows", "empty"] as const;
 export type Layer = (typeof layers)[number];
 
-/** Reads what the chosen layers show. */
+/** Reads the data of the chosen layers. */
 export function useLayers(systemId: string, chosen: readonly Layer[]): Pick<CityMapProps, "bikes" | "flows" | "shade"> {
   const params = { system_id: systemId };
   const bikes = useQuery({

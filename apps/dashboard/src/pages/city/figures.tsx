@@ -6,7 +6,7 @@ import { addressIn, type Scope } from "../scope.ts";
 import { comparedText, lastingText } from "./times.ts";
 
 interface FiguresProps {
-  /** Undefined until it is loaded: the tiles have their size already. */
+  /** Undefined until it is loaded. The tiles are shown without values until then. */
   readonly glance: Glance | undefined;
   readonly scope: Scope;
 }
@@ -20,7 +20,7 @@ interface Tile {
   readonly href: string;
 }
 
-/** The six numbers that say how the city is, each with its way through the last day. */
+/** Six key figures of the city, each with a sparkline of the last day. */
 export function CityFigures({ glance, scope }: FiguresProps) {
   return (
     <ul class="city-figures" aria-label="The city now" aria-busy={glance === undefined}>
@@ -101,7 +101,7 @@ function longText({ under_way_long: long, long_after_seconds: after }: Glance["r
   return long === 0 ? `none longer than ${hours} h` : `${count(long)} longer than ${hours} h`;
 }
 
-/** The longest is the first of the list. */
+/** Returns the text about the station that has been empty or full for the longest time. */
 function longestText(longest: Glance["stations"]["empty"]["data"][number] | undefined, now = ""): string {
   if (longest === undefined) return "none now";
   if (longest.since === null) return `longest: ${longest.name}`;
@@ -110,7 +110,10 @@ function longestText(longest: Glance["stations"]["empty"]["data"][number] | unde
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** Compares until the same time of day: half a day with a whole one says nothing. */
+/**
+ * Compares today's rides with the usual number up to the same time of day, because a part of a day cannot be compared with a
+ * whole one.
+ */
 function usualText({ today, before, usual_until_now: usual }: Glance["rides"]): string {
   if (usual === null || usual === 0) return "nothing to compare with yet";
   const [last] = before;

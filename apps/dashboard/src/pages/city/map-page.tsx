@@ -21,7 +21,7 @@ import { stationPanel, useSelectedStation } from "./selected-station.ts";
 import { CLOCK, cityText, DATE } from "./times.ts";
 import "./map-page.css";
 
-/** The map of the city, as it is and as it was. */
+/** The operator's page with the map of the city, now or at an earlier instant. */
 export function MapPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <CityMapPage scope={scope} />;
@@ -76,7 +76,7 @@ interface BesideProps {
   readonly glance: Glance | undefined;
 }
 
-/** Beside the map: the station that is open, or a list to find one. */
+/** The panel beside the map: the open station, or a list in which to find one. */
 function Beside({ scope, list, kind, selectedId, select, at, glance }: BesideProps) {
   const url = useUrlState();
   const StationPanel = useLazy(stationPanel);
@@ -111,11 +111,11 @@ interface FinderProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** Stations that are listed beside the map. */
+/** Most stations in the list beside the map. */
 const LISTED = 14;
 const byName = new Intl.Collator("en", { numeric: true });
 
-/** The map's twin: finds a station by its name and its state. */
+/** A list as an alternative to the map: finds a station by its name and its state. */
 function StationFinder({ stations, kind, onKind, onSelect }: FinderProps) {
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();

@@ -10,15 +10,15 @@ import "./city.css";
 
 interface MapPanelProps {
   readonly systemId: string;
-  /** Undefined until they are loaded. */
+  /** The stations; undefined until they are loaded. */
   readonly map: StationMap | undefined;
   readonly matching?: ReadonlySet<string> | undefined;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
-  /** Layers are of now: a map of the past has none, nor has a partner's. */
+  /** Whether layers can be chosen. They show the present, so a map of the past has none. A partner's map has none either. */
   readonly hasLayers: boolean;
   readonly isWholePage?: boolean;
-  /** Over the map, at its lower edge. */
+  /** Content over the lower edge of the map. */
   readonly children?: ComponentChildren;
 }
 
@@ -50,7 +50,7 @@ interface FlowsMapProps {
   readonly onSelect: (id: string) => void;
 }
 
-/** The rides from and to one station, as arcs. The lists beside it name the same stations. */
+/** A map with arcs for the rides from and to one station. The lists beside the map name the same stations. */
 export function StationFlowsMap({ map, stationId, flows, onSelect }: FlowsMapProps) {
   return (
     <div class="city-map-view station-flows-map">

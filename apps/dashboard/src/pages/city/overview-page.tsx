@@ -17,7 +17,7 @@ import "../overview/overview.css";
 
 const trends = lazyPart(async () => (await import("./trends.tsx")).Trends);
 
-/** The operator's start page: the city, what needs somebody, and how it was. */
+/** The operator's start page: the city now, what needs attention, and charts of the past. */
 export function OperatorOverviewPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <Overview scope={scope} />;

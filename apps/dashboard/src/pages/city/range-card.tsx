@@ -14,7 +14,10 @@ interface RangeCardProps extends RangePickerProps {
   readonly children: ComponentChildren;
 }
 
-/** A chart of a range that the reader chooses. A range that cannot be read, such as one of twenty years, can be left. */
+/**
+ * A card with a chart and a picker for its range. The picker stays usable when a range cannot be read, such as one of twenty
+ * years.
+ */
 export function RangeCard({ title, query: { data, error, refetch }, children, ...picker }: RangeCardProps) {
   return (
     <section class="card over-time" aria-labelledby="over-time">
@@ -28,12 +31,12 @@ export function RangeCard({ title, query: { data, error, refetch }, children, ..
 }
 
 interface CountedNoteProps {
-  /** Undefined or null: everything is counted. */
+  /** The time from which events are counted. Undefined or null: everything is counted. */
   readonly from: string | null | undefined;
   readonly children: string;
 }
 
-/** Says what a chart counts, or from when on where there is too much to count. */
+/** Says what a chart counts, and from when if there is too much to count all. */
 export function CountedNote({ from, children }: CountedNoteProps) {
   if (!from) return children;
   return (

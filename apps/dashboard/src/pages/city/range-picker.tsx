@@ -12,7 +12,7 @@ import {
 } from "./range.ts";
 import "./range.css";
 
-/** Returns the range in the address, and ways to change it. */
+/** Returns the range from the address, and functions that change it. */
 export function useRange(timeZone: string, now: number) {
   const url = useUrlState();
   const parameters: RangeParameters = {
@@ -26,7 +26,7 @@ export function useRange(timeZone: string, now: number) {
   return {
     range,
     set,
-    /** A part that was chosen in a chart. */
+    /** Sets the range that the reader has selected in a chart. */
     narrow: (since: string, until: string) => set({ since, until }),
   };
 }
@@ -38,11 +38,11 @@ export interface RangePickerProps {
   readonly timeZone: string;
   readonly now: number;
   readonly onChange: (next: Partial<RangeParameters>) => void;
-  /** The periods that are kept; undefined: all. */
+  /** The periods to offer; undefined: all. */
   readonly offered?: readonly Period[];
 }
 
-/** The range of all charts of a page: a period that ends today, or an earlier one. */
+/** Chooses the range of all charts of a page: a period that ends today, or an earlier one. */
 export function RangePicker({ range, timeZone, now, onChange, offered = periods }: RangePickerProps) {
   const before = neighbour(range, -1, timeZone, now);
   const after = neighbour(range, 1, timeZone, now);

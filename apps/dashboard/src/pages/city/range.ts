@@ -1,11 +1,11 @@
-/** The stretch of time that all charts of a page show, as its address keeps it. */
+/** The time range of the charts of a page. The page's address contains it. */
 import { cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
 
 export const periods = ["day", "week", "month", "year"] as const;
 export type Period = (typeof periods)[number];
 
 export interface TimeRange {
-  /** Undefined: a part that was chosen in a chart. */
+  /** Undefined: the reader selected the range in a chart. */
   readonly period: Period | undefined;
   /** RFC 3339. */
   readonly from: string;
@@ -17,19 +17,19 @@ const periodDays: Readonly<Record<Period, number>> = { day: 1, week: 7, month: 3
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What the address says of the time. */
+/** The parameters of the address that give the range. Each is empty if the address does not have it. */
 export interface RangeParameters {
   readonly range: string;
   /** The last day of a period: `2026-11-26`; empty: today. */
   readonly to: string;
-  /** Of a chosen part. */
+  /** The start and end of a range that was selected in a chart, in RFC 3339. They take precedence over `range`. */
   readonly since: string;
   readonly until: string;
 }
 
 /**
- * Reads the range of an address. Periods end with the end of a day of the city, so that a day is from midnight to midnight
- * and a week has seven of them.
+ * Reads the range from an address. Periods consist of whole days in the city's time zone: a day is from midnight to
+ * midnight, and a week has seven days.
  */
 export function readRange({ range, to, since, until }: RangeParameters, timeZone: string, now: number): TimeRange {
   const [start, end] = [Date.parse(since), Date.parse(until)];
@@ -46,7 +46,7 @@ const iso = (at: number) => new Date(at).toISOString();
 
 type Values = readonly (number | null)[];
 
-/** Returns the values of a range's steps; null: not known, as of steps that lie ahead. */
+/** Returns one value for each step. Null: not known, for example because the step is in the future. */
 export function valuesUntilNow<Step extends { readonly from: string }>(
   steps: readonly Step[],
   of: (step: Step) => number | null | undefined,
@@ -57,13 +57,13 @@ export function valuesUntilNow<Step extends { readonly from: string }>(
 
 export const sumOf = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
 
-/** Returns the shortest step whose number of steps can still be told apart in a chart. */
+/** Returns the shortest step with which a range of this length still has few enough steps for a chart. */
 function stepOf(lengthMs: number): TimeRange["step"] {
   if (lengthMs <= 2 * DAY_MS) return "PT15M";
   return lengthMs <= 15 * DAY_MS ? "PT1H" : "P1D";
 }
 
-/** Returns the parameters of the period before, or after; undefined where that has not begun. */
+/** Returns the parameters of the previous or next period; undefined if that period has not begun. */
 export function neighbour(
   range: TimeRange,
   direction: -1 | 1,

@@ -5,12 +5,12 @@ import { useUrlState } from "../../layout/url-state.ts";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
 
 const STEP_MS = 15 * 60_000;
-/** Milliseconds for which the slider rests before its instant is read. */
+/** Milliseconds for which the slider must rest before the stations at its instant are read. */
 const REST_MS = 120;
-/** Milliseconds between two instants of a day that plays. */
+/** Milliseconds between two instants while a day is played. */
 const PLAY_MS = 350;
 
-/** Returns the instant in the address, and a way to go to another; undefined: now. */
+/** Returns the instant from the address (undefined: now), and a function that changes it. */
 export function useInstant(): readonly [string | undefined, (at: string | undefined) => void] {
   const url = useUrlState();
   const given = Date.parse(url.get("at"));
@@ -24,7 +24,7 @@ interface RewindProps {
   readonly onChange: (at: string | undefined) => void;
 }
 
-/** The quarters of an hour of the day that is shown, each a position of the slider. The last of today is now. */
+/** Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now. */
 function positionsOf(at: string | undefined, timeZone: string) {
   const now = new Date().getTime();
   const shown = at === undefined ? now : Date.parse(at);
@@ -38,7 +38,7 @@ function positionsOf(at: string | undefined, timeZone: string) {
     ...{ day, isToday, start, last, given },
     instantOf: (position: number) =>
       isToday && position >= last ? undefined : new Date(start + position * STEP_MS).toISOString(),
-    /** The same time of day, so many days later; undefined: that has not come. */
+    /** Returns the same time of day `count` days later; undefined if that is in the future. */
     onDay: (count: number) => {
       const other = dayStart(daysLater(day, count), timeZone);
       const length = dayStart(daysLater(day, count + 1), timeZone) - other;
@@ -48,7 +48,7 @@ function positionsOf(at: string | undefined, timeZone: string) {
   };
 }
 
-/** A slider through a day of the city, in quarters of an hour. At its end is now. */
+/** A slider through a day of the city, in quarters of an hour. On today's slider, the end is now. */
 export function Rewind({ at, timeZone, onChange }: RewindProps) {
   const day = positionsOf(at, timeZone);
   const { last, instantOf } = day;
@@ -83,7 +83,7 @@ export function Rewind({ at, timeZone, onChange }: RewindProps) {
       />
       <output class="rewind-time">{text}</output>
       <DayChooser day={day} timeZone={timeZone} onChange={onChange} />
-      {/* Always there, so that the slider keeps its length under the hand. */}
+      {/* The button is always rendered, so that the slider keeps its length while it is dragged. */}
       <Button disabled={at === undefined} onClick={() => onChange(undefined)}>
         Back to now
       </Button>
@@ -109,7 +109,7 @@ function DayChooser({ day: { isToday, start, onDay }, timeZone, onChange }: DayC
   );
 }
 
-/** The slider's position: it follows the hand at once, and is acted on when the hand rests. */
+/** Returns the position of the slider, which changes at once, and calls `act` when it has rested for `REST_MS`. */
 function useResting(given: number, act: (position: number) => void): readonly [number, (position: number) => void] {
   const [moved, setMoved] = useState<number>();
   useEffect(() => {

@@ -21,7 +21,7 @@ import { StationDay, StationFill, StationFlowsView, StationWeekView } from "./st
 
 const stationPast = lazyPart(async () => (await import("../operator/fleet-item-pages.tsx")).StationPast);
 
-/** The operator's page of one station: how full it is, its day and its week, where its rides go, and what happened. */
+/** The operator's page of one station: how full it is, its day and its week, where its rides go, and its history. */
 export function StationPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
@@ -93,7 +93,10 @@ function Now({ station, access }: { readonly station: Station; readonly access: 
   );
 }
 
-/** Takes the station offline, or brings it back. It can be undone at once, so nobody is asked. */
+/**
+ * A button that takes the station offline or back online. It asks for no confirmation, because the change can be undone at
+ * once.
+ */
 function StateButton({ access, station }: { readonly access: Access; readonly station: Station }) {
   const { run, isPending } = useAction();
   const isClosed = station.status === "offline" && station.offline_reason === "operator";
@@ -120,7 +123,7 @@ interface AlertsProps {
   readonly url: UrlState;
 }
 
-/** What riders are told of this station now. */
+/** The open alerts to riders about this station. */
 function StationAlerts({ systemId, station, url }: AlertsProps) {
   const { data } = useQuery({
     queryKey: ["alerts", systemId, "open"],

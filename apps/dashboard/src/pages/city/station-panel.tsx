@@ -8,21 +8,21 @@ import { StationDay, StationFill } from "./station-view.tsx";
 
 interface StationPanelProps {
   readonly viewer: Viewer;
-  /** Undefined: it is not on the map. */
+  /** Undefined: the map has no station with this id. */
   readonly station: MappedStation | undefined;
   readonly glance?: Glance | undefined;
   readonly timeZone: string | undefined;
   /** The instant that the map shows; undefined: now. */
   readonly at?: string | undefined;
-  /** The station's own page. */
+  /** The address of the station's page. */
   readonly href: string;
   readonly onClose: () => void;
 }
 
-/** A station beside the map: how it is, and how its day went. */
+/** The panel beside the map: the state of a station, and its day. */
 export function StationPanel({ viewer, station, glance, timeZone, at, href, onClose }: StationPanelProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // Whoever opened it by the keyboard goes on here, and returns to the map by closing it.
+  // Moves the focus into the panel, so that keyboard users continue there.
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <aside class="card station-panel" aria-label="Station" onKeyDown={(event) => event.key === "Escape" && onClose()}>

@@ -21,12 +21,12 @@ interface StateProps {
     MappedStation,
     "status" | "offline_reason" | "bikes" | "docks" | "capacity" | "is_renting" | "is_returning"
   >;
-  /** Since when it is empty or full, and the present; null: longer than is known. */
+  /** Since when the station is empty or full. Null: for longer than the history goes back. */
   readonly since?: string | null | undefined;
   readonly now?: string | undefined;
 }
 
-/** How full a station is: a bar with its bikes and docks, and in words. */
+/** Shows how full a station is, as a bar of its bikes and docks and in words. */
 export function StationFill({ station, since, now }: StateProps) {
   const kind = availabilityOf(station);
   const capacity = capacityOf(station);
@@ -68,11 +68,11 @@ interface DayProps {
   readonly viewer: Viewer;
   readonly stationId: string;
   readonly timeZone: string;
-  /** The instant that is looked at; undefined: now. */
+  /** The instant that the page shows; undefined: now. */
   readonly at?: string | undefined;
 }
 
-/** Reads how a station was through a day of the city, and how its days usually are. */
+/** Reads the history of a station on one day, and its usual day. */
 function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
   const now = new Date().toISOString();
   const day = dayOf(at ?? now, timeZone);
@@ -99,7 +99,7 @@ function useStationDay({ viewer, stationId, timeZone, at }: DayProps) {
   return { day, from: from ?? "", history, typical };
 }
 
-/** A station's day over its usual one. */
+/** A chart of a station's day, compared with its usual day. */
 export function StationDay(props: DayProps) {
   const { timeZone, at } = props;
   const { day, from, history, typical } = useStationDay(props);
@@ -132,7 +132,7 @@ export function StationDay(props: DayProps) {
   );
 }
 
-/** Returns the usual bikes at each of the times; undefined where too little is known. */
+/** Returns the usual number of bikes at each time; undefined if too little is known. */
 function usualOf(
   typical: StationTypical | undefined,
   day: string,
@@ -162,7 +162,7 @@ type Measure = keyof typeof measures;
 const weekdays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** A station's week by weekday and hour: when it is empty, full, or much used. */
+/** A heat map of a station by weekday and hour: when it is empty, full or busy. */
 export function StationWeekView({ viewer, stationId }: Omit<DayProps, "timeZone">) {
   const [measure, setMeasure] = useState<Measure>("minutes_empty");
   const params = { system_id: viewer.systemId, id: stationId };
@@ -246,10 +246,10 @@ interface FlowsProps {
   readonly addressOf: (id: string) => string;
 }
 
-/** Stations that are named of each direction. */
+/** Most stations that are listed for each direction. */
 const SHOWN_FLOWS = 8;
 
-/** Where a station's rides come from and go to, in the last four weeks. */
+/** Lists and a map of where a station's rides came from and went to in the last four weeks. */
 export function StationFlowsView({ systemId, stationId, addressOf }: FlowsProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ["city", systemId, "station", stationId, "flows"],

@@ -1,10 +1,10 @@
-/** Times of a city: in its own zone, whatever the reader's is. */
+/** Texts and calculations of times in a city's time zone, whatever the reader's zone is. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** `3 h 20 min`, `2 days`. */
+/** Returns a duration as `3 h 20 min` or `2 days`. */
 export function lastingText(ms: number): string {
   const minutes = Math.max(0, Math.floor(ms / MINUTE_MS));
   if (minutes < 1) return "less than a minute";
@@ -33,22 +33,24 @@ export function dayOf(at: number | string, timeZone: string): string {
   return parts.toReversed().join("-");
 }
 
-/** Returns the instant at which a calendar day begins: its midnight, or the first moment after it. */
+/**
+ * Returns the instant at which a calendar day begins: midnight, or the first instant of the day if the clocks skip midnight.
+ */
 export function dayStart(day: string, timeZone: string): number {
   const guess = Date.parse(`${day}T00:00:00Z`);
-  // A zone is at most 14 hours ahead and 12 behind. Each step of a quarter of an hour is a full one in every zone.
+  // Zones are at most 14 hours ahead of UTC and 12 behind. In every zone, midnight is at a full quarter of an hour of UTC.
   for (let at = guess - 14 * HOUR_MS; at <= guess + 12 * HOUR_MS; at += HOUR_MS / 4) {
     if (dayOf(at, timeZone) === day) return at;
   }
   return guess;
 }
 
-/** Returns the day so many days later. */
+/** Returns the day `count` days later. */
 export function daysLater(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** `8 % more`, `12 times as many`: a number beside what it is usually. */
+/** Compares a number with its usual value: `8 % more`, `12 times as many`. */
 export function comparedText(value: number, usual: number): string {
   const percent = Math.round((value / usual - 1) * 100);
   if (percent === 0) return "as many";

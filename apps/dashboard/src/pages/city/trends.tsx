@@ -14,7 +14,7 @@ interface TrendsProps {
   readonly timeZone: string;
 }
 
-/** Rides, fleet and stations over time, against the period before. One range for all. */
+/** Charts of rides, fleet and stations over one range of time, compared with the period before. */
 export function Trends({ scope, timeZone }: TrendsProps) {
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
@@ -83,8 +83,8 @@ function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
 }
 
 /**
- * Compares until now: the steps that lie ahead are left out of the period before too. While a step of that period is not
- * known, there is nothing to compare with.
+ * Returns a sentence that compares the rides until now with the period before. Steps that are in the future are left out of
+ * both. If the period before has an unknown step, the sentence says that nothing can be compared.
  */
 function comparedSentence(
   rides: readonly (number | null)[],

@@ -24,7 +24,7 @@ interface FleetListProps<Row> {
   readonly filters?: readonly Filter[];
   /** The placeholder of an empty list. */
   readonly empty?: string;
-  /** The parameters that the answer depends on. */
+  /** The parameters that the response depends on, as a part of the cache key. */
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
   readonly columns: (names: FleetNames) => readonly Column<Row>[];
