@@ -74,7 +74,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
   if (rows === undefined) return <LoadingTable caption={caption} head={head} columnCount={columns.length} />;
   return (
-    // Focusable, so that the keyboard can scroll it sideways.
+    // Focusable, so that the table can be scrolled sideways with the keyboard.
     <div ref={frame} class="table-frame table-scroll" role="group" aria-label={caption} tabIndex={0}>
       <table class="table">
         <caption class="visually-hidden">{caption}</caption>

@@ -3,7 +3,7 @@ import { EmptyState } from "../components/empty-state.tsx";
 import { listedPages, pageAddress } from "../membership-pages.ts";
 import { useSignedIn } from "../session/session.ts";
 
-/** `/dashboard` itself: leads to the first page of the reader's first membership. */
+/** The page at `/dashboard`. It redirects to the first page of the reader's first membership. */
 export function HomePage() {
   const { memberships, needs_proof: needsProof, person } = useSignedIn();
   const [membership] = memberships;

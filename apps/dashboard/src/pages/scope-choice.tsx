@@ -3,7 +3,7 @@ import { Checkbox } from "../components/field.tsx";
 import "./scope-choice.css";
 
 interface ScopeChoiceProps {
-  /** Every scope, when left out. */
+  /** The scopes to offer. Default: all. */
   readonly offered?: readonly Scope[];
   readonly chosen: readonly Scope[];
   readonly error: string | undefined;

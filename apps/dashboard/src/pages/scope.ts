@@ -1,13 +1,13 @@
-/** The owner of the data that a page shows, and the addresses of related pages. */
+/** Finds out whose data a page shows, and the addresses of related pages. */
 import { type Access, useOperatorAccess, usePartnerAccess, useSignedIn } from "../session/session.ts";
 
-/** A partner's pages, or (without a partner) the operator's. */
+/** Whose pages are shown: a partner's, or the operator's if `partnerId` is undefined. */
 export interface Scope {
   readonly systemId: string;
   readonly partnerId: string | undefined;
-  /** The reader may change the shown data. */
+  /** Whether the reader may change the shown data. */
   readonly canChange: boolean;
-  /** The system is the default of addresses without one. */
+  /** Whether this system is the default for addresses that name none. */
   readonly isFirstSystem: boolean;
 }
 
@@ -36,7 +36,7 @@ function scopeOf(
 
 /**
  * Returns the address of a page with filters.
- * @param page `keys`, `requests`, … of the scope
+ * @param page the last part of the page's path: `keys`, `requests`, …
  */
 export function addressIn(
   { systemId, partnerId, isFirstSystem }: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,
@@ -48,7 +48,7 @@ export function addressIn(
   return search === "" ? path : `${path}?${search}`;
 }
 
-/** Returns the parameters of an address with one changed, or taken away. */
+/** Returns the parameters of an address with one changed, or removed if the value is empty. */
 export function withParameter(search: URLSearchParams, name: string, value: string | undefined): URLSearchParams {
   const next = new URLSearchParams(search);
   if (value === undefined || value === "") next.delete(name);

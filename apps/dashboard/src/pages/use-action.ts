@@ -3,7 +3,10 @@ import { submission } from "../api/session-end.ts";
 import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
-/** Runs one request at a time that may need a confirmation, and shows its failure until it is tried again. */
+/**
+ * Returns a function that runs an action with requests that may need a confirmation. Only one action runs at a time. A
+ * failure is shown until the next try.
+ */
 export function useAction() {
   const [isPending, setIsPending] = useState(false);
   const closeFailure = useRef<(() => void) | undefined>(undefined);

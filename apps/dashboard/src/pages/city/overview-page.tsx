@@ -95,7 +95,7 @@ function ServiceHealth({ scope }: { readonly scope: Scope }) {
   );
 }
 
-/** Whether partners read. */
+/** A chart of the requests per minute: how many were answered, and how many a rate limit refused. */
 function Requests({ scope }: { readonly scope: Scope }) {
   const { data } = useServiceHealth(scope);
   const refused = data?.rate_limited ?? [];

@@ -21,7 +21,7 @@ interface AttemptProps {
   readonly longestMs: number;
 }
 
-/** One attempt on the timeline: its outcome and remedy, its timing, and all its bytes. */
+/** One attempt on the timeline: its outcome, how to fix a failure, its timing, and the full request and response. */
 export function Attempt({ attempt, isOpen, longestMs }: AttemptProps) {
   const { number, outcome, summary, detail, advice, timings, next_attempt_at, next_attempt_reason } = attempt;
   return (
@@ -104,7 +104,7 @@ interface HeadersProps {
 
 function Headers({ label, headers }: HeadersProps) {
   return (
-    // Focusable, so that the keyboard can scroll it.
+    // Focusable, so that the headers can be scrolled with the keyboard.
     <div class="headers" role="group" aria-label={label} tabIndex={0}>
       <dl class="mono">
         {headers.map(([name, value], index) => (

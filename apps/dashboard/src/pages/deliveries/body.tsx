@@ -10,7 +10,10 @@ interface BodyProps {
   readonly body: ShownBytes;
 }
 
-/** Bytes that were sent or received: formatted where they are JSON, as they are, and in hexadecimal. Always text. */
+/**
+ * Shows a body that was sent or received: formatted if it is JSON, unchanged, or in hexadecimal. Nothing in it is
+ * interpreted as HTML.
+ */
 export function Body({ label, body }: BodyProps) {
   const [view, setView] = useState("pretty");
   const bytes = bytesOf(body);
@@ -39,7 +42,7 @@ function bytesOf({ encoding, text }: ShownBytes): Uint8Array {
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 
-/** JSON with line breaks; undefined where a text is no JSON, or a long number in it would be changed. */
+/** Returns JSON with line breaks. Undefined: the text is not JSON, or has a number so long that parsing could change it. */
 function formatJson(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -7,11 +7,11 @@ import { useAction } from "../use-action.ts";
 
 interface CurlProps {
   readonly params: { readonly system_id: string; readonly partner_id: string; readonly delivery_id: string };
-  /** Whether the reader may have it signed. */
+  /** Whether the reader may get the command with a signature. */
   readonly canSign: boolean;
 }
 
-/** The delivery as a command that repeats it. */
+/** A curl command that sends the delivery again. */
 export function Curl({ params, canSign }: CurlProps) {
   const [command, setCommand] = useShownOnce<string>();
   const { run, isPending } = useAction();

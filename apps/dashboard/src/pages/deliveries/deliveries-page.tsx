@@ -28,7 +28,9 @@ import { ResendDialog } from "./resend-dialog.tsx";
 import { countDeliveries } from "./words.ts";
 import "./deliveries.css";
 
-/** A partner's deliveries: found by filters that stand in the address, and resent, some or all. */
+/**
+ * The page of a partner's deliveries. The address contains the filters. Selected or all matching deliveries can be resent.
+ */
 export function DeliveriesPage() {
   const access = usePartnerAccess();
   return access === undefined ? <NotFoundPage /> : <WebhookDeliveries access={access} />;
@@ -36,7 +38,10 @@ export function DeliveriesPage() {
 
 type PartnerAccess = NonNullable<ReturnType<typeof usePartnerAccess>>;
 
-/** Asks for deliveries only where there is a webhook: the service answers 404 for those of none. */
+/**
+ * Reads the webhooks before their deliveries, because the service answers 404 for the deliveries of a partner without a
+ * webhook.
+ */
 function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
   const params = { system_id: access.systemId, partner_id: access.partnerId };
   const { data, error, refetch } = useQuery({
@@ -49,7 +54,7 @@ function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
   }
   const webhooks = data.data;
   if (wanted === null && webhooks.length === 0) return <NoWebhook access={access} />;
-  // That of a removed one is read by its id, as long as it is kept.
+  // The address may name a removed webhook: its deliveries can be read as long as they are kept.
   const endpointId = wanted ?? (webhooks.length === 1 ? webhooks[0]?.id : undefined);
   return <DeliveryList key={endpointId} access={access} endpointId={endpointId} webhooks={webhooks} />;
 }
@@ -68,9 +73,9 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   const { target, filters, setFilters, list, live, onNext, onPrevious } = shown;
   const { data, error, refetch } = list;
   const { mayResend, client } = resendingBy(access);
-  // What is sent again at once goes to one webhook.
+  // One resend covers one webhook, so rows can be selected only when one webhook is shown.
   const mayChoose = mayResend && endpointId !== undefined;
-  // The webhook was removed meanwhile.
+  // The webhook has been removed since this page was opened.
   if (error instanceof ApiError && error.code === "not_found") return <NoWebhook access={access} />;
   return (
     <div class="stack">
@@ -108,12 +113,15 @@ function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   );
 }
 
-/** The operator's admins read this page, and resend as the partner's do. */
+/**
+ * Returns whether the reader may resend, and with which calls. The operator's admins may resend too, as the partner's admins
+ * may.
+ */
 function resendingBy({ membership: { role, partner_id: partnerId } }: PartnerAccess) {
   return { mayResend: role === "admin", client: partnerId === null ? api.systemResends : api.resends };
 }
 
-/** Without any delivery there is nothing to filter. */
+/** The placeholder for a partner without a webhook. */
 function NoWebhook({ access: { partnerId, canChange } }: { readonly access: PartnerAccess }) {
   const system = new URLSearchParams(useSearch()).get("system");
   const webhook = `/partners/${encodeURIComponent(partnerId)}/webhook${system === null ? "" : `?system=${encodeURIComponent(system)}`}`;
@@ -152,7 +160,7 @@ function ListHeader({ target, filters, list, live, webhooks }: ListHeaderProps) 
   );
 }
 
-/** Chooses whose deliveries are shown, where there are several webhooks. */
+/** Chooses the webhook whose deliveries are shown, if there are several. */
 function WebhookChoice({ webhooks, endpointId }: Omit<DeliveryListProps, "access">) {
   const [search, setSearch] = useSearchParams();
   if (webhooks.length < 2 && webhooks[0]?.id === endpointId) return null;
@@ -195,10 +203,10 @@ function SearchedNotice({ to }: { readonly to: string }) {
   );
 }
 
-/** The route that exports the list as a file. */
+/** The route that exports the list as CSV. */
 const CSV = routes.deliveries.export;
 
-/** The page of the list that the address asks for. */
+/** Reads the page of the list that the address asks for, and returns it with its filters, paging and live updates. */
 function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, onChange: () => void, isHeld: boolean) {
   const [search, setSearch] = useSearchParams();
   const target = {
@@ -215,7 +223,7 @@ function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, 
   });
   const [isLive, setLive] = useState(true);
   const refresh = () => void list.refetch();
-  // Older pages do not change at their beginning.
+  // Only the first page is updated live, because new rows appear only there.
   const isWaiting = useLive({ target, isOn: isLive && cursor === undefined, isHeld, refresh });
   const next = list.data?.next_cursor;
   return {
@@ -232,7 +240,7 @@ function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, 
   };
 }
 
-/** The deliveries that are ticked. */
+/** Holds the ids of the selected deliveries. */
 function useChosen() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   return {

@@ -22,7 +22,7 @@ import { Curl } from "./curl.tsx";
 import { stateOf } from "./words.ts";
 import "./deliveries.css";
 
-/** The interval at which an unfinished delivery is read again. */
+/** Milliseconds between two reads of an unfinished delivery. */
 const REFRESH_INTERVAL_MS = 3_000;
 
 /** One delivery: why it has arrived or not, every attempt on a timeline, and the actions on it. */
@@ -92,7 +92,10 @@ interface ResendButtonProps {
   readonly onResent: () => Promise<unknown>;
 }
 
-/** Offered to the partner's admins and to the operator's, who otherwise only read this page. */
+/**
+ * A button that resends the delivery, for the admins of the partner and of the operator. On this page, the operator's admins
+ * can change nothing else.
+ */
 function ResendButton({ params, access, onResent }: ResendButtonProps) {
   const { run, isPending } = useAction();
   const { resend: send } = access.membership.partner_id === null ? api.endpoints : api.deliveries;
@@ -115,7 +118,7 @@ const resendWords = {
   already_due: "Already queued or being sent.",
 } as const;
 
-/** @param list the list of its webhook's deliveries */
+/** @param list the address of the list of this webhook's deliveries */
 function factsOf({ id, event_id: eventId, resource_id: resourceId, ...delivery }: DeliveryDetail, list: string) {
   const { created_at: at, next_attempt_at: next, endpoint_name: name } = delivery;
   return [
@@ -142,7 +145,7 @@ interface Addresses {
   readonly newer: string | undefined;
 }
 
-/** The pages of the failing deliveries beside one. */
+/** Returns the addresses of the next older and newer failing deliveries. */
 function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): Addresses {
   const search = useSearch();
   const inList = new URLSearchParams(search);
@@ -155,7 +158,7 @@ function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): 
   return { list, older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
 }
 
-/** `j` leads to the next failing delivery, which is older, and `k` to the one before. */
+/** Handles keys: `j` opens the next older failing delivery, `k` the next newer one. */
 function useFailingKeys({ older, newer }: Addresses): void {
   const [, navigate] = useLocation();
   useEffect(() => {

@@ -20,15 +20,15 @@ interface DeliveryTableProps {
   readonly deliveries: readonly Delivery[] | undefined;
   readonly error: unknown;
   readonly onRetry: () => void;
-  /** Undefined: the reader may choose none. */
+  /** The selection of rows. Undefined: rows cannot be selected. */
   readonly choosing: Choosing | undefined;
-  /** Whether rows are of several webhooks, and name theirs. */
+  /** Whether the list has the deliveries of several webhooks. Each row then names its webhook. */
   readonly hasWebhooks: boolean;
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-/** A page of deliveries. */
+/** A table of one page of deliveries. */
 export function DeliveryTable(props: DeliveryTableProps) {
   const { deliveries, error, onRetry, choosing, hasWebhooks, isFiltered, onClear } = props;
   const { id: openId } = useParams<{ id?: string }>();
@@ -111,7 +111,7 @@ const columns: readonly [Column<Delivery>, ...Column<Delivery>[]] = [
   },
 ];
 
-/** The path of the list, also where the page of one of its rows is open beside it. */
+/** Returns the path of the list, even if the page of a row is open beside the list. */
 function listPath(): string {
   const path = location.pathname.replace(pagesBase, "");
   return path.slice(0, path.indexOf("/deliveries")) + "/deliveries";

@@ -20,7 +20,7 @@ interface FilterBarProps {
   readonly count: ComponentChildren;
 }
 
-/** The filters of the list, and buttons for the most frequent questions. */
+/** The filters of the list, with buttons for frequently used ones. */
 export function FilterBar({ filters: given, onChange, count }: FilterBarProps) {
   const [now] = useState(() => new Date());
   return (

@@ -14,7 +14,10 @@ export function readFilters(search: URLSearchParams): FilterTexts {
   return Object.fromEntries(given);
 }
 
-/** Returns the address's parameters with other filters: from the first page on, and with everything else as it was. */
+/**
+ * Returns the address's parameters with other filters. Removes the cursor, so that the list begins at its first page, and
+ * keeps all other parameters.
+ */
 export function withFilters(search: URLSearchParams, filters: FilterTexts): URLSearchParams {
   const next = new URLSearchParams(search);
   next.delete("cursor");
@@ -33,7 +36,7 @@ export function withCursor(search: URLSearchParams, cursor: string): URLSearchPa
   return next;
 }
 
-/** Filters as the client sends them. */
+/** Returns the filters with the type that the client needs. */
 export function queryOf(filters: FilterTexts): DeliveryFilters {
   return filters as DeliveryFilters; // texts from the address, which the server checks
 }
@@ -43,7 +46,7 @@ export interface QuickFilter {
   readonly filters: FilterTexts;
 }
 
-/** When a night begins and ends, in hours of the reader's day. */
+/** The start and end of the night in the filter of last night's deliveries, as hours in the browser's time zone. */
 const EVENING_HOUR = 18;
 const MORNING_HOUR = 8;
 

@@ -4,7 +4,7 @@ import { addressOf } from "../../api/client.ts";
 import { routes } from "../../api/routes.generated.ts";
 import type { WebhookTarget } from "../webhook/webhook-client.ts";
 
-/** The page is read again at most so often, however much changes. */
+/** The least milliseconds between two reads of the page, however many changes there are. */
 const REFRESH_INTERVAL_MS = 1_000;
 /** Pixels from the top within which a reader is assumed to watch new rows. */
 const TOP_PX = 120;
@@ -18,9 +18,9 @@ interface LiveOptions {
 }
 
 /**
- * Reads the list again when something has changed, unless the reader has scrolled away from its beginning or has chosen
- * rows: nothing may move under their hands.
- * @returns whether changes wait to be shown
+ * Reads the list again when something has changed, unless the reader has scrolled down or selected rows. Then the shown rows
+ * must not move.
+ * @returns whether there are changes that are not shown yet
  */
 export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean {
   const [isWaiting, setWaiting] = useState(false);
@@ -52,7 +52,7 @@ export function useLive({ target, isOn, isHeld, refresh }: LiveOptions): boolean
       source.close();
     };
   }, [isOn, systemId, partnerId, endpointId]);
-  // Shown by whatever else has read the list again.
+  // Shows the waiting changes as soon as no row is selected, if the reader is at the top of the list.
   useEffect(() => {
     if (!isHeld && isWaiting && scrollY <= TOP_PX) {
       setWaiting(false);

@@ -23,8 +23,8 @@ interface OverTimeProps {
 }
 
 /**
- * Success and failure over time, and the causes of what fails. A part that is chosen in the chart filters the list, from
- * where all that match can be resent.
+ * A chart of successful and failed deliveries over time, with the causes of failures. A range selected in the chart filters
+ * the list, where all matching deliveries can be resent.
  */
 export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps) {
   const timeZone = shownTimeZone();
@@ -114,7 +114,7 @@ interface CausesProps {
   readonly onChoose: (filters: FilterTexts) => void;
 }
 
-/** Failures by their cause, the most frequent first. Each filters the list. */
+/** Failures by their cause, the most frequent first. A press on a cause filters the list. */
 function Causes({ causes, onChoose }: CausesProps) {
   if (causes.length === 0) return <p class="muted">Nothing fails in this time.</p>;
   const most = Math.max(...causes.map(({ deliveries }) => deliveries));
@@ -142,7 +142,10 @@ function Causes({ causes, onChoose }: CausesProps) {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** By the code where there is one: the failure takes together all that begin with its figure. */
+/**
+ * Returns the filters for a cause. Uses the status code if there is one: the failure alone would match all codes with the
+ * same first digit.
+ */
 function filterOf({ failure, code }: DeliveryCause): FilterTexts {
   const one = { status: "unsuccessful", code: "", failure: "" };
   return code === null ? { ...one, failure } : { ...one, code: String(code) };

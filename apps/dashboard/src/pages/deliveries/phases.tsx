@@ -27,18 +27,21 @@ function phasesOf({ dns, connect, tls, first_byte, total }: Timings): Phase[] {
     startMs += lengthMs;
   }
   const rest = (total ?? 0) - startMs;
-  // Rounding alone makes no part.
+  // A rest this short comes only from rounding, so it is not a part.
   if (rest > 0.5) phases.push({ id: "rest", label: labels.rest, startMs, lengthMs: rest });
   return phases;
 }
 
 interface WaterfallProps {
   readonly timings: Timings;
-  /** Milliseconds of the longest attempt, to which the others are compared. */
+  /** Milliseconds of the longest attempt. It fills the width of the bar. */
   readonly longestMs: number;
 }
 
-/** The parts of an attempt in one bar, as long as it took. The numbers stand in its details. */
+/**
+ * The parts of an attempt in one bar, whose length is the attempt's duration. Hidden from screen readers, which read the
+ * numbers in the attempt's details.
+ */
 export function Waterfall({ timings, longestMs }: WaterfallProps) {
   const scale = 1000 / Math.max(longestMs, 1);
   return (
@@ -93,7 +96,7 @@ export function Phases({ timings }: { readonly timings: Timings }) {
   );
 }
 
-/** `0.4 ms`, `120 ms`, `15.0 s`. */
+/** Returns a duration as `0.4 ms`, `120 ms` or `15.0 s`. */
 export function milliseconds(value: number): string {
   if (value >= 10_000) return `${(value / 1000).toFixed(1)} s`;
   return value < 10 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`;

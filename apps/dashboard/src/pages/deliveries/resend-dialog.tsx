@@ -12,18 +12,18 @@ import type { WebhookTarget } from "../webhook/webhook-client.ts";
 import { countDeliveries } from "./words.ts";
 
 interface ResendDialogProps {
-  /** Undefined: closed. */
+  /** The deliveries to resend. Undefined: the dialog is closed. */
   readonly selection: ResendSelection | undefined;
-  /** The calls for the partner's admins, or for the operator's. */
+  /** The calls that start and follow the resend, of the partner's or the operator's admins. */
   readonly client: typeof api.resends | typeof api.systemResends;
   readonly target: WebhookTarget;
   readonly onClose: () => void;
 }
 
-/** The interval at which the progress is read. */
+/** Milliseconds between two reads of the progress. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
-/** Sends many deliveries again: how many first, then how far it is, and a way to stop it. */
+/** A dialog that resends many deliveries. It shows their number first, then the progress and a button to stop. */
 export function ResendDialog(props: ResendDialogProps) {
   const { selection } = props;
   const { count, resend, isPending, start, cancel, close } = useResend(props);
@@ -60,7 +60,7 @@ export function ResendDialog(props: ResendDialogProps) {
   );
 }
 
-/** The count before, and the resend itself once it has begun. */
+/** Reads the number of deliveries, and follows the resend once it has begun. */
 function useResend({ selection, client, target, onClose }: ResendDialogProps) {
   const [started, setStarted] = useState<BulkResend>();
   const { run, isPending } = useAction();
@@ -123,7 +123,7 @@ interface ProgressProps {
 function Progress({ resend, counted }: ProgressProps) {
   const { status, queued } = resend;
   const total = Math.max(counted, resend.total);
-  // Those that succeeded between the count and the beginning are no part of the resend.
+  // Deliveries that succeeded between the count and the start are not part of the resend, so they count as left out.
   const leftOut = resend.skipped + total - resend.total;
   return (
     <>

@@ -76,7 +76,7 @@ export const failureChoices: readonly Choice[] = [
 
 export const eventChoices: readonly Choice[] = [...deliveryNames.map((event) => ({ value: event, label: event }))];
 
-/** `1 delivery`, `12 deliveries`. */
+/** Returns `1 delivery` or `12 deliveries`. */
 export function countDeliveries(count: number): string {
   return count === 1 ? "1 delivery" : `${count.toLocaleString("en")} deliveries`;
 }

@@ -28,7 +28,7 @@ const columns: readonly Column<Row>[] = [
   { id: "duration", title: "Duration", cell: ({ durationMs }) => `${durationMs} ms`, align: "end", sortable: true },
 ];
 
-/** Rows, and views of them. */
+/** Tables, and tabs. */
 export function TableExamples() {
   const [sorting, setSorting] = useState<Sorting>({ column: "at", direction: "descending" });
   const [tab, setTab] = useState("rows");

@@ -15,7 +15,7 @@ import { Form } from "../../components/form.tsx";
 import { useAction } from "../use-action.ts";
 import { kindNames } from "./words.ts";
 
-/** What a file is to have. */
+/** The options of an export file. */
 export type Choice = Pick<ShownExport, "kind" | "month" | "format" | "privacy" | "is_shared">;
 
 interface ExportDialogProps {
@@ -23,13 +23,13 @@ interface ExportDialogProps {
   readonly form: "file" | "schedule";
   /** The month before the present one. */
   readonly lastMonth: string;
-  /** The file that is to be made again. */
+  /** The options of an existing file, if it is to be made again. */
   readonly choice?: Choice;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-/** What the form holds. */
+/** The values of the form's inputs. */
 interface Wanted {
   readonly kind: ShownExport["kind"];
   readonly month: string;
@@ -41,7 +41,7 @@ interface Wanted {
 
 const DEFAULT_KEEP_MONTHS = "24";
 
-/** The form of a file, or of a schedule. */
+/** The dialog that orders a file, or sets a schedule. */
 export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDone }: ExportDialogProps) {
   const isSchedule = form === "schedule";
   const [wanted, setWanted] = useState<Wanted>({

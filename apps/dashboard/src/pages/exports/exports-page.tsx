@@ -20,12 +20,12 @@ import { useAction } from "../use-action.ts";
 import { type Choice, ExportDialog } from "./export-dialog.tsx";
 import { kindNames, leftOutText, sizeText } from "./words.ts";
 
-/** Milliseconds between two looks while a file is being made. */
+/** Milliseconds between two reads while a file is being made. */
 const POLL_MS = 2_000;
 
 type Open = { readonly form: "file" | "schedule"; readonly choice?: Choice };
 
-/** Files of open data: made, shared with partners, downloaded and deleted. */
+/** The page of open-data files, where the operator makes, shares, downloads and deletes them. */
 export function ExportsPage() {
   const access = useOperatorAccess();
   const [open, setOpen] = useState<Open>();
@@ -237,7 +237,7 @@ function fileColumns(): readonly Column<ShownExport>[] {
   ];
 }
 
-/** `Rides, 2026-10, coarse`. */
+/** Returns the name of a file: `Rides, 2026-10, coarse`. */
 function nameOf({ kind, month, privacy }: Pick<ShownExport, "kind" | "month" | "privacy">): string {
   return [kindNames[kind], month, privacy].filter((part) => part !== null).join(", ");
 }
@@ -309,7 +309,7 @@ function ScheduleTable({ access: { systemId, canChange }, schedules, reload }: S
 
 interface DeleteDialogProps {
   readonly title: string;
-  /** The consequence; undefined: nothing is about to be deleted. */
+  /** A sentence about what will be deleted. Undefined: the dialog is closed. */
   readonly what: string | undefined;
   readonly word?: string;
   readonly onDelete: () => Promise<unknown>;

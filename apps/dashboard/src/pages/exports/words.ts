@@ -8,13 +8,13 @@ export const kindNames: Readonly<Record<ShownExport["kind"], string>> = {
 
 const UNITS = ["bytes", "kB", "MB", "GB", "TB"] as const;
 
-/** `18.2 MB`. */
+/** Returns a size as `18.2 MB`. */
 export function sizeText(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
   return `${(bytes / 1000 ** power).toLocaleString("en", { maximumFractionDigits: power === 0 ? 0 : 1 })} ${UNITS[power] ?? ""}`;
 }
 
-/** `9,402 short, 2,018 rare`. */
+/** Returns how many rides were left out of a file, by reason: `9,402 short, 2,018 rare`. */
 export function leftOutText(file: ShownExport["file"]): string {
   const leftOut = file?.left_out;
   if (leftOut === null || leftOut === undefined) return "";

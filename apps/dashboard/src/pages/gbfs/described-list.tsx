@@ -22,7 +22,7 @@ interface DescribedListProps<Kind extends FactKind> {
   /** The view of the page, in its address. */
   readonly view: string;
   readonly noun: string;
-  /** What an id is, and an example. */
+  /** Explains the ids of this kind, with an example. */
   readonly idHint: string;
   readonly empty: ComponentChildren;
   readonly columns: readonly Column<DescribedThing<Kind>>[];
@@ -30,7 +30,7 @@ interface DescribedListProps<Kind extends FactKind> {
 
 const PAGE = "/operator/systems";
 
-/** Everything of a kind in a list; the form of one that is opened, or of a new one, takes its place. */
+/** A list of all things of one kind, such as pricing plans. The form of an opened or new thing replaces the list. */
 export function DescribedList<Kind extends FactKind>(props: DescribedListProps<Kind>) {
   const { access, kind, view, noun, idHint, empty, columns } = props;
   const url = useUrlState();

@@ -23,17 +23,20 @@ interface FactFormProps {
   readonly access: Access;
   readonly kind: FactKind;
   readonly id: string;
-  /** Whether it does not exist yet. */
+  /** Whether the thing does not exist yet. */
   readonly isNew?: boolean;
-  /** Where the facts' sections stand below a heading of their own. */
+  /** The level of the section headings, which depends on the headings above the form. */
   readonly heading?: "h2" | "h3";
   readonly onSaved?: () => void;
-  /** Fields before the facts, and what stands beside "Save". */
+  /** Fields above the facts. */
   readonly before?: ComponentChildren;
   readonly actions?: ComponentChildren;
 }
 
-/** The facts of one thing, to be set: an input for each by its type, with what applies while it is empty. */
+/**
+ * The form for the facts of one thing, such as a station. Each fact has an input that fits its type. An empty input shows
+ * the value that applies until the operator sets one.
+ */
 export function FactForm(props: FactFormProps) {
   const { access, kind, id, isNew = false } = props;
   if (isNew) return <FilledForm {...props} described={NOTHING} />;
@@ -84,7 +87,10 @@ interface FilledProps extends FactFormProps {
   readonly described: DescribedFactsOfKind;
 }
 
-/** What a form holds, and how it is saved: what somebody else has changed since it was filled is never undone. */
+/**
+ * Holds the values of the form, and saves them. Saving never overwrites what somebody else has changed since the form was
+ * loaded.
+ */
 function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: FilledProps) {
   const facts: Facts = factKinds[kind];
   const [described, setDescribed] = useState(props.described);
@@ -129,7 +135,7 @@ interface SectionsProps {
   readonly onChange: (name: string, draft: unknown) => void;
 }
 
-/** An input for each fact, below the headings of the table. */
+/** An input for each fact, grouped by the headings in the table of facts. */
 function Sections({ facts, described: { own, published, from }, drafts, heading: Heading, onChange }: SectionsProps) {
   return sectionsOf(facts).map(({ heading, of }) => (
     <section key={heading} class="fact-section">
@@ -151,7 +157,7 @@ function Sections({ facts, described: { own, published, from }, drafts, heading:
   ));
 }
 
-/** Returns what inputs of the system's facts know. */
+/** Returns the context that the inputs of facts read: errors, language and choices. */
 export function useFormContext(systemId: string, errors: readonly FactError[]) {
   const [system] = useDescribed(systemId, "system").things ?? [];
   const choices = {
@@ -161,7 +167,7 @@ export function useFormContext(systemId: string, errors: readonly FactError[]) {
   return { errors, language: system?.published.language ?? "en", choices };
 }
 
-/** Leads to the field that was refused. */
+/** Moves the focus to the first field with an error. */
 export function focusWrong(form: HTMLElement | null): void {
   form?.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)")?.focus();
 }
@@ -170,7 +176,7 @@ function draftsOf(facts: Facts, own: Drafts): Drafts {
   return Object.fromEntries(Object.entries(facts).map(([name, { type }]) => [name, draftOf(type, own[name])]));
 }
 
-/** Returns the facts that differ from those that are set; null where one is no longer. */
+/** Returns the facts that the form changes. Null: the fact is to be removed. */
 function changesOf(facts: Facts, own: Drafts, drafts: Drafts): Drafts {
   const values = Object.entries(facts).map(([name, { type }]) => [name, valueOf(type, drafts[name])] as const);
   const changed = values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(own[name]));

@@ -16,14 +16,14 @@ interface FactInputProps {
   readonly label: string;
   readonly hint?: string | undefined;
   readonly required?: boolean | undefined;
-  /** What is typed; undefined where it is not set. */
+  /** The typed value; undefined: the fact is not set. */
   readonly draft: unknown;
-  /** What applies while it is not set. */
+  /** The value that applies while the fact is not set. */
   readonly published: unknown;
   readonly onChange: (draft: unknown) => void;
 }
 
-/** One input for a fact, or a group of inputs for its parts: whatever its type needs. */
+/** The input for a fact, or a group of inputs for its parts, depending on its type. */
 export function FactInput(props: FactInputProps) {
   const { type } = props;
   const Renderer = type.kind === "list" ? listRenderer(type) : (renderers[type.kind] ?? LineInput);
@@ -43,7 +43,7 @@ function listRenderer({ item }: FieldType): ComponentType<FactInputProps> {
   return item?.kind === "object" ? RowsInput : CheckboxesInput;
 }
 
-/** What an id refers to, by the name of its field. */
+/** The kind of thing that an id refers to, by the name of the id's field. */
 const references: Readonly<Record<string, FactKind>> = {
   default_pricing_plan_id: "pricing_plan",
   pricing_plan_id: "pricing_plan",
@@ -53,14 +53,17 @@ const references: Readonly<Record<string, FactKind>> = {
 
 const nameIn = (path: string) => path.slice(path.lastIndexOf(".") + 1).replace(/\[\d+\]$/, "");
 
-/** Returns the things that an id may refer to; undefined where it refers to none, or they are too many to list. */
+/**
+ * Returns the things that the id in this field may refer to. Undefined: the field holds no id, or the things are too many to
+ * list.
+ */
 function useReferences(path: string) {
   const { choices } = useContext(FormContext);
   const kind = references[nameIn(path)];
   return kind && (choices[kind] ?? []);
 }
 
-/** Suggestions of the browser's own lists, by type. */
+/** Suggested values by type of field. */
 const suggestions: { readonly [Kind in FieldType["kind"]]?: () => readonly string[] } = {
   timeZone: () => Intl.supportedValuesOf("timeZone"),
   currency: () => Intl.supportedValuesOf("currency"),
@@ -78,7 +81,7 @@ function LineInput(props: FactInputProps) {
   if (choices !== undefined) return <SelectInput {...props} choices={choices} />;
   const suggested = suggestions[type.kind]?.();
   const isNumber = type.kind === "integer" || type.kind === "number";
-  // The types of elements want each kind on its own; all are boxes with a text.
+  // The types of JSX want one literal `type`. All types that are used here take a text.
   const kind = { type: inputTypes[type.kind] ?? "text" } as { readonly type: "text" };
   return (
     <Field
@@ -113,7 +116,7 @@ function LineInput(props: FactInputProps) {
   );
 }
 
-/** A date's box shows no placeholder: the hint says what applies. */
+/** Returns the hint of a date input. Browsers show no placeholder there, so the hint also names the value that applies. */
 function hintWith(hint: string | undefined, published: unknown): string | undefined {
   return published === undefined ? hint : `${hint === undefined ? "" : `${hint}. `}Now: ${shortText(published) ?? ""}`;
 }
@@ -129,7 +132,7 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
   const { path, label, hint, draft, published, onChange, choices } = props;
   const value = (draft ?? "") as string;
   const applies = choices.find((choice) => choice.value === published)?.label ?? shortText(published);
-  // An id that is no longer there stays to be seen, and to be changed.
+  // If the set id no longer exists, it stays in the list, so that the operator sees it and can choose another.
   const all = value === "" || choices.some((choice) => choice.value === value) ? choices : [...choices, plain(value)];
   return (
     <Field label={label} hint={sentence(hint)} error={useFactError(path)} required={props.required}>
@@ -172,7 +175,7 @@ function YesNoInput(props: FactInputProps) {
   );
 }
 
-/** A text in each language. */
+/** Inputs for a text in several languages. */
 function TextsInput({ path, label, hint, required, draft, published, onChange }: FactInputProps) {
   const { language } = useContext(FormContext);
   const applies = itemsOf(published) as readonly LocalText[];
@@ -236,7 +239,7 @@ function TextInput({ label, languageLabel, isLong, held, placeholder, onChange, 
   );
 }
 
-/** Several words, or ids of things that there are. */
+/** Checkboxes for a list of words, or of ids of existing things. */
 function CheckboxesInput({ type, path, label, hint, draft, published, onChange }: FactInputProps) {
   const known = useReferences(path);
   const choices = known ?? (type.item?.words ?? []).map(plain);
@@ -259,7 +262,7 @@ function CheckboxesInput({ type, path, label, hint, draft, published, onChange }
   );
 }
 
-/** Objects one under the other: the steps of a price, the rules of a zone. */
+/** A list of objects, one below the other. Examples: the steps of a price, the rules of a zone. */
 function RowsInput({ type, path, label, hint, draft, published, onChange }: FactInputProps) {
   const rows = itemsOf(draft);
   const applies = itemsOf(published);
@@ -307,7 +310,7 @@ function ObjectInput(props: FactInputProps) {
   );
 }
 
-/** The fields of an object. Those that new versions no longer have are left out. */
+/** Inputs for the fields of an object, without the fields that newer GBFS versions have removed. */
 function Parts({ type, path, draft, published, onChange }: Omit<FactInputProps, "label">) {
   const fields = Object.entries(type.fields ?? {}).filter(([, { until }]) => until === undefined);
   return (
@@ -327,7 +330,7 @@ function Parts({ type, path, draft, published, onChange }: Omit<FactInputProps, 
   );
 }
 
-/** GeoJSON as text, or from a file. */
+/** An input for GeoJSON, typed or read from a file. */
 function GeoJsonInput({ path, label, hint, draft, published, onChange }: FactInputProps) {
   const text = (draft ?? "") as string;
   const read = async (file: File | undefined) => {
@@ -370,7 +373,7 @@ interface GroupProps {
   readonly children: ComponentChildren;
 }
 
-/** Inputs that belong together: their label, hint and error are read out with each. */
+/** A group of inputs with a common label, hint and error, which screen readers read with each input. */
 function Group({ label, hint, error, required, children }: GroupProps) {
   const id = useId();
   return (
@@ -416,7 +419,7 @@ function without<Item>(items: readonly Item[], index: number): readonly Item[] |
   return left.length === 0 ? undefined : left;
 }
 
-/** Returns a value in one line; undefined where there is none. */
+/** Returns a value as one line of text; undefined if there is none. */
 export function shortText(value: unknown): string | undefined {
   if (value === undefined || value === "") return undefined;
   if (typeof value === "string") return value;

@@ -1,4 +1,4 @@
-/** Reads and changes facts, and keeps what the pages have cached of them. */
+/** Reads and changes facts, and keeps the cached ones up to date. A fact is a value that GBFS publishes about a thing. */
 import type { DescribedFactsOfKind } from "@bikeshare/contract/console";
 import type { FactKind, FactsOf } from "@bikeshare/contract/facts";
 import { api, queries } from "../../api/api.ts";
@@ -6,27 +6,29 @@ import { useQuery } from "../../api/queries.ts";
 import type { Choice } from "../../components/field.tsx";
 import { shortText } from "./fact-input.tsx";
 
-/** What is known of one thing, its facts typed by its kind. */
+/**
+ * The facts of one thing, typed by its kind. `own` are the facts that the operator has set, `published` those that apply.
+ */
 export interface DescribedThing<Kind extends FactKind> extends Omit<DescribedFactsOfKind, "published" | "own"> {
   readonly published: FactsOf<Kind>;
   readonly own: FactsOf<Kind>;
 }
 
-/** The id of the system itself and of its zones, of which there is one each. */
+/** The id of a thing that a system has only one of: the system itself, and its zones. */
 export const ONLY = "-";
 
-/** Returns everything of a kind. */
+/** Reads the facts of all things of one kind. */
 export function useDescribed<Kind extends FactKind>(systemId: string, kind: Kind) {
   const answer = useQuery({
     queryKey: ["facts", systemId, kind, "all"],
     queryFn: ({ signal }) => api.descriptions.list({ params: { system_id: systemId, kind }, signal }),
     enabled: systemId !== "",
   });
-  // The service has read the facts by their kind.
+  // The service returns facts that fit the requested kind.
   return { ...answer, things: answer.data?.data as readonly DescribedThing<Kind>[] | undefined };
 }
 
-/** Returns what is known of one thing. */
+/** A query for the facts of one thing. */
 export function useDescribedOne(systemId: string, kind: FactKind, id: string) {
   return useQuery({
     queryKey: ["facts", systemId, kind, "one", id],
@@ -34,7 +36,7 @@ export function useDescribedOne(systemId: string, kind: FactKind, id: string) {
   });
 }
 
-/** Reads what is known of one thing. */
+/** Requests the facts of one thing. */
 export function readFacts(systemId: string, kind: FactKind, id: string, signal?: AbortSignal) {
   return api.descriptions.get({ params: { system_id: systemId, kind, id }, ...(signal && { signal }) });
 }
@@ -49,8 +51,9 @@ export function useChoices(systemId: string, kind: FactKind): readonly Choice[] 
 }
 
 /**
- * Changes facts; null removes a value.
- * @param seen the version that is changed. Where somebody else has changed it since, nothing is saved.
+ * Changes the facts of one thing. A null removes a fact.
+ * @param seen the version that the form was loaded with. If somebody else has changed the thing since, the service saves
+ * nothing.
  */
 export async function setFacts(
   systemId: string,
@@ -66,7 +69,7 @@ export async function setFacts(
   }
 }
 
-/** Removes everything that the operator has set of a thing. @param seen as of `setFacts` */
+/** Removes all facts that the operator has set for a thing. @param seen as in `setFacts` */
 export async function removeFacts(systemId: string, kind: FactKind, id: string, seen: string): Promise<void> {
   try {
     await api.descriptions.remove({ params: { system_id: systemId, kind, id }, query: { seen }, body: {} });
@@ -75,7 +78,7 @@ export async function removeFacts(systemId: string, kind: FactKind, id: string, 
   }
 }
 
-/** Facts of one thing follow from those of others: what is shown is read again. */
+/** Reloads all facts of the system, because a change of one thing may change the facts of others. */
 async function forgetFacts(systemId: string): Promise<void> {
   await queries.invalidateQueries({ queryKey: ["facts", systemId] });
   await queries.invalidateQueries({ queryKey: ["published"] });

@@ -1,13 +1,13 @@
-/** What the check of feeds says, and the forms that mend what it finds. */
+/** Reads the results of checking feeds, and finds the form that fixes a problem. */
 import { Link } from "wouter-preact";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 import { useUrlState } from "../../layout/url-state.ts";
 
-/** The system's own feeds, as an address names them: not at all. */
+/** The value of the `source` parameter for the system's own feeds. */
 export const OWN = "";
 
-/** Returns the result of checking the system's own feeds, or those of a source. */
+/** Returns the result of checking the system's own feeds, or the feeds of a source. */
 export function useFeedQuality(systemId: string | undefined, source: string) {
   const query = source === OWN ? {} : { source };
   return useQuery({
@@ -18,7 +18,7 @@ export function useFeedQuality(systemId: string | undefined, source: string) {
   });
 }
 
-/** The forms of the page System, by the GBFS names that they set. The first that matches counts. */
+/** The views of the page "System", by the GBFS names that their forms set. The first match is used. */
 const views: readonly (readonly [names: RegExp, view: string, label: string])[] = [
   [/rental_uris|rental_apps|store_uri/, "facts", "Apps and links"],
   [/default_pricing_plan_id|return_constraint|max_range_meters|vehicle_types/, "types", "Vehicle types"],
@@ -34,7 +34,10 @@ export interface Place {
   readonly label: string;
 }
 
-/** Returns where the operator changes what a text with GBFS names is about; undefined: the backend reports it. */
+/**
+ * Returns the page where the operator can change what a text with GBFS names is about. Undefined: no form sets it, because
+ * the operator's backend reports it.
+ */
 export function placeOf(text: string): Place | undefined {
   if (text.includes("system_alerts")) return { path: "/operator/alerts", label: "Alerts" };
   const found = views.find(([names]) => names.test(text));

@@ -4,7 +4,7 @@ import { useContext } from "preact/hooks";
 import { ApiError } from "../../api/errors.ts";
 import type { Choice } from "../../components/field.tsx";
 
-/** What is wrong with a fact, and with which of its fields: `rental_apps.ios.store_uri`. */
+/** An error of a fact, with the path of the field: `rental_apps.ios.store_uri`. */
 export interface FactError {
   readonly path: string;
   readonly message: string;
@@ -14,20 +14,23 @@ interface FormContext {
   readonly errors: readonly FactError[];
   /** The language of texts that name none. */
   readonly language: string;
-  /** What ids of a kind may refer to. */
+  /** The things that an id may refer to, by kind. */
   readonly choices: { readonly [Kind in FactKind]?: readonly Choice[] };
 }
 
 export const FormContext = createContext<FormContext>({ errors: [], language: "en", choices: {} });
 
-/** Returns the error of a field. @param isGroup whether the fields below it show their own */
+/** Returns the error of a field. @param isGroup whether the nested fields show their own errors */
 export function useFactError(path: string, isGroup = false): string | undefined {
   const { errors } = useContext(FormContext);
   const isWithin = (of: string) => of.startsWith(path) && /^($|[.[])/.test(of.slice(path.length));
   return errors.find((error) => (isGroup ? error.path === path : isWithin(error.path)))?.message;
 }
 
-/** Returns which field the service refuses of a change, if it does. Its message begins with the field's path. */
+/**
+ * Runs a change. Returns the field that the service rejects, if any: the service's message begins with the path of the
+ * field.
+ */
 export async function refusalOf(change: () => Promise<void>): Promise<FactError | undefined> {
   try {
     await change();

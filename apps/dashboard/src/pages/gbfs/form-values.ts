@@ -1,12 +1,12 @@
 /**
- * What a form holds while it is filled in, and the fact that comes of it. A draft has the form of its fact, but numbers and
- * GeoJSON as they are typed, and empty inputs; the service judges what is sent.
+ * Converts between facts and the drafts that a form holds. A draft has the structure of its fact, but holds numbers and
+ * GeoJSON as typed text, and may have empty values. The service validates what is sent.
  */
 import type { Facts, Fields, FieldType, LocalText } from "@bikeshare/contract/facts";
 import { multiPolygonFrom } from "./geojson.ts";
 import { fieldOf, itemsOf, jsonOf } from "./json-parts.ts";
 
-/** Returns the draft of a fact; undefined where it is not set. */
+/** Returns the draft of a fact; undefined if the fact is not set. */
 export function draftOf(type: FieldType, value: unknown): unknown {
   if (value === undefined) return undefined;
   switch (type.kind) {
@@ -24,7 +24,7 @@ export function draftOf(type: FieldType, value: unknown): unknown {
   }
 }
 
-/** Returns what a draft says; undefined where it is empty. */
+/** Returns the fact of a draft; undefined if the draft is empty. */
 export function valueOf(type: FieldType, draft: unknown): unknown {
   if (draft === undefined || draft === "") return undefined;
   switch (type.kind) {
@@ -57,15 +57,15 @@ export function valueOf(type: FieldType, draft: unknown): unknown {
   }
 }
 
-/** What a fact is called, and what is wrong with it. */
+/** An issue with a fact: its path and a message. */
 interface Unready {
   readonly path: string;
   readonly message: string;
 }
 
 /**
- * Returns all that can be seen to be wrong before the service is asked, which names one thing at a time.
- * @param published what applies of the facts that are not typed
+ * Returns all issues that can be found before sending. The service would report only one at a time.
+ * @param published the values that apply for facts without a draft
  */
 export function unreadyOf(
   facts: Facts,

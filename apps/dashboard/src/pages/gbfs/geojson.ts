@@ -1,7 +1,7 @@
-/** Reads the GeoJSON that drawing programs write: whatever has polygons in it, as GBFS takes it. */
+/** Reads GeoJSON from drawing programs, and converts anything with polygons to the form that GBFS needs. */
 import { fieldOf, itemsOf, jsonOf } from "./json-parts.ts";
 
-/** Returns the polygons of a geometry, a feature or a collection as one; what is none of these stays as it is. */
+/** Returns the polygons of a geometry, a feature or a collection as one; returns anything else unchanged. */
 export function multiPolygonFrom(given: unknown): unknown {
   const polygons = polygonsOf(given);
   return polygons.length === 0 ? given : { type: "MultiPolygon", coordinates: polygons };
@@ -25,20 +25,20 @@ function polygonsOf(given: unknown): readonly unknown[] {
   }
 }
 
-/** A zone as it is imported. */
+/** A zone that was read from a file. */
 export interface ReadZone {
   readonly type: "Feature";
   readonly geometry: unknown;
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Properties of a zone that GBFS knows; drawing programs add colours and more. */
+/** The properties of a zone that GBFS defines. Others, such as colours that drawing programs add, are dropped. */
 const KNOWN = ["name", "start", "end", "rules"] as const;
 
-/** Returns the zones of a file; undefined where it has no polygon. */
+/** Returns the zones of a file; undefined if it has no polygon. */
 export function zonesFrom(text: string): readonly ReadZone[] | undefined {
   const file = jsonOf(text);
-  // A whole GBFS document has the collection within.
+  // In a whole GBFS document, the collection is at `data.geofencing_zones`.
   const collection = fieldOf(fieldOf(file, "data"), "geofencing_zones") ?? file;
   const features = fieldOf(collection, "type") === "FeatureCollection" ? fieldOf(collection, "features") : [collection];
   const zones = itemsOf(features)

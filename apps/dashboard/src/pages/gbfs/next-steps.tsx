@@ -5,10 +5,13 @@ import { StatusMark } from "../../components/status.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { OWN, type Place, PlaceLink, placeOf, useFeedQuality } from "./feed-check.tsx";
 
-/** Texts below one step. The page Feed quality has all of them. */
+/** Most texts below one step. The page "Feed quality" lists all. */
 const MAX_TEXTS = 3;
 
-/** What planners lose of the feeds, by the form that mends it; nothing where they lose nothing. */
+/**
+ * A list of what journey planners cannot use from the feeds, grouped by the form that fixes it. Renders nothing if there is
+ * no problem.
+ */
 export function NextSteps({ systemId }: { readonly systemId: string }) {
   const url = useUrlState();
   const { data } = useFeedQuality(systemId, OWN);
@@ -44,7 +47,7 @@ interface Step {
   readonly texts: readonly string[];
 }
 
-/** Returns what is lost and wrong, by the form that mends it. */
+/** Returns the losses and errors, grouped by the form that fixes them. */
 function stepsOf({ verdicts, findings }: FeedReport): readonly Step[] {
   const losses = verdicts.flatMap(({ name, losses: of }) =>
     of.map(({ text, fix }) => ({ text: `${name} ${text}.`, place: placeOf(fix) })),

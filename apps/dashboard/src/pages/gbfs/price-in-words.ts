@@ -36,7 +36,7 @@ function stepsInWords(steps: Steps, unit: string, money: (amount: number) => str
 
 function moneyIn(currency: string, amount: number): string {
   try {
-    // Rates may be smaller than a currency's smallest coin.
+    // Four decimals, because a price per minute may be smaller than the smallest coin.
     return new Intl.NumberFormat("en", { style: "currency", currency, maximumFractionDigits: 4 }).format(amount);
   } catch {
     return `${amount} ${currency}`.trim();

@@ -9,10 +9,10 @@ import { useUrlState } from "../../layout/url-state.ts";
 import type { Access } from "../../session/session.ts";
 import { fieldOf, itemsOf } from "./json-parts.ts";
 
-/** The longest part of a document that is shown: a city's stations are a megabyte. */
+/** Most characters of a document that are shown, because the stations of a city can be a megabyte. */
 const MAX_SHOWN = 50_000;
 
-/** The documents as every reader gets them. */
+/** The published GBFS documents, as readers of the feed get them. */
 export function PublishedView({ access }: { readonly access: Access }) {
   const url = useUrlState();
   const { systemId } = access;
@@ -67,7 +67,10 @@ function useDocument(address: string | undefined) {
   });
 }
 
-/** Reads a document where this page comes from: the public address may be another, which the page may not ask. */
+/**
+ * Reads a document from the origin of this page. Its public address may have another origin, which the page's security
+ * policy does not allow.
+ */
 async function readDocument(address: string, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(new URL(address).pathname, { signal, cache: "no-store" });
   if (!response.ok) throw new Error(`The feed answers with status ${response.status}`);
@@ -79,7 +82,7 @@ interface ListedFeed {
   readonly url: string;
 }
 
-/** Returns the feeds of a `gbfs.json`, which 2.x lists by language. */
+/** Returns the feeds of a `gbfs.json`. GBFS 2.x lists them by language; the first language is used. */
 function feedsOf(document: unknown): readonly ListedFeed[] {
   const data = fieldOf(document, "data");
   const languages = typeof data === "object" && data !== null ? Object.values(data) : [];

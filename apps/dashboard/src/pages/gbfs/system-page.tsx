@@ -16,7 +16,7 @@ import { priceInWords } from "./price-in-words.ts";
 import { PublishedView } from "./published-view.tsx";
 import { VehicleTypesView } from "./vehicle-types-view.tsx";
 
-/** What GBFS publishes of the system and of what belongs to it: forms, and the documents that come of them. */
+/** The page "System": forms for what GBFS publishes about the system, and the resulting documents. */
 export function SystemPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
@@ -54,7 +54,7 @@ interface ViewProps {
 
 const zones = lazyPart(async () => (await import("./zones-view.tsx")).ZonesView);
 
-/** The view of zones, whose module is loaded when it is opened: no other view reads maps. */
+/** The view of zones. Its module is loaded when the view is opened, because no other view needs a map. */
 function LazyZones({ access }: ViewProps) {
   const Loaded = useLazy(zones);
   return Loaded === undefined ? <Loading /> : <Loaded access={access} />;
@@ -82,7 +82,7 @@ function PricingPlansView({ access }: ViewProps) {
   );
 }
 
-/** The vehicle types that a plan applies to. */
+/** Lists the vehicle types that a pricing plan applies to. */
 function Users({ types }: { readonly types: readonly DescribedThing<"vehicle_type">[] | undefined }) {
   const url = useUrlState();
   if (types === undefined) return null;

@@ -7,7 +7,7 @@ import { inWords } from "./words.ts";
 
 type VehicleType = DescribedThing<"vehicle_type">;
 
-/** Every vehicle type, and which of what planners need is missing. */
+/** A list of all vehicle types, with the facts that journey planners need and that are missing. */
 export function VehicleTypesView({ access }: { readonly access: Access }) {
   const plans = useChoices(access.systemId, "pricing_plan");
   const planName = (id: string | undefined) => plans.find(({ value }) => value === id)?.label ?? id;

@@ -1,4 +1,4 @@
-/** Names of fields that are no facts of their own, where the field's own name says too little. */
+/** Labels of fields inside facts, if the field's name alone is not clear. */
 const labels: Readonly<Record<string, string>> = {
   web: "Web",
   ios: "iOS",

@@ -11,7 +11,7 @@ interface ZoneImportProps {
   readonly onSave: (zones: readonly ReadZone[], replaces: boolean, onDone: () => void) => void;
 }
 
-/** Takes the zones of a GeoJSON file; those without a rule get one. */
+/** Imports the zones of a GeoJSON file. Asks for a rule for zones that have none. */
 export function ZoneImport({ count, isPending, onSave }: ZoneImportProps) {
   const [read, setRead] = useState<readonly ReadZone[]>();
   const [isWrong, setWrong] = useState(false);
@@ -71,7 +71,7 @@ interface ZoneQuestionsProps {
   readonly onCancel: () => void;
 }
 
-/** What the file does not say: the rule of zones without one, and whether the zones that there are stay. */
+/** Asks for what the file does not say: the rule for zones without one, and whether the existing zones are kept. */
 function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuestionsProps) {
   const [look, setLook] = useState("no-end");
   const [mode, setMode] = useState("add");

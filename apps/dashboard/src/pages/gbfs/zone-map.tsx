@@ -10,11 +10,11 @@ export type Zone = NonNullable<FactsOf<"geofencing_zones">["features"]>[number];
 
 interface ZoneMapProps {
   readonly zones: readonly Zone[];
-  /** Undefined until they are loaded. */
+  /** The stations; undefined until they are loaded. */
   readonly map: StationMap | undefined;
 }
 
-/** The zones' rules have the colours of the meanings. */
+/** The colour of each kind of zone on the map. */
 const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
   closed: "empty",
   "no-end": "few",
@@ -23,7 +23,7 @@ const tokens: Readonly<Record<string, MappedZone["tone"]>> = {
   open: "bikes",
 };
 
-/** The zones over the city. The list below reads out each with its rule. */
+/** A map of the zones over the city. The list below the map names each zone with its rule, also for screen readers. */
 export function ZoneMap({ zones, map }: ZoneMapProps) {
   const drawn = useMemo(() => zones.map(drawnZone), [zones]);
   return (
@@ -51,7 +51,7 @@ export function ZoneMap({ zones, map }: ZoneMapProps) {
   );
 }
 
-/** Returns a zone's name, or its place in the list. */
+/** Returns a zone's name, or `Zone 2` by its position in the list. */
 export function nameOfZone(zone: Zone, index: number): string {
   return shortText(zone.properties?.name) ?? `Zone ${index + 1}`;
 }

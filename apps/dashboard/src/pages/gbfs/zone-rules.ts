@@ -1,6 +1,6 @@
 import { usualZoneRules as usual } from "@bikeshare/contract/facts";
 
-/** What a zone's rule means to a rider: how it is drawn and named. */
+/** The fields of a zone's rule that decide how the zone is drawn and described. */
 export interface ZoneRule {
   readonly ride_start_allowed?: boolean | undefined;
   readonly ride_end_allowed?: boolean | undefined;
@@ -9,20 +9,20 @@ export interface ZoneRule {
   readonly station_parking?: boolean | undefined;
 }
 
-/** The rule outside all zones while nobody has set another. */
+/** The default rule outside all zones. */
 export const openRule: ZoneRule = usual.open;
 
 interface ZoneLook {
   readonly id: string;
   readonly title: string;
-  /** The rule of a zone to which it is given. */
+  /** The rule that a zone gets when the operator chooses this look. */
   readonly rule: ZoneRule;
   readonly fits: (rule: ZoneRule) => boolean;
 }
 
 const open: ZoneLook = { id: "open", title: "Riding and parking", rule: usual.open, fits: () => true };
 
-/** In the order of their strength; the first that fits is drawn. */
+/** Sorted from the strictest. A zone is drawn with the first look that fits its rule. */
 export const zoneLooks: readonly ZoneLook[] = [
   {
     id: "closed",

@@ -28,7 +28,7 @@ interface ViewProps {
   readonly access: Access;
 }
 
-/** Where riders may ride and park: a map, a list, and the import of a file. */
+/** The view of zones, where riders may ride and park: a map, a list, and the import of a file. */
 export function ZonesView({ access }: ViewProps) {
   const { things, error, refetch } = useDescribed(access.systemId, KIND);
   const [described] = things ?? [];
@@ -40,7 +40,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
   const { systemId, canChange } = access;
   const { features: zones = [], global_rules: elsewhere = [openRule] } = described.published;
   const { refused, isPending, change } = useZoneChanges(systemId);
-  // All zones are saved together: those that were shown when one was opened.
+  // The opened zone, with all zones as they were when it was opened: all zones are saved together.
   const [opened, setOpened] = useState<{ readonly index: number; readonly of: typeof described }>();
   const close = () => setOpened(undefined);
   const context = useFormContext(systemId, refused ? [refused] : []);
@@ -117,13 +117,13 @@ function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonl
   return <ZoneMap zones={zones} map={useStationMap(systemId)} />;
 }
 
-/** Zones, or the rules elsewhere, as they are to be. */
+/** A change to the zones, or to the rules outside all zones. */
 interface ZoneChange {
   readonly features?: readonly unknown[];
   readonly global_rules?: readonly unknown[];
 }
 
-/** Saves the zones, and keeps what the service refuses of them. */
+/** Saves the zones, and keeps the error if the service rejects them. */
 function useZoneChanges(systemId: string) {
   const [refused, setRefused] = useState<FactError>();
   const { run, isPending } = useAction();
@@ -180,7 +180,7 @@ function ZoneList({ zones, canChange, onOpen, onRemove }: ZoneListProps) {
   );
 }
 
-/** Returns where in the list of zones something is wrong: `features[0].geometry` is "Zone 1". */
+/** Names the zone that an error is about: `features[0].geometry` is "Zone 1 of the list". */
 function placeInWords(path: string): string {
   const [, index] = /^features\[(\d+)\]/.exec(path) ?? [];
   return index === undefined ? "The rules elsewhere" : `Zone ${Number(index) + 1} of the list`;

@@ -2,7 +2,7 @@ import type { ShownImport } from "@bikeshare/contract/console";
 import { api } from "../../api/api.ts";
 import { useQuery } from "../../api/queries.ts";
 
-/** An import that changes is read again so often. */
+/** Milliseconds between two reads of an import that is still changing. */
 const POLL_INTERVAL_MS = 2_000;
 
 /** Reads an import. @param id null: there is none yet */

@@ -25,7 +25,7 @@ import { useAction } from "../use-action.ts";
 import { useImport } from "./import-data.ts";
 import { createdText, ImportStatus } from "./import-status.tsx";
 
-/** The operator's page of one import: its actor, its problems, and the action that undoes it. */
+/** The operator's page of one import: who started it, its problems, and a button that undoes it. */
 export function ImportPage() {
   const access = useOperatorAccess();
   const url = useUrlState();

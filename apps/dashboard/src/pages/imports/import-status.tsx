@@ -13,7 +13,7 @@ export function ImportStatus({ status }: Pick<ShownImport, "status">) {
   return <Status tone={tone}>{text}</Status>;
 }
 
-/** `3 rides`, `12 stations and bikes`. */
+/** Returns what an import has created: `3 rides` or `12 stations and bikes`. */
 export function createdText({ kind, created }: Pick<ShownImport, "kind" | "created">): string {
   const [one, many] = kind === "trips" ? ["ride", "rides"] : ["station or bike", "stations and bikes"];
   return `${created.toLocaleString("en")} ${created === 1 ? one : many}`;

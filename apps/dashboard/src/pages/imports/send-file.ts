@@ -1,28 +1,31 @@
-/** Sends a file in parts. Goes on while other pages of the dashboard are open. */
+/** Uploads a trip file in parts. The upload continues while the reader opens other pages of the dashboard. */
 import type { ShownUpload } from "@bikeshare/contract/console";
 import { api, queries } from "../../api/api.ts";
 import { ApiError, isWorthRetrying } from "../../api/errors.ts";
 
-/** How far a file is that this tab sends. */
+/** The progress of the file that this tab uploads. */
 export interface Sending {
   readonly name: string;
-  /** The share of its bytes that were read, 0 to 1. */
+  /** The share of the file's bytes that were read, 0 to 1. */
   readonly share: number;
 }
 
-/** What may be sent as one part. */
+/** Bytes in each part: the most that the service accepts. */
 const PART_BYTES = 1024 ** 2;
-/** Milliseconds between two parts at least: the pages of the same person need some of the requests that they may make. */
+/**
+ * The least milliseconds between two parts, so that the upload leaves some of the person's rate limit to their other
+ * requests.
+ */
 const PART_INTERVAL_MS = 150;
-/** Tries of a part. With the pauses between them they outlast a restart of the service. */
+/** Most attempts for each part. With the pauses between them, they last longer than a restart of the service. */
 const MAX_TRIES = 8;
 
-/** The key under which the file that this tab sends is kept. */
+/** The cache key of the progress of this tab's upload. */
 export const sendingKey = (systemId: string) => ["upload-sending", systemId] as const;
 
 let stop = new AbortController();
 
-/** Sends no more of the file. */
+/** Stops the upload of this tab. */
 export function stopSending(): void {
   stop.abort();
 }
@@ -33,7 +36,9 @@ const wait = (ms: number) =>
     setTimeout(resolve, ms);
   });
 
-/** Sends a file that is to be imported. What is not packed is packed on the way: trips shrink to an eighth. */
+/**
+ * Uploads a file for an import. A file that is not compressed is compressed on the way, which shrinks trips to an eighth.
+ */
 export async function sendFile(systemId: string, file: File, timeZone: string): Promise<void> {
   stop = new AbortController();
   const isPacked = /\.(?:gz|zip)$/i.test(file.name);
@@ -88,7 +93,7 @@ async function send(
   }
 }
 
-/** Cuts a stream into parts of one size. The last one may be shorter, and is known to be it. */
+/** Cuts a stream into parts of one size. The last part may be shorter, and has `isLast`. */
 async function* partsOf(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ part: Uint8Array<ArrayBuffer>; isLast: boolean }> {
@@ -113,14 +118,14 @@ async function* partsOf(
   yield { part: part.subarray(0, used), isLast: true };
 }
 
-/** Tells whether somebody is at work on an upload. */
+/** Tells whether an upload is in progress: being received, waiting or running. */
 export function isUnderWay(upload: ShownUpload | null | undefined): boolean {
   return upload !== null && upload !== undefined && ["receiving", "waiting", "running"].includes(upload.state);
 }
 
-/** What somebody who may change things can do. */
+/** The actions on an upload, for readers who may change things. */
 export interface UploadActions {
-  /** Does something, and reads the upload again. */
+  /** Runs a change, and reads the upload again. */
   readonly act: (work: () => Promise<unknown>) => void;
   readonly discard: () => void;
   readonly isPending: boolean;

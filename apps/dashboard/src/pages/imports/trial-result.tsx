@@ -22,7 +22,7 @@ const number = (n: number) => n.toLocaleString("en");
 const words = (reason: string) => reason.replaceAll("_", " ");
 const ridesText = (n: number) => `${number(n)} ${n === 1 ? "ride" : "rides"}`;
 
-/** What importing a file would do, and the decision. */
+/** Shows what the import of a file would do, with buttons to import or discard the file. */
 export function TrialResult({ systemId, upload, actions }: TrialResultProps) {
   const { id, result } = upload;
   const [zone, setZone] = useState<string>();
@@ -167,7 +167,7 @@ interface ZoneFormProps {
   readonly onChange: (zone: string | undefined) => void;
 }
 
-/** Tries the file again as of another zone. */
+/** A form that tries the file again with another time zone. */
 function ZoneForm({ zone, params, actions, onChange }: ZoneFormProps) {
   return (
     <Form onSubmit={() => actions.act(() => api.uploads.try({ params, body: { time_zone: zone } }))}>

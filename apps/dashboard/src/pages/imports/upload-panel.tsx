@@ -16,7 +16,7 @@ import "./upload.css";
 
 const POLL_MS = 1_000;
 
-/** Imports a file of trips: dropped, tried, looked at, imported. */
+/** Imports a trip file in steps: choose the file, upload it, look at the result of a trial, import it. */
 export function UploadPanel({ access: { systemId, canChange } }: { readonly access: Access }) {
   const key = ["upload", systemId];
   const { data } = useQuery({
@@ -44,7 +44,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
       try {
         await work();
       } finally {
-        // After a failure too: somebody else may have sent a file, or discarded this one.
+        // Reloads after a failure too: somebody else may have uploaded a file, or discarded this one.
         await reload();
       }
     });
@@ -68,12 +68,12 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
   );
 }
 
-/** Reads the list of imports again. */
+/** Reloads the list of imports. */
 function reloadImports(): Promise<void> {
   return queries.invalidateQueries({ queryKey: ["fleet", "Imports"] });
 }
 
-/** Somebody stopped the sending: no failure. */
+/** Ignores the error of an upload that the reader has stopped. */
 function stopped(error: unknown): void {
   if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
 }
@@ -133,7 +133,7 @@ function DropZone({ zone, isPending, onFile }: DropZoneProps) {
 interface StepProps {
   readonly systemId: string;
   readonly upload: ShownUpload;
-  /** Undefined: this tab sends nothing. */
+  /** The progress of this tab's upload; undefined: this tab uploads nothing. */
   readonly sending: Sending | undefined;
   readonly actions: UploadActions | undefined;
 }
@@ -151,10 +151,10 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
   return <UnderWay upload={upload} sending={sending} actions={actions} />;
 }
 
-/** Beyond it a file was read and its import is recorded. */
+/** Above this share of the progress, the file has been read and its import is recorded. */
 const BEGUN_SHARE = 0.25;
 
-/** Leads to the page of an import; null: nothing was written. */
+/** A link to the page of an import. A null id renders nothing, because nothing was written. */
 function ImportLink({ id, label = "Report and undo" }: { readonly id: string | null; readonly label?: string }) {
   const url = useUrlState();
   if (id === null) return null;
@@ -206,7 +206,7 @@ function Done({
   const number = (n: number) => n.toLocaleString("en");
   const { data, error } = useImport(systemId, id);
   const now = data?.import;
-  // Said only when it is known whether it still is so.
+  // Shows nothing until it is known whether the import has been undone since.
   if (id !== null && now === undefined && error === null) return null;
   if (now?.status === "undone" || now?.status === "undoing")
     return (

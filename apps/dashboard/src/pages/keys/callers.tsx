@@ -21,7 +21,7 @@ const DAYS = 90;
 
 type Caller = Awaited<ReturnType<typeof api.systemRequests.callers>>["data"][number];
 
-/** Callers of a route: who must know before it is retired. */
+/** Lists the callers of a route, whom the operator must tell before the route is removed. */
 export function Callers({ scope, keys }: CallersProps) {
   const [search, setSearch] = useSearchParams();
   const route = search.get("route") ?? "";

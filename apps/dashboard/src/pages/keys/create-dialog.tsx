@@ -19,7 +19,7 @@ interface CreateDialogProps {
   readonly onMade: (made: MadeKey) => void;
 }
 
-/** The form's texts and choices. */
+/** The values of the form's inputs. */
 interface Wanted {
   readonly name: string;
   readonly scopes: readonly KeyScope[];
@@ -72,7 +72,7 @@ function isRateWrong({ rate }: Wanted, { rate_limit_left: left }: ShownAllowance
 interface FieldsProps {
   readonly wanted: Wanted;
   readonly allowance: ShownAllowance;
-  /** Missing fields are marked. */
+  /** Whether the reader has tried to submit the form. Missing fields are then marked. */
   readonly isTried: boolean;
   readonly onChange: (changed: Partial<Wanted>) => void;
 }

@@ -13,7 +13,10 @@ interface DeprecatedCallsProps {
 
 type DeprecatedCall = Awaited<ReturnType<typeof api.partnerRequests.deprecated>>["data"][number];
 
-/** The keys that still call deprecated endpoints, each with the end of that; nothing when there are none. */
+/**
+ * Lists the keys that still call deprecated endpoints, with the date on which each endpoint is removed. Renders nothing if
+ * there are none.
+ */
 export function DeprecatedCalls({ scope, keys }: DeprecatedCallsProps) {
   const { data } = useQuery({
     queryKey: ["deprecated-calls", scope.systemId, scope.partnerId],

@@ -16,7 +16,7 @@ interface IssueDialogProps {
   readonly onMade: (made: MadeKey) => void;
 }
 
-/** Makes a key for a partner or for the operator. */
+/** A dialog in which the operator makes a key for a partner or for themselves. */
 export function IssueDialog({ systemId, onClose, onMade }: IssueDialogProps) {
   const [wanted, setWanted] = useState<NewKey>({ owner: "", name: "", scopes: [], days: "", rate: "" });
   const [isTried, setTried] = useState(false);
@@ -57,7 +57,7 @@ interface Owner {
   readonly label: string;
 }
 
-/** For whom a key can be. */
+/** Returns the possible owners of a key: the operator and each partner. */
 function useOwners(systemId: string): readonly Owner[] {
   const { data } = useQuery({
     queryKey: ["partners", systemId],

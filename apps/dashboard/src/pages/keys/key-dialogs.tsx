@@ -17,14 +17,14 @@ interface KeyDialogProps {
   readonly onClose: () => void;
 }
 
-/** A key just made. */
+/** A key that was just made. */
 export interface MadeKey {
   readonly key: string;
-  /** The end of the replaced key; null: it replaces none. */
+  /** When the replaced key ends; null: the new key replaces none. */
   readonly replacedEndsAt: string | null;
 }
 
-/** Reads everything about keys again. */
+/** Reloads all cached data about keys. */
 export function keysHaveChanged(): Promise<unknown> {
   const changed = ["keys", "overview", "system-overview"];
   return Promise.all(changed.map((name) => queries.invalidateQueries({ queryKey: [name] })));
@@ -38,7 +38,7 @@ const overlaps = [
   { value: "0", label: "None: the old key ends immediately" },
 ];
 
-/** Asks how long both keys shall work, and makes the new one. */
+/** A dialog that replaces a key. It asks how long the old key shall keep working, and makes the new one. */
 export function RotateDialog({
   shown,
   scope,
@@ -86,7 +86,7 @@ function requestRotation(id: string, hours: number, { systemId, partnerId }: Sco
     : api.partnerKeys.rotate({ params: { system_id: systemId, partner_id: partnerId, id }, body });
 }
 
-/** Asks once more, and ends a key. */
+/** A dialog that asks for a confirmation and revokes a key. */
 export function RevokeDialog({ shown, scope, onClose }: KeyDialogProps) {
   const { run, isPending } = useAction();
   const revoke = async () => {
@@ -137,7 +137,7 @@ function requestRevocation(id: string, { systemId, partnerId }: Scope) {
     : api.partnerKeys.revoke({ params: { system_id: systemId, partner_id: partnerId, id }, body: {} });
 }
 
-/** Shows a key that has just been made: never again. */
+/** A dialog with a key that was just made. The key is never shown again. */
 export function MadeKeyDialog({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
   return (
     <Dialog

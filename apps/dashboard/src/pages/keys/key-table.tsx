@@ -66,7 +66,7 @@ export function KeyTable({ keys, error, onRetry, selected, onSelect, isOperators
   );
 }
 
-/** When a key ends or has ended; null: never. */
+/** Returns when a key ends or has ended; null: never. */
 function endOf({ ends_at: endsAt, expires_at: expiresAt }: ShownKey): string | null {
   if (endsAt === null || expiresAt === null) return endsAt ?? expiresAt;
   return endsAt < expiresAt ? endsAt : expiresAt;

@@ -19,7 +19,7 @@ import {
   routeTotals,
 } from "./usage-series.ts";
 
-/** Milliseconds between two reads of the last hour. */
+/** Milliseconds between two reads of the chart of the last hour. */
 const REFRESH_INTERVAL_MS = 15_000;
 
 interface KeyUsageProps {
@@ -73,7 +73,7 @@ function readMinutes(keyId: string, { systemId, partnerId }: Scope, signal: Abor
     : api.partnerRequests.minutes({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
 }
 
-/** Routes that are listed: the others add up to little. */
+/** Most routes that are listed. The rest usually add up to little. */
 const SHOWN_ROUTES = 8;
 
 function Days({ shown, scope, days }: KeyUsageProps & { readonly days: number }) {
@@ -126,7 +126,7 @@ function readDays(keyId: string, days: number, { systemId, partnerId }: Scope, s
     : api.partnerRequests.days({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
 }
 
-/** The log's filters for `GET /v1/rides`. */
+/** Returns the filters of the request log for a key and a route such as `GET /v1/rides`. */
 function requestFilters(keyId: string, called: string): Readonly<Record<string, string>> {
   const [method = "", route = ""] = called.split(" ");
   return { key_id: keyId, method, route };

@@ -20,13 +20,13 @@ import { KeyTable } from "./key-table.tsx";
 import "../facts.css";
 import "./keys.css";
 
-/** A partner's keys. */
+/** The page of a partner's keys. */
 export function PartnerKeysPage() {
   const scope = usePartnerScope();
   return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
 }
 
-/** All keys of a system, for the operator. */
+/** The operator's page of all keys of a system. */
 export function OperatorKeysPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
@@ -91,7 +91,9 @@ function hasNotEnded({ status }: ShownKey): boolean {
 
 interface KeysHeaderProps {
   readonly scope: Scope;
-  /** Null: the operator allows none. Undefined: not loaded, or the operator's own page. */
+  /**
+   * The partner's key allowance. Null: the operator allows none. Undefined: not loaded yet, or this is the operator's page.
+   */
   readonly allowance: ShownAllowance | null | undefined;
   readonly onAsk: (what: "issue" | "create") => void;
 }
@@ -126,7 +128,7 @@ function isLeft({ keys_left: keys, rate_limit_left: rate }: ShownAllowance): boo
   return keys > 0 && rate > 0;
 }
 
-/** The rest of the allowance. */
+/** Shows how much of the key allowance is left. */
 function Left({ allowance }: { readonly allowance: ShownAllowance }) {
   const { keys, keys_left: keysLeft, rate_limit: rate, rate_limit_left: rateLeft } = allowance;
   return (

@@ -2,22 +2,22 @@ import type { Scope } from "@bikeshare/contract/pure";
 import type { api } from "../../api/api.ts";
 import type { Choice } from "../../components/field.tsx";
 
-/** A key that is to be made, as its form has it. */
+/** The values of the form for a new key. */
 export interface NewKey {
-  /** A partner's id, or `OPERATOR`; empty: not chosen yet. */
+  /** The id of the partner, or `OPERATOR`; empty: not chosen yet. */
   readonly owner: string;
   readonly name: string;
   readonly scopes: readonly Scope[];
-  /** Days until it expires; empty: it does not. */
+  /** Days until the key expires; empty: never. */
   readonly days: string;
   /** Requests in any 60 s; empty: the default. */
   readonly rate: string;
 }
 
-/** Stands for the operator among the partners. */
+/** The value of `owner` that stands for the operator. */
 export const OPERATOR = "operator";
 
-/** Returns the first issue of the form, as a message; undefined where there is none. */
+/** Returns the first issue of the form, as a message; undefined if there is none. */
 export function issueOf({ owner, scopes, rate }: NewKey): string | undefined {
   if (owner === "") return "Choose who the key is for.";
   if (owner !== OPERATOR && scopes.length === 0) return "Choose at least one scope.";
@@ -37,8 +37,8 @@ export function expiriesWithin(days: number): Choice[] {
 }
 
 /**
- * Returns the instant `days` from now, less a minute: the server refuses what is later than its own clock allows, and this
- * machine's clock may be ahead.
+ * Returns the instant `days` from now, less a minute: the server rejects an expiry beyond its limit, and this browser's
+ * clock may be ahead of the server's.
  */
 export function instantAfter(days: number): string {
   return new Date(new Date().getTime() + days * DAY_MS - MINUTE_MS).toISOString();

@@ -16,10 +16,10 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MINUTES_OF_HOUR = 60;
 
-/** Days of the periods that are drawn by day; today is the last. */
+/** The number of days in each period that is drawn by day. Today is the last. */
 export const periodDays = { week: 7, month: 30 } as const;
 
-/** When the first minute of the last hour began. */
+/** Returns when the first minute of the last hour began, in milliseconds since 1970. */
 export function hourStart(now: number): number {
   return Math.floor(now / MINUTE_MS) * MINUTE_MS - (MINUTES_OF_HOUR - 1) * MINUTE_MS;
 }
@@ -30,7 +30,7 @@ export interface UsageChart {
   readonly series: readonly Series[];
 }
 
-/** Returns the last hour by minute. Minutes without a request are not among those given. */
+/** Returns the chart of the last hour by minute. `minutes` omits minutes without a request. */
 export function minuteSeries(
   minutes: readonly (RequestCounts & { readonly minute: string })[],
   now: number,
@@ -43,7 +43,7 @@ export function minuteSeries(
   return { times, series: seriesOf(times.map((time) => found.get(Date.parse(time)))) };
 }
 
-/** Returns the last days, in UTC. A day has a row for each route. */
+/** Returns the chart of the last days, in UTC. `rows` has one row for each day and route. */
 export function daySeries(
   rows: readonly (RequestCounts & { readonly day: string })[],
   days: number,
@@ -70,7 +70,7 @@ function seriesOf(counts: readonly (RequestCounts | undefined)[]): readonly Seri
   ];
 }
 
-/** Counts taken together. */
+/** Returns the sums of the counts. */
 function addCounts(all: readonly RequestCounts[]): RequestCounts {
   const sum = (name: keyof RequestCounts) => all.reduce((total, counts) => total + counts[name], 0);
   return {

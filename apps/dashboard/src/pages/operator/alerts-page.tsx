@@ -26,13 +26,16 @@ const typeNames: Readonly<Record<OperatorAlert["type"], string>> = {
 
 const dialog = lazyPart(async () => (await import("./open-alert-dialog.tsx")).OpenAlertDialog);
 
-/** The form of a new alert, whose module is loaded when it is opened: it shares the inputs of facts. */
+/**
+ * The form of a new alert. Its module is loaded when the form is opened, because it needs the large module of inputs for
+ * facts.
+ */
 function OpenDialog(props: { readonly systemId: string; readonly onClose: () => void; readonly onOpened: () => void }) {
   const Loaded = useLazy(dialog);
   return Loaded && <Loaded {...props} types={typeNames} />;
 }
 
-/** Alerts to riders: opened, listed and ended. */
+/** The operator's page of alerts to riders, where alerts are listed, opened and ended. */
 export function AlertsPage() {
   const access = useOperatorAccess();
   const [isOpening, setOpening] = useState(false);
@@ -108,7 +111,7 @@ const statusChoices = [
   { value: "ended", label: "Ended in the last 90 days" },
 ];
 
-/** Returns what a station or region is called; its id while that is not known. */
+/** Returns the name of a station or region; its id until the names are loaded. */
 type NameOf = (kind: "data" | "regions", id: string) => string;
 
 function columns(status: "open" | "ended", nameOf: NameOf): readonly Column<OperatorAlert>[] {
@@ -174,7 +177,9 @@ function Times({ times }: Pick<OperatorAlert, "times">) {
   );
 }
 
-/** Feeds end their alerts themselves. */
+/**
+ * Returns the column with the buttons that end alerts. Alerts from a feed have no button, because only the feed ends them.
+ */
 function endColumn(
   canEnd: (alert: OperatorAlert) => boolean,
   onEnd: (alert: OperatorAlert) => void,
@@ -190,7 +195,7 @@ function endColumn(
 
 interface EndDialogProps {
   readonly systemId: string;
-  /** Undefined: none is about to be ended. */
+  /** The alert to end. Undefined: the dialog is closed. */
   readonly alert: OperatorAlert | undefined;
   readonly onClose: () => void;
   readonly onEnded: () => void;

@@ -65,13 +65,13 @@ export function endpointAddress(scope: Scope, { id, partner_id: partnerId }: End
 
 interface ResumeProps {
   readonly endpoint: EndpointSummary;
-  /** The page of its webhook, which asks what to do with held deliveries. */
+  /** The address of the endpoint's page, which asks what to do with held deliveries. */
   readonly href: string;
   readonly isPending: boolean;
   readonly onResume: () => void;
 }
 
-/** Resumes a paused endpoint; leads to its page wherever deliveries are held. */
+/** A button that resumes a paused endpoint. If deliveries are held, a link to the endpoint's page instead. */
 function Resume({ endpoint: { status, held, is_replaying: isReplaying }, href, isPending, onResume }: ResumeProps) {
   if (status !== "paused")
     return held > 0 && !isReplaying ? <ButtonLink href={href}>Send or drop held</ButtonLink> : null;

@@ -14,7 +14,7 @@ import { type Scope, useOperatorScope } from "../scope.ts";
 import { waitingText } from "../waiting-text.ts";
 import { EndpointActions, endpointAddress } from "./endpoint-actions.tsx";
 
-/** Every partner's endpoints: how each does, and the switch that stops it. */
+/** The operator's page of all partners' webhook endpoints: the health of each, and buttons to pause and resume it. */
 export function EndpointsPage() {
   const scope = useOperatorScope();
   const systemId = scope?.systemId ?? "";

@@ -14,7 +14,7 @@ import { OWN, type Place, PlaceLink, placeOf, useFeedQuality } from "../gbfs/fee
 import { NotFoundPage } from "../not-found-page.tsx";
 import "./feed-quality-page.css";
 
-/** What planners make of the feeds that the system publishes, and of those that it follows. */
+/** The page "Feed quality": what journey planners can use of the feeds that the system publishes and follows. */
 export function FeedQualityPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
@@ -117,7 +117,7 @@ const states: Readonly<Record<FeedVerdict["state"], readonly [tone: Tone, word: 
 
 interface VerdictProps {
   readonly verdict: FeedVerdict;
-  /** Whether the feed is the system's own, which forms of these pages change. */
+  /** Whether the feed is the system's own, so that forms of the dashboard can fix it. */
   readonly isOwn: boolean;
 }
 

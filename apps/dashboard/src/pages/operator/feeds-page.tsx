@@ -19,7 +19,7 @@ import { FleetLink } from "./ride-columns.tsx";
 
 const POLL_INTERVAL_MS = 15_000;
 
-/** Sources of stations and bikes, and their health. */
+/** The operator's page of the feeds that stations and bikes come from, and their health. */
 export function FeedsPage() {
   const access = useOperatorAccess();
   const url = useUrlState();

@@ -11,7 +11,7 @@ interface ReservationsProps {
   readonly bikeId: string;
 }
 
-/** Reservations that are shown on the page of a bike; the list of reservations has all. */
+/** Most reservations that the page of a bike shows. The list of reservations has all. */
 const LATEST_RESERVATIONS = 10;
 
 /** The newest reservations of a bike. */

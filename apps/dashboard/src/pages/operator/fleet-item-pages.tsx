@@ -63,7 +63,10 @@ interface BikeStateButtonProps {
   readonly bike: Bike;
 }
 
-/** Says of a bike that it is broken, which is asked for because its reservation ends, or that it can be ridden again. */
+/**
+ * A button that marks a bike as broken, or as available again. Marking it as broken needs a confirmation, because it ends
+ * the bike's reservation.
+ */
 function BikeStateButton({ access, bike: { id, number, vehicle_state: present } }: BikeStateButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();
@@ -160,7 +163,7 @@ function RideFacts({ ride, names, url }: RidePartProps) {
   );
 }
 
-/** What happened to a ride, with the reservation that it fulfilled. */
+/** The history of a ride, with the reservation that it fulfilled. */
 function RideTimeline({ ride, names, url, systemId }: RidePartProps & { readonly systemId: string }) {
   const { data } = useQuery({
     queryKey: ["fleet", "reservations", systemId, { ride_id: ride.id }],
@@ -200,7 +203,10 @@ interface StationPastProps extends ChangesProps {
   readonly url: UrlState;
 }
 
-/** What happened at a station: when it was offline, its latest rides and its events; and what planners are told of it. */
+/**
+ * The history of a station: when it was offline, its latest rides and its events. Also a form for the facts that GBFS
+ * publishes about it.
+ */
 export function StationPast({ station, changes, searchedTo, access, url }: StationPastProps) {
   return (
     <>
@@ -225,11 +231,14 @@ interface DescribedProps {
   readonly access: Access;
   readonly kind: "station" | "bike";
   readonly id: string;
-  /** The button that opens the form: what can be set there. */
+  /** The text of the button that opens the form. */
   readonly label: string;
 }
 
-/** What GBFS publishes of a station or bike beyond its state: a form that is loaded when it is opened. */
+/**
+ * A form for the facts that GBFS publishes about a station or bike in addition to its state. Its module is loaded when the
+ * form is opened.
+ */
 function Described({ access, kind, id, label }: DescribedProps) {
   const [Opened, setOpened] = useState<typeof FactForm>();
   const open = async () => {
@@ -299,7 +308,7 @@ interface LatestRidesProps {
   readonly url: UrlState;
 }
 
-/** Rides that are shown on the page of a bike or station; the list of rides has all. */
+/** Most rides that the page of a bike or station shows. The list of rides has all. */
 const LATEST_RIDES = 10;
 
 function LatestRides({ title, systemId, filter, url }: LatestRidesProps) {

@@ -19,7 +19,7 @@ interface FleetPage<Row> {
 
 interface FleetListProps<Row> {
   readonly title: string;
-  /** A sentence that tells what the title does not. */
+  /** A sentence that adds to the title. */
   readonly about?: string;
   readonly filters?: readonly Filter[];
   /** The placeholder of an empty list. */
@@ -31,7 +31,7 @@ interface FleetListProps<Row> {
   readonly isByTime: boolean;
   /** Renders actions for the shown rows. */
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
-  /** Stands between the title and the list. */
+  /** Content between the title and the list. */
   readonly children?: ComponentChildren;
 }
 

@@ -90,7 +90,7 @@ export function RidesPage() {
       isByTime
       filters={rideFilters}
       columns={(found) => rideColumns(url, found, true)}
-      // Needs a filter by start, so that rides that have just begun are not ended with the others.
+      // "End rides" needs a filter by start, so that rides that have just begun are not ended with the others.
       {...(access.canChange &&
         query.status === "started" &&
         query.started_before !== undefined && {
@@ -114,7 +114,7 @@ export function ReservationsPage() {
   if (access === undefined) return <NotFoundPage />;
   const given = url.given(["status", "partner_id", "bike_id", "cursor"]);
   const filters: readonly Filter[] = [
-    // The service filters by no other status.
+    // The service can filter only by this status.
     { name: "status", label: "Status", choices: choices(["active"]) },
     {
       name: "partner_id",

@@ -45,7 +45,7 @@ interface ItemHeaderProps {
   readonly actions?: ComponentChildren;
 }
 
-/** The header of something's page: its name, its state, and its id to copy. */
+/** The header of the page of one item: its name, its state, and its id to copy. */
 export function ItemHeader({ title, status, id, actions }: ItemHeaderProps) {
   return (
     <PageHeader

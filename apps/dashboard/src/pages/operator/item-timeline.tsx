@@ -12,10 +12,13 @@ import { Time } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 import "./item-timeline.css";
 
-/** Something that is known without an event: imports make none, and events are kept for 30 days. */
+/**
+ * A moment in the history of an item that is known without an event. Imports create no events, and events are kept for 30
+ * days only.
+ */
 export interface Moment {
   readonly at: string;
-  /** The event that says the same, and is shown instead where there is one. */
+  /** The type of the event that reports the same. If such an event exists, it is shown instead. */
   readonly event?: string;
   readonly text: ComponentChildren;
 }
@@ -33,7 +36,7 @@ const deliveryTones: Readonly<Record<ResourceEvent["deliveries"][number]["status
   held: "warning",
 };
 
-/** What happened to something of the fleet, and whom it was delivered to, the newest first. */
+/** The history of a bike, ride, reservation or station, newest first, with the deliveries of each event. */
 export function Timeline({ systemId, url, of, id, moments = [] }: TimelineProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ["fleet", "history", systemId, of, id],
@@ -103,7 +106,7 @@ function Deliveries({ event, url }: { readonly event: ResourceEvent; readonly ur
   );
 }
 
-/** An object as partners read it. */
+/** The JSON of an object as partners get it from the API. */
 export function AsApi({ value }: { readonly value: object }) {
   return (
     <details>

@@ -10,7 +10,10 @@ import { ScopeChoice } from "../scope-choice.tsx";
 import { useAction } from "../use-action.ts";
 import { showPartner } from "./partner-dialogs.tsx";
 
-/** The proposed allowance of a partner without one: reading, with enough keys to rotate one with an overlap. */
+/**
+ * The values that the form proposes for a partner without an allowance: scopes to read, and enough keys to rotate one with
+ * an overlap.
+ */
 const PROPOSED: KeyAllowance = {
   scopes: ["stations:read", "rides:read", "bikes:read", "events:read"],
   rate_limit: 120,
@@ -24,7 +27,7 @@ interface KeyAllowanceDialogProps {
   readonly onClose: () => void;
 }
 
-/** The form's texts and choices. */
+/** The values of the form's inputs. */
 interface Wanted {
   readonly isAllowed: boolean;
   readonly scopes: readonly Scope[];
@@ -33,7 +36,7 @@ interface Wanted {
   readonly keys: string;
 }
 
-/** Sets which keys the partner's own admins may make. */
+/** A dialog that sets a partner's key allowance: which keys the partner's admins may make. */
 export function KeyAllowanceDialog({ systemId, partner, onClose }: KeyAllowanceDialogProps) {
   const [wanted, setWanted] = useState(() => wantedOf(partner.key_allowance));
   const [isTried, setTried] = useState(false);

@@ -25,7 +25,7 @@ interface OpenAlertDialogProps {
 
 interface Draft {
   readonly type: OperatorAlert["type"];
-  /** Texts by language, as `FactInput` holds them. */
+  /** The drafts of texts in several languages, as `FactInput` holds them. */
   readonly texts: { readonly [Name in TextName]?: unknown };
   readonly start: string;
   readonly end: string;
@@ -35,7 +35,7 @@ interface Draft {
 
 const blank: Draft = { type: "station_closure", texts: {}, start: "", end: "", stations: [], regions: [] };
 
-/** The form of a new alert. */
+/** A dialog with the form of a new alert to riders. */
 export function OpenAlertDialog({ systemId, types, onClose, onOpened }: OpenAlertDialogProps) {
   const [wanted, setWanted] = useState(blank);
   const [refused, setRefused] = useState<FactError>();
@@ -95,7 +95,7 @@ const textFields = [
 ] as const;
 type TextName = (typeof textFields)[number]["name"];
 
-/** What riders read, in one language or several. */
+/** Inputs for the texts that riders read, in one or several languages. */
 function TextFields({ wanted: { texts }, change }: FieldsProps) {
   return textFields.map(({ name, label, hint }) => (
     <FactInput
@@ -111,7 +111,7 @@ function TextFields({ wanted: { texts }, change }: FieldsProps) {
   ));
 }
 
-/** What it is about. */
+/** Inputs for the stations and regions that the alert is about. */
 function PlaceFields({ systemId, wanted, change }: FieldsProps & { readonly systemId: string }) {
   const map = useStationMap(systemId);
   return (
@@ -136,7 +136,7 @@ function PlaceFields({ systemId, wanted, change }: FieldsProps & { readonly syst
   );
 }
 
-/** Returns things to choose from by name; those of one name are told apart by their ids. */
+/** Returns choices by name. If several things have the same name, the choice shows the id too. */
 function choicesOf(things: readonly { readonly id: string; readonly name: string }[]): readonly Choice[] {
   const times = Map.groupBy(things, ({ name }) => name);
   return things.map(({ id, name }) => ({ value: id, label: times.get(name)?.length === 1 ? name : `${name} (${id})` }));

@@ -15,12 +15,12 @@ interface DialogProps {
 }
 
 interface PartnerDialogProps extends DialogProps {
-  /** The partner that is changed; left out, one is added. */
+  /** The partner to change. Undefined: a partner is added. */
   readonly partner?: ShownPartner;
   readonly onDone?: (partner: ShownPartner) => void;
 }
 
-/** Adds a partner, or changes its name and limit. */
+/** A dialog that adds a partner, or changes its name and limit. */
 export function PartnerDialog({ systemId, partner, isOpen, onClose, onDone }: PartnerDialogProps) {
   const [name, setName] = useState("");
   const [limit, setLimit] = useState("");
@@ -72,7 +72,7 @@ interface ChangeProps extends DialogProps {
   readonly partner: ShownPartner;
 }
 
-/** Asks before a partner's keys are refused. */
+/** A dialog that asks for a confirmation and suspends a partner, whose keys are then rejected. */
 export function SuspendDialog({ systemId, partner, isOpen, onClose }: ChangeProps) {
   const { run, isPending } = useAction();
   const suspend = () =>
@@ -104,7 +104,9 @@ export function SuspendDialog({ systemId, partner, isOpen, onClose }: ChangeProp
   );
 }
 
-/** Asks for the partner's name before everything of it ends. */
+/**
+ * A dialog that removes a partner with everything that belongs to it. The operator confirms by typing the partner's name.
+ */
 export function RemoveDialog({ systemId, partner, isOpen, onClose }: ChangeProps) {
   const [name, setName] = useState("");
   const { run, isPending } = useAction();
@@ -141,7 +143,7 @@ export function RemoveDialog({ systemId, partner, isOpen, onClose }: ChangeProps
   );
 }
 
-/** Replaces cached data by the response of a change. */
+/** Updates the cache with the response to a change of a partner. */
 export async function showPartner(systemId: string, partner: ShownPartner): Promise<void> {
   queries.setQueryData(["partner", systemId, partner.id], partner);
   await queries.invalidateQueries({ queryKey: ["partners", systemId] });

@@ -78,7 +78,7 @@ function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
   );
 }
 
-/** Returns how much of their allowance a partner's people have used; null: they have none. */
+/** Returns a text about how much of the key allowance a partner has used; null: the partner has no allowance. */
 function allowanceText({
   key_allowance: allowance,
   own_keys: keys,

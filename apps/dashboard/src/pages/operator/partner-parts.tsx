@@ -22,11 +22,11 @@ interface PartnerPartsProps {
   readonly partner: ShownPartner;
 }
 
-/** What a partner has and does: its webhook, requests, keys and people, each with the way to all of it. */
+/** A summary of a partner: its webhook, requests, keys and people, each with a link to its page. */
 export function PartnerParts({ access: { systemId }, partner: { id } }: PartnerPartsProps) {
   const url = useUrlState();
   const keys = useKeysOf(systemId, id);
-  // Agencies have such keys, and nobody else.
+  // Only agencies have keys with this scope.
   const isCity = keys.data?.some(({ scopes }) => scopes.includes("mds:read")) === true;
   return (
     <>
@@ -134,7 +134,7 @@ function RequestsPart({ systemId, id, url }: OfPartner) {
   );
 }
 
-/** Returns a partner's keys that work, the last used first. */
+/** Returns a partner's active keys, the most recently used first. */
 function useKeysOf(systemId: string, id: string) {
   const { data, error, refetch } = useQuery({
     queryKey: ["keys", systemId, undefined],
@@ -198,7 +198,7 @@ const peopleColumns: readonly Column<MemberList["members"][number]>[] = [
   },
 ];
 
-/** The partner's own pages, which the operator's people may read. */
+/** A link to the partner's own pages, which the operator's people may read. */
 function VisitPart({ id, url }: Pick<OfPartner, "id" | "url">) {
   return (
     <p class="muted">

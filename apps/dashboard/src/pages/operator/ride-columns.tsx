@@ -28,12 +28,12 @@ export function ReservationStatus({ status }: Pick<FleetReservation, "status">) 
   return <Status tone={reservationTones[status]}>{status}</Status>;
 }
 
-/** Returns what people call a bike: by its number, where it has one. */
+/** Returns the name of a bike: `Bike 12` by its number, or else its id. */
 export function bikeName(id: string, number: string | null | undefined): string {
   return number === null || number === undefined ? id : `Bike ${number}`;
 }
 
-/** A link to the page of something of the fleet, by its name; words where there is none. */
+/** A link to the page of a station, bike, ride or reservation. Without an id, the text `none`. */
 export function FleetLink({ of, id, names, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
   const name = { stations: names?.stations[id], bikes: names && bikeName(id, names.bikes[id]) }[of as string];
@@ -53,8 +53,8 @@ interface FleetLinkProps {
 }
 
 /**
- * The columns of a list of rides. A ride is called by its start: its id says nothing.
- * @param isList the list of all rides, beside which a ride opens
+ * Returns the columns of a list of rides. The link to a ride shows its start, because its id means nothing to people.
+ * @param isList whether this is the list of all rides, beside which a ride opens
  */
 export function rideColumns(url: UrlState, names: FleetNames, isList = false): readonly Column<Ride>[] {
   const station = (id: string | null) => <FleetLink of="stations" id={id} names={names} url={url} none="no station" />;
@@ -87,7 +87,10 @@ export function rideColumns(url: UrlState, names: FleetNames, isList = false): r
   ];
 }
 
-/** The columns of a list of reservations. @param isList the list of all, beside which a reservation opens */
+/**
+ * Returns the columns of a list of reservations. @param isList whether this is the list of all, beside which a reservation
+ * opens
+ */
 export function reservationColumns(
   url: UrlState,
   names: FleetNames,
@@ -129,12 +132,12 @@ export function reservationColumns(
   ];
 }
 
-/** The end of a ride that has none yet. */
+/** The text in place of the end of a ride that has not ended. */
 export function UnderWay() {
   return <span class="muted">under way</span>;
 }
 
-/** `12 min 5 s`, `1 h 3 min`. */
+/** Returns a duration as `12 min 5 s` or `1 h 3 min`. */
 export function durationText(seconds: number | null): string {
   if (seconds === null) return "under way";
   const minutes = Math.floor(seconds / 60);

@@ -28,13 +28,13 @@ const durations = [
 ];
 
 interface AcknowledgeDialogProps {
-  /** The checks to acknowledge. None: the dialog is closed. */
+  /** The checks to acknowledge. Empty: the dialog is closed. */
   readonly checks: readonly Acknowledgeable[];
   readonly scope: Scope;
   readonly onClose: () => void;
 }
 
-/** Asks how long a finding is acknowledged. */
+/** A dialog that asks for how long to acknowledge problems. */
 export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogProps) {
   const [hours, setHours] = useState(CHANGE);
   const { run, isPending } = useAction();
@@ -75,7 +75,7 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
   );
 }
 
-/** Takes an acknowledgement back. */
+/** Returns a function that takes an acknowledgement back. */
 export function useUnacknowledge(scope: Scope) {
   const { run, isPending } = useAction();
   const unacknowledge = ({ name, of, subject }: Acknowledgeable) =>

@@ -3,10 +3,10 @@ import { addressIn, type Scope } from "../scope.ts";
 
 type Page = NonNullable<ShownCheck["link"]>["page"];
 
-/** Pages that the operator sees for each partner apart. */
+/** Pages of one partner each. The operator sees them at that partner's address. */
 const PARTNER_PAGES: readonly Page[] = ["webhook", "deliveries"];
 
-/** Returns the address where a check's finding is shown and fixed; undefined: not on the dashboard. */
+/** Returns the page on which a check's problem is shown and fixed; undefined: the dashboard has no such page. */
 export function checkAddress(
   { link, partner_id: partnerId }: Pick<ShownCheck, "link" | "partner_id">,
   scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">,
@@ -17,7 +17,7 @@ export function checkAddress(
   return { page, href: addressIn(isOfPartner ? { ...scope, partnerId } : scope, page, query) };
 }
 
-/** The text of the link from a check to its page. */
+/** The texts of the links from a check to a page. */
 export const checkLinks: Readonly<Record<Page, string>> = {
   overview: "Overview",
   webhook: "Open the webhook",

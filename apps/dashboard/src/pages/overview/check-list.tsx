@@ -14,7 +14,7 @@ interface CheckListProps {
   readonly scope: Scope;
 }
 
-/** The failing checks with their remedies, the worst first and the acknowledged last. */
+/** The list of failing checks, with what to do about each. The worst are first, the acknowledged ones last. */
 export function CheckList({ checks, scope }: CheckListProps) {
   const [asked, setAsked] = useAskedCheck(checks, scope);
   const needsAttention = checks.some(({ severity, acknowledged }) => severity !== "info" && acknowledged === null);
@@ -37,7 +37,7 @@ export function CheckList({ checks, scope }: CheckListProps) {
   );
 }
 
-/** The checks that the reader is about to acknowledge: first those that the link in a mail names. */
+/** Holds the checks that the reader is about to acknowledge. A link in a mail may name a check: it is the initial value. */
 function useAskedCheck(checks: readonly ShownCheck[], { canChange }: Scope) {
   const search = new URLSearchParams(useSearch());
   const [name, of] = [search.get("check"), search.get("of")];

@@ -18,7 +18,7 @@ interface FiguresProps {
   readonly children?: ComponentChildren;
 }
 
-/** Numbers of one kind in a row. */
+/** A card with related numbers in a row. */
 export function Figures({ title, figures, children }: FiguresProps) {
   return (
     <section class="card figures" aria-label={title}>
@@ -41,7 +41,7 @@ export function Figures({ title, figures, children }: FiguresProps) {
   );
 }
 
-/** `1.2 %`; a dash where there is nothing to share. */
+/** Returns a share as `1.2 %`; a dash if the whole is 0. */
 export function shareText(part: number, whole: number): string {
   if (whole === 0) return "–";
   const percent = (part / whole) * 100;

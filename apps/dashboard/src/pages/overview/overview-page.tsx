@@ -17,7 +17,7 @@ import "./overview.css";
 /** Milliseconds between two reads. */
 const REFRESH_INTERVAL_MS = 15_000;
 
-/** A partner's start page: failures with their remedies, then usage. */
+/** A partner's start page: problems with what to do about each, then usage. */
 export function PartnerOverviewPage() {
   const scope = usePartnerScope();
   return scope?.partnerId === undefined ? (
@@ -65,7 +65,7 @@ interface RequestFiguresProps {
 
 const HOUR_MS = 3_600_000;
 
-/** Requests, and the share of them that failed. */
+/** Figures of the requests, and the share of them that failed. */
 function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
   const to = (query: Readonly<Record<string, string>>) =>
     addressIn(scope, "requests", { ...query, since: new Date(new Date().getTime() - HOUR_MS).toISOString() });
@@ -108,7 +108,7 @@ interface KeyChartsProps {
   readonly scope: Scope;
 }
 
-/** Limits the drawn keys. The page of keys shows all. */
+/** Most keys that are drawn. The page of keys shows all. */
 const SHOWN_KEYS = 6;
 
 function KeyCharts({ minutes, keys, scope }: KeyChartsProps) {

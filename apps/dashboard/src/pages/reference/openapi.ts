@@ -1,9 +1,9 @@
-/** The parts of the service's OpenAPI document that the page shows. */
+/** Reads from the service's OpenAPI documents what the reference page shows. */
 
 interface Operation {
   readonly summary: string;
   readonly tags: readonly string[];
-  /** A scope, `operator`, or `none`. */
+  /** The name of a scope, `operator`, or `none`. */
   readonly "x-required-scope": string;
 }
 
@@ -21,9 +21,9 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** The scope that a key needs; undefined: any key will do, or none is needed. */
+  /** The scope that a key needs; undefined: any key is enough, or no key is needed. */
   readonly scope: string | undefined;
-  /** The anchor of its description in the reference. */
+  /** The anchor of the endpoint's description in the reference. */
   readonly anchor: string;
 }
 
@@ -47,7 +47,10 @@ export function endpointsOf({ paths }: OpenApiDocument): readonly Endpoint[] {
   );
 }
 
-/** Tells whether an endpoint has every word that was typed. A typed route (`GET /v1/rides`) is such words too. */
+/**
+ * Tells whether an endpoint contains every typed word in its method, path or summary. A route (`GET /v1/rides`) may be typed
+ * too.
+ */
 export function matchesEndpoint({ method, path, summary }: Endpoint, typed: string): boolean {
   const text = `${method} ${path} ${summary}`.toLowerCase();
   return typed

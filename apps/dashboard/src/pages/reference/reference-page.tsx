@@ -31,13 +31,13 @@ type Interface = keyof typeof INTERFACES;
 /** An embedded dashboard opens other documents in a new tab: the service forbids them in frames. */
 const TARGET = isEmbedded ? "_blank" : undefined;
 
-/** The interface that partners' programs call. */
+/** A partner's page of the interface that their programs call. */
 export function PartnerReferencePage() {
   const scope = usePartnerScope();
   return scope === undefined ? <NotFoundPage /> : <Reference scope={scope} interfaces={["partners", "gbfs"]} />;
 }
 
-/** All interfaces of the service. */
+/** The operator's page of all interfaces of the service. */
 export function OperatorReferencePage() {
   const scope = useOperatorScope();
   return scope === undefined ? (
@@ -49,7 +49,7 @@ export function OperatorReferencePage() {
 
 interface ReferenceProps {
   readonly scope: Scope;
-  /** The first is shown where the address names none. */
+  /** The interfaces to offer. The first is shown if the address names none. */
   readonly interfaces: readonly [Interface, ...(readonly Interface[])];
 }
 

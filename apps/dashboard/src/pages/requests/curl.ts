@@ -2,8 +2,8 @@ import type { RequestDetail } from "@bikeshare/contract/console";
 import { quoted } from "../quoted.ts";
 
 /**
- * Returns a command that sends a request. The page cannot send it: the service stores only a key's hash. The key comes from
- * an environment variable, so that it does not enter the shell's history.
+ * Returns a curl command that repeats a request. The command reads the key from an environment variable: the service stores
+ * only a key's hash, and a key in the command would enter the shell's history.
  */
 export function curlOf({ method, body }: Pick<RequestDetail, "method" | "body">, url: string): string {
   const lines = [

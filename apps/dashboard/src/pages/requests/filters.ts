@@ -1,4 +1,4 @@
-/** The filters of the shown requests, all of them in the address. */
+/** Reads and changes the filters of the request log, which the page's address contains. */
 
 const FILTER_NAMES = ["key_id", "status", "error", "method", "route", "since", "until"] as const;
 export type RequestFilters = Partial<Record<(typeof FILTER_NAMES)[number], string>>;
@@ -12,7 +12,10 @@ export function readFilters(search: URLSearchParams): RequestFilters {
   );
 }
 
-/** Returns the address's parameters for a change of the filters, which begins at the newest request. */
+/**
+ * Returns the address's parameters with changed filters, and without the cursor, so that the list begins at the newest
+ * request.
+ */
 export function withFilters(search: URLSearchParams, change: RequestFilters): URLSearchParams {
   const next = new URLSearchParams(search);
   for (const [name, value] of Object.entries(change)) {
@@ -24,7 +27,7 @@ export function withFilters(search: URLSearchParams, change: RequestFilters): UR
   return next;
 }
 
-/** Tells whether a text is a Request-Id, rather than a part of one. */
+/** Tells whether a text is a complete Request-Id. */
 export function isRequestId(text: string): boolean {
   return /^req_[0-9A-Za-z]+$/.test(text);
 }

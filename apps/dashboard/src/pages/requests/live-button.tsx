@@ -4,17 +4,17 @@ import { StatusMark } from "../../components/status.tsx";
 
 interface Live {
   readonly isLive: boolean;
-  /** The reason why it is paused; undefined: it is not. */
+  /** Why the live updates are paused; undefined: they are not. */
   readonly pausedBy: "reader" | "scroll" | "page" | undefined;
   readonly toggle: () => void;
 }
 
-/** A list that is scrolled further than this is being read: new rows must not push it away. */
+/** Pixels. A reader who has scrolled down further is reading, so new rows must not move the list. */
 const READING_PX = 200;
 
 /**
- * Tells whether a list follows new rows. It pauses while the reader has scrolled down.
- * @param isPossible the newest rows are shown
+ * Tells whether a list is updated with new rows. The updates pause while the reader has scrolled down.
+ * @param isPossible whether the list shows the newest rows
  */
 export function useIsLive(isPossible: boolean): Live {
   const [isWanted, setWanted] = useState(true);
@@ -40,7 +40,7 @@ const texts = {
   page: "Not live: older requests are shown",
 } as const;
 
-/** Shows whether a list follows new rows, and pauses it. */
+/** A button that shows whether a list is updated with new rows, and pauses the updates. */
 export function LiveButton({ live: { pausedBy, toggle } }: { readonly live: Live }) {
   return (
     <Button onClick={toggle} disabled={pausedBy === "page"}>

@@ -21,7 +21,7 @@ interface RequestDetailsProps {
   readonly onClose: () => void;
 }
 
-/** One request: its content, the response, the meaning of its error and the remedy. */
+/** The panel of one request: its content, the response, and what its error means and how to fix it. */
 export function RequestDetails({ id, scope, keys, onClose }: RequestDetailsProps) {
   const { data, error } = useQuery({
     queryKey: ["request", scope.systemId, scope.partnerId, id],
@@ -85,7 +85,7 @@ function Details({ request, scope, shownKey }: DetailsProps) {
   );
 }
 
-/** Explains an error code, from the contract's catalogue. */
+/** Explains an error code with the text of the contract's catalogue. */
 function Explanation({ request: { error, status, message } }: Pick<DetailsProps, "request">) {
   if (error === null) return status < 400 ? null : <Notice tone="warning">The response had no error code.</Notice>;
   const entry = isErrorCode(error) ? errorCatalogue[error] : undefined;
@@ -109,12 +109,12 @@ function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(errorCatalogue, code);
 }
 
-/** The catalogue is written in Markdown. */
+/** Removes the backticks of Markdown, in which the catalogue is written. */
 function plain(text: string): string {
   return text.replaceAll("`", "");
 }
 
-/** `0.8 ms`, `12 ms`, `1.2 s`. */
+/** Returns a duration as `0.8 ms`, `12 ms` or `1.2 s`. */
 export function durationText(ms: number): string {
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;

@@ -25,7 +25,7 @@ const statuses = [
 const methods = ["GET", "POST", "PATCH", "DELETE"].map((value) => ({ value, label: value }));
 const errors = partnerErrorCodes.map((code) => ({ value: code, label: code }));
 
-/** The filters of the log. */
+/** The filters of the request log. */
 export function RequestFilterBar({ filters, keys, onChange, count, onFind }: FiltersProps) {
   return (
     <Filters

@@ -21,7 +21,7 @@ interface RequestTableProps {
   readonly onOlder: (() => void) | undefined;
 }
 
-/** A page of the log. */
+/** A table of one page of the request log. */
 export function RequestTable(props: RequestTableProps) {
   const { page, keys, openId, hasFilters } = props;
   return (

@@ -13,7 +13,7 @@ import type { Scope } from "../scope.ts";
 
 const REFRESH_INTERVAL_MS = 30_000;
 
-/** Requests by status over the time that the address asks for. A part that is chosen in the chart filters the list too. */
+/** A chart of the requests by status, over the range in the address. A range selected in the chart filters the list too. */
 export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; readonly keyId: string | undefined }) {
   const timeZone = shownTimeZone();
   const now = new Date().getTime();
@@ -27,7 +27,7 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; read
   );
 }
 
-/** The last seven days of a partner's requests, for a page with more than that. */
+/** A chart of a partner's requests in the last seven days, for pages that are not about requests alone. */
 export function WeekOfRequests(partner: { readonly systemId: string; readonly partnerId: string }) {
   const timeZone = shownTimeZone();
   const week = { range: "week", to: "", since: "", until: "" };

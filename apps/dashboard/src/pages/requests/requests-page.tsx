@@ -14,19 +14,19 @@ import { RequestsOverTime } from "./requests-over-time.tsx";
 import "../facts.css";
 import "./requests.css";
 
-/** A partner's requests. */
+/** The page of a partner's requests. */
 export function PartnerRequestsPage() {
   const scope = usePartnerScope();
   return scope === undefined ? <NotFoundPage /> : <Requests scope={scope} />;
 }
 
-/** All requests of a system, for the operator. */
+/** The operator's page of all requests of a system. */
 export function OperatorRequestsPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <Requests scope={scope} />;
 }
 
-/** Milliseconds between two reads of the newest requests: the log is written once a second. */
+/** Milliseconds between two reads of the newest requests. The service writes the log once a second. */
 const LIVE_INTERVAL_MS = 2_000;
 
 function Requests({ scope }: { readonly scope: Scope }) {
@@ -84,7 +84,7 @@ function readRequests({ systemId, partnerId }: Scope, query: RequestQuery, signa
     : api.partnerRequests.list({ params: { system_id: systemId, partner_id: partnerId }, query, signal });
 }
 
-/** The keys, for their names. */
+/** Reads the keys, whose names the list shows. */
 function useKeys({ systemId, partnerId }: Scope) {
   const { data } = useQuery({
     queryKey: ["keys", systemId, partnerId],

@@ -17,7 +17,10 @@ interface ActiveFaultsProps {
   readonly canChange: boolean;
 }
 
-/** What fails on purpose now, and how to end it: nobody shall look for an error that they have ordered. */
+/**
+ * Notices about the faults that the sandbox simulates now, with buttons to end them, so that nobody searches for the cause
+ * of an error that they have requested.
+ */
 export function ActiveFaults({ controls: { params, activity, isPending, act }, canChange }: ActiveFaultsProps) {
   const { faults, webhook_faults: ofDeliveries } = activity;
   const endApi = () =>
@@ -65,7 +68,7 @@ export function ActiveFaults({ controls: { params, activity, isPending, act }, c
 interface FaultNoticeProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** What the button says that ends it. */
+  /** The text of the button that ends the fault. */
   readonly end: string;
   readonly canChange: boolean;
   readonly isPending: boolean;
@@ -116,14 +119,14 @@ const ends = [
   { value: "60", label: "In an hour" },
 ] as const;
 
-/** When a fault ends that ends in so many minutes. */
+/** Returns the instant `minutes` from now. */
 function endIn(minutes: string): string {
   return new Date(new Date().getTime() + Number(minutes) * 60_000).toISOString();
 }
 
 const newApiFault = { status: "503", percent: "100", route: "", count: "", end: "10" };
 
-/** Returns the fault of a form. */
+/** Returns the fault that a form describes. */
 function apiFaultOf({ status, percent, route, count, end }: typeof newApiFault) {
   return {
     status: statuses.find(([each]) => String(each) === status)?.[0] ?? 503,
@@ -134,7 +137,7 @@ function apiFaultOf({ status, percent, route, count, end }: typeof newApiFault) 
   };
 }
 
-/** Makes the API fail as it may fail a client one day. */
+/** A form that makes the API fail, so that partners can test how their client handles errors. */
 export function ApiFaultForm({ controls: { params, isPending, act } }: { readonly controls: SandboxControls }) {
   const [wanted, setWanted] = useState(newApiFault);
   const set = (name: keyof typeof wanted) => (value: string) => setWanted({ ...wanted, [name]: value });
@@ -194,7 +197,7 @@ const delays = [0, 1, 5, 10].map((seconds) => ({
   label: seconds === 0 ? "None" : `${seconds} s`,
 }));
 
-/** Makes deliveries fail as they may fail a receiver one day. */
+/** A form that makes deliveries fail, so that partners can test how their receiver handles that. */
 export function DeliveryFaultForm({ controls: { params, isPending, act } }: { readonly controls: SandboxControls }) {
   const [wanted, setWanted] = useState({ down: false, duplicate: false, reorder: false, bad_signature: false });
   const [delay, setDelay] = useState("0");

@@ -13,7 +13,7 @@ interface FeedProps {
   readonly happenings: readonly Happening[];
 }
 
-/** What happens in the sandbox, the newest first: each event, and what became of its deliveries. */
+/** The latest events of the sandbox, newest first, each with the state of its deliveries. */
 export function Feed({ scope, happenings }: FeedProps) {
   return (
     <section class="stack" aria-labelledby="feed">

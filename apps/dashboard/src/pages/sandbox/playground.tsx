@@ -19,7 +19,7 @@ import { Clock, EventForm, Scenarios } from "./plays.tsx";
 import type { SandboxControls, Result, SandboxProps } from "./sandbox-controls.ts";
 import "./sandbox.css";
 
-/** Milliseconds between two requests for the sandbox's activity. A hidden tab sends none. */
+/** Milliseconds between two reads of the sandbox's activity. A hidden tab reads nothing. */
 const LOOK_INTERVAL_MS = 2_000;
 
 /** The page of a sandbox: its state and recent activity, and forms that cause events and faults. */
@@ -42,7 +42,7 @@ export function Playground({ scope, params }: SandboxProps) {
       setResult(await work());
       await refetch();
     });
-  // The city is being made anew, or holds as many rides as it may.
+  // The simulated city is being created again, or has reached its limit of rides.
   const isStopped = data.is_waking || isFull(data);
   const controls: SandboxControls = { params, activity: data, isPending, isStopped, act };
   return (
@@ -68,7 +68,7 @@ function isFull({ sandbox: { rides, max_rides: most } }: SandboxActivity): boole
   return rides >= most;
 }
 
-/** Why nothing happens, where nothing does. */
+/** A notice about why nothing happens in the sandbox. Renders nothing while the city runs. */
 function Standstill({ activity }: { readonly activity: SandboxActivity }) {
   if (activity.is_waking) {
     return (

@@ -14,12 +14,12 @@ interface ControlsProps {
 
 const scenarios = Object.entries(sandboxScenarios) as [SandboxScenarioName, string][];
 
-/** `ride-corrected` as a title: "Ride corrected". */
+/** Returns the title of a scenario: `ride-corrected` is "Ride corrected". */
 function titleOf(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
 }
 
-/** A button for each scenario, with what it tests. */
+/** A button for each scenario, with a description of what it tests. */
 export function Scenarios({ controls: { params, isPending, isStopped, act } }: ControlsProps) {
   const play = (name: SandboxScenarioName) =>
     act(async () => {
@@ -42,7 +42,7 @@ export function Scenarios({ controls: { params, isPending, isStopped, act } }: C
 
 const ANY_STATION = { value: "", label: "Any station" };
 
-/** Causes one event, at a station or wherever the sandbox likes. */
+/** A form that causes one event, at a chosen station or at one that the sandbox chooses. */
 export function EventForm({ controls: { params, isPending, isStopped, act } }: ControlsProps) {
   const [event, setEvent] = useState<string>("ride.completed");
   const [station, setStation] = useState("");
@@ -96,7 +96,7 @@ const leaps = [
   [7 * DAY, "7 days"],
 ] as const;
 
-/** Lets time pass, and tells whether everything that fell due is done. */
+/** A form that advances the clock of the sandbox. It shows whether the work that became due is done. */
 export function Clock({ controls: { params, activity, isPending, act } }: ControlsProps) {
   const [seconds, setSeconds] = useState(String(10 * MINUTE));
   const { advanced_seconds: advanced, ready } = activity.clock;
@@ -129,7 +129,7 @@ export function Clock({ controls: { params, activity, isPending, act } }: Contro
   );
 }
 
-/** `1 d 2 h 10 min` */
+/** Returns a duration as `1 d 2 h 10 min`. */
 function durationText(seconds: number): string {
   const parts = [
     [Math.floor(seconds / DAY), "d"],

@@ -6,11 +6,11 @@ export interface SandboxProps {
   readonly params: { readonly system_id: string; readonly partner_id: string };
 }
 
-/** What somebody has just done, and its steps. */
+/** The result of an action in the sandbox: a title, and the steps that were done. */
 export interface Result {
   readonly title: string;
   readonly steps: readonly string[];
-  /** A key that was made, which is shown once. */
+  /** A key that the action has made. It is shown once. */
   readonly key?: string | null;
 }
 
@@ -19,7 +19,10 @@ export interface SandboxControls {
   readonly params: SandboxProps["params"];
   readonly activity: SandboxActivity;
   readonly isPending: boolean;
-  /** Nothing can happen in the city now, because it is being made anew or is full. Disables the forms. */
+  /**
+   * Whether the simulated city is stopped, because it is being created again or has reached its limit of rides. Disables the
+   * forms.
+   */
   readonly isStopped: boolean;
   /** Runs an action and shows its result. */
   readonly act: (work: () => Promise<Result>) => void;

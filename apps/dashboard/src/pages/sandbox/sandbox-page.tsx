@@ -11,7 +11,7 @@ import { useAction } from "../use-action.ts";
 import { Playground } from "./playground.tsx";
 import type { SandboxProps } from "./sandbox-controls.ts";
 
-/** A partner's sandbox: where it is made, and where scenarios are played. */
+/** The page of a partner's sandbox. It creates the sandbox, and then runs scenarios in it. */
 export function SandboxPage() {
   const scope = usePartnerScope();
   if (scope?.partnerId === undefined) return <NotFoundPage />;
@@ -36,7 +36,7 @@ function Creation({ scope, params }: SandboxProps) {
   const create = () =>
     run(async () => {
       const made = await api.partnerSandbox.create({ params, body: {} });
-      // Loaded anew: whose pages somebody may see is read when the session begins.
+      // Reloads the dashboard, because it reads the memberships only when it starts, and the sandbox is a new one.
       const address = addressIn({ ...scope, systemId: made.system_id, isFirstSystem: false }, "sandbox");
       location.assign(import.meta.env.BASE_URL.replace(/\/$/, "") + address);
     });

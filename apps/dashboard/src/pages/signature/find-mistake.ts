@@ -1,4 +1,4 @@
-/** Finds out why a signature was not accepted. Everything is computed here: nothing is sent anywhere. */
+/** Finds out why a signature was not accepted. Everything is computed in the browser. Nothing is sent. */
 import { DEFAULT_TOLERANCE_SECONDS, isWebhookVerificationError, verify } from "@bikeshare/webhooks";
 import { relativeText } from "../../components/time.tsx";
 
@@ -7,7 +7,7 @@ export interface PastedRequest {
   readonly header: string;
   readonly body: string;
   readonly secret: string;
-  /** Milliseconds since 1970: when it is looked at. */
+  /** The present time, in milliseconds since 1970. */
   readonly now: number;
 }
 
@@ -16,7 +16,7 @@ export interface Finding {
   readonly message: string;
 }
 
-/** Returns the likeliest mistake, or that there is none. */
+/** Returns the most likely mistake, or says that the signature is valid. */
 export async function findMistake({ header, body, secret, now }: PastedRequest): Promise<Finding> {
   const value = header.trim().replace(/^service-signature:\s*/i, "");
   if (value.startsWith("v1,")) {
@@ -58,7 +58,7 @@ interface Change {
   readonly secret?: string;
 }
 
-/** The change with which the signature fits: then the mistake is known, and need not be guessed. */
+/** Tries typical changes of the request. If the signature fits after one of them, returns a message about that mistake. */
 async function findChange(pasted: Verified): Promise<string | undefined> {
   const { body, secret } = pasted;
   const changes: readonly Change[] = [
@@ -120,7 +120,7 @@ function decodedBase64(body: string): string | undefined {
   }
 }
 
-/** @param differenceMs from now to the signing */
+/** @param differenceMs milliseconds from now until the time of signing; negative if the signing is in the past */
 function describeAge(differenceMs: number): string {
   if (differenceMs / 1000 > DEFAULT_TOLERANCE_SECONDS) {
     return `The signature fits, but it was made ${relativeText(differenceMs)} by this browser’s clock: a clock is wrong.`;

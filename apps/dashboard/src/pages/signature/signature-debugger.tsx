@@ -12,7 +12,7 @@ interface SignatureDebuggerProps {
   readonly body?: string;
 }
 
-/** Says which mistake makes a receiver refuse a signature. */
+/** A form that finds the mistake for which a receiver rejects a signature. */
 export function SignatureDebugger({ header: sentHeader = "", body: sentBody = "" }: SignatureDebuggerProps) {
   const [header, setHeader] = useState(sentHeader);
   const [body, setBody] = useState(sentBody);
@@ -22,7 +22,7 @@ export function SignatureDebugger({ header: sentHeader = "", body: sentBody = ""
     try {
       setFinding(await findMistake({ header, body, secret, now: new Date().getTime() }));
     } catch (error) {
-      // Browsers compute signatures only on pages that came over https or from this machine.
+      // Browsers offer the functions for signatures only to pages that were loaded over https or from localhost.
       setFinding({ isValid: false, message: `This browser cannot check it: ${String(error)}` });
     }
   };
@@ -86,7 +86,7 @@ function BodyField({ value, onInput }: TextProps) {
   );
 }
 
-/** Not of the type `password`: browsers would offer to store it. */
+/** An input for the secret. Its type is not `password`, because browsers would offer to store the secret. */
 function SecretField({ value, onInput }: TextProps) {
   return (
     <Field label="Secret" hint="It begins with whsec_">

@@ -1,18 +1,18 @@
-/** The filters and order of the shown stations, all of them in the address. */
+/** Reads and changes the filters and the order of the list of stations, which the page's address contains. */
 import type { MappedStation } from "@bikeshare/contract/console";
 import { AVAILABILITIES, type Availability, availabilityOf } from "../../components/map/availability.ts";
 import type { Sorting } from "../../components/table.tsx";
 
 export interface StationFilters {
-  /** A part of the name or of the id. */
+  /** The search text: a part of the name or of the id. */
   readonly q: string;
   readonly availability: Availability | undefined;
   readonly sorting: Sorting;
-  /** From 1. */
+  /** The page of the table, from 1. */
   readonly page: number;
 }
 
-/** Rows of the table at once. */
+/** Rows on each page of the table. */
 export const PAGE_SIZE = 50;
 
 const DEFAULT_SORTING: Sorting = { column: "name", direction: "ascending" };
@@ -30,7 +30,10 @@ export function readFilters(search: URLSearchParams): StationFilters {
   };
 }
 
-/** Returns the address's parameters for a change of the filters: a change of anything but the page begins at the first one. */
+/**
+ * Returns the address's parameters with changed filters. Unless the change names a page, the table returns to its first
+ * page.
+ */
 export function withFilters(search: URLSearchParams, change: Partial<StationFilters>): URLSearchParams {
   const next = new URLSearchParams(search);
   const set = (name: string, value: string | undefined) => {
@@ -57,7 +60,7 @@ const orders: Readonly<Record<string, Order>> = {
   reported: (one, other) => (one.last_reported ?? "").localeCompare(other.last_reported ?? ""),
 };
 
-/** Returns the stations that match, in their order. */
+/** Returns the stations that match the filters, sorted. */
 export function selectStations(stations: readonly MappedStation[], filters: StationFilters): readonly MappedStation[] {
   const text = filters.q.trim().toLowerCase();
   const order = orders[filters.sorting.column];

@@ -11,18 +11,18 @@ import { PAGE_SIZE, type StationFilters } from "./filters.ts";
 import "../facts.css";
 
 interface StationTableProps {
-  /** Those that match; undefined until they are loaded. */
+  /** The stations that match the filters; undefined until they are loaded. */
   readonly stations: readonly MappedStation[] | undefined;
   readonly total: number;
   readonly filters: StationFilters;
   readonly onChange: (change: Partial<StationFilters>) => void;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string) => void;
-  /** The address of a station's own page, for those who have one. */
+  /** Returns the address of a station's page. Undefined: the reader has no such pages. */
   readonly addressOf?: ((id: string) => string) | undefined;
 }
 
-/** The map's twin: the same stations in words and numbers. */
+/** A table as an alternative to the map, with the same stations in words and numbers. */
 export function StationTable(props: StationTableProps) {
   const { stations, total, filters, onChange, selectedId, onSelect, addressOf } = props;
   const pageCount = Math.max(1, Math.ceil((stations?.length ?? 0) / PAGE_SIZE));

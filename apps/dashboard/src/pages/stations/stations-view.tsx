@@ -15,7 +15,7 @@ import { StationTable } from "./station-table.tsx";
 
 interface StationsViewProps {
   readonly viewer: Viewer;
-  /** The address of a station's own page. */
+  /** Returns the address of a station's page. */
   readonly addressOf: (id: string) => string;
 }
 

@@ -12,13 +12,13 @@ import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webho
 interface HeldDialogProps {
   readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "resume" | "sendHeld" | "dropHeld">;
-  /** Whether the webhook is resumed as well. */
+  /** Whether the webhook is paused. The dialog then resumes it too. */
   readonly isPaused: boolean;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks what to do with held deliveries: send, drop or hold them. */
+/** A dialog that asks what to do with held deliveries: send, drop or keep them. */
 export function HeldDialog(props: HeldDialogProps) {
   const { isPaused, isOpen, onClose } = props;
   const { held, total, isPending, keep, drop, send } = useHeld(props);
@@ -61,7 +61,7 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
     queryKey: ["webhook", target, "held"],
     queryFn: ({ signal }) => api.webhook.held({ ...target, signal }),
     enabled: isOpen,
-    // Exactly the shown deliveries are dropped: no later count may replace the shown one unnoticed.
+    // The count is never refreshed while the dialog is open, because exactly the counted deliveries are dropped.
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -99,14 +99,14 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
     }
     const said = `${countDeliveries(dropped)} dropped.`;
     if (!isPaused) return said;
-    // Said first: where the webhook cannot be resumed, they are dropped all the same.
+    // Shown before the webhook is resumed: even if that fails, the deliveries have been dropped.
     showToast("success", said);
     return keep();
   };
   return { held, total, isPending, keep: () => act(keep), drop: () => act(drop), send: () => act(send) };
 }
 
-/** @param others deliveries that follow the probe */
+/** @param others the number of held deliveries that are sent after the probe */
 function probeText(others: number): string {
   const followers = others === 0 ? "" : `, then the other ${others.toLocaleString("en")}`;
   return `The oldest held delivery is sent as a probe${followers}.`;

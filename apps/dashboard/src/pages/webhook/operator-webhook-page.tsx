@@ -5,7 +5,7 @@ import { NotFoundPage } from "../not-found-page.tsx";
 import { addressIn, useOperatorScope } from "../scope.ts";
 import { WebhooksView } from "./webhook-page.tsx";
 
-/** A partner's webhooks, as the operator's admins change them. */
+/** The operator's page of a partner's webhooks, where the operator's admins change them. */
 export function OperatorWebhookPage() {
   const scope = useOperatorScope();
   const { partner_id: partnerId } = useParams<{ partner_id: string }>();

@@ -6,7 +6,7 @@ import { countDeliveries } from "../deliveries/words.ts";
 import { useAction } from "../use-action.ts";
 import type { WebhookClient, WebhookTarget } from "./webhook-client.ts";
 
-/** Where events are to happen, as it is typed. */
+/** The typed values that limit events to stations, regions or a bounding box. */
 export interface GivenPlaces {
   readonly stations: string;
   readonly regions: string;
@@ -18,7 +18,7 @@ export function givenPlaces(places: WebhookPlaces): GivenPlaces {
   return { stations: stations.join(", "), regions: regions.join(", "), bbox: bbox ?? "" };
 }
 
-/** Returns the places that were typed; null: none, so anywhere. */
+/** Returns the typed places. Null: none were typed, so events are not limited to places. */
 export function placesOf({ stations, regions, bbox }: GivenPlaces): WebhookPlaces {
   const [station_ids, region_ids] = [idsIn(stations), idsIn(regions)];
   const box = bbox.trim() === "" ? null : bbox.trim();
@@ -37,7 +37,7 @@ interface PlacesFieldsProps {
   readonly onChange: (places: GivenPlaces) => void;
 }
 
-/** Limits events to places. Closed while there is no limit: few want one. */
+/** Inputs that limit events to places. Collapsed while there is no limit, because few partners want one. */
 export function PlacesFields({ places, onChange }: PlacesFieldsProps) {
   const field = (name: keyof GivenPlaces, label: string, hint: string) => (
     <TextField
@@ -67,7 +67,7 @@ interface PreviewButtonProps {
   readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
 }
 
-/** Counts what the settings, as they are typed, would have sent. */
+/** A button that counts how many deliveries the typed settings would have sent. */
 export function PreviewButton({ target, client, what }: PreviewButtonProps) {
   const [counted, setCounted] = useState<{ readonly of: string; readonly preview: WebhookPreview }>();
   const { run, isPending } = useAction();

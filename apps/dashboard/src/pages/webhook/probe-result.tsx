@@ -19,7 +19,7 @@ const results: Readonly<Record<ProbeStep["result"], readonly [Tone, string]>> = 
   not_reached: ["neutral", "not reached"],
 };
 
-/** The result of a test request to an address: its steps, and the remedy of a failure. */
+/** The result of a test request to an address: its steps, and what to do about a failure. */
 export function ProbeResult({ probe }: { readonly probe: Probe }) {
   const { steps, advice, request, response } = probe;
   return (

@@ -18,7 +18,7 @@ interface ReplaySectionProps {
   readonly replay: Replay;
 }
 
-/** In the order of the list. */
+/** The choices of deliveries to send again, in the order of the list. */
 const choices = {
   all: { label: "All finished and held deliveries", statuses: ["succeeded", "failed", "held"] },
   missed: { label: "Failed and held", statuses: ["failed", "held"] },
@@ -27,7 +27,7 @@ const choices = {
   succeeded: { label: "Succeeded", statuses: ["succeeded"] },
 } as const;
 
-/** Sends a range of deliveries again. It counts them first, and sends the counted range. */
+/** A form that sends a range of deliveries again. It shows their number first, and then sends exactly the counted range. */
 export function ReplaySection({ target, replay }: ReplaySectionProps) {
   const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
   const { run, isPending } = useAction();
@@ -68,7 +68,7 @@ export function ReplaySection({ target, replay }: ReplaySectionProps) {
 
 interface RangeFormProps {
   readonly isPending: boolean;
-  /** Hears that the range is another one. */
+  /** Called when the reader changes the range. */
   readonly onInput: () => void;
   readonly onSubmit: (range: Range) => void;
 }
@@ -107,7 +107,7 @@ interface ReplaysProps {
   readonly stop: WebhookClient["stopReplay"];
 }
 
-/** The latest replays, and how far each is. */
+/** The latest replays, with their progress. */
 export function Replays({ replays, systemId, stop }: ReplaysProps) {
   const { run, isPending } = useAction();
   const stopping = (stopReplay: NonNullable<typeof stop>, id: string) =>

@@ -13,12 +13,12 @@ interface SecretSectionProps {
   readonly client: Pick<WebhookClient, "showSecret" | "rotateSecret">;
   readonly secrets: Webhook["secrets"];
   readonly canChange: boolean;
-  /** The newest secret, once it is shown. */
+  /** The newest secret, if the reader has asked to see it. */
   readonly secret: string | undefined;
   readonly onSecret: (secret: string) => void;
 }
 
-/** The signing secret of deliveries: shown after a confirmation, and rotated. */
+/** The section of the signing secret, which shows the secret after a confirmation and rotates it. */
 export function SecretSection({ target, client, secrets, canChange, secret, onSecret }: SecretSectionProps) {
   const [overlap, setOverlap] = useState("24");
   const { run, isPending } = useAction();

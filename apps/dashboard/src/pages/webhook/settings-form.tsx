@@ -15,17 +15,17 @@ import { refreshWebhooks, type WebhookClient, type WebhookTarget } from "./webho
 interface SettingsFormProps {
   readonly target: WebhookTarget;
   readonly client: WebhookClient;
-  /** Null: it is new. */
+  /** The webhook to change. Null: a new one is added. */
   readonly webhook: Webhook | null;
   readonly events: readonly EventDescription[];
   readonly canChange: boolean;
-  /** The partner has others already: a new one is added to them. */
+  /** Whether the partner has other webhooks too. */
   readonly hasOthers: boolean;
-  /** Called with the saved webhook's id, and its new secret where the answer has one. */
+  /** Called with the saved webhook's id, and the new secret if the response has one. */
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
-/** The address, the events and the other settings. The address can be tested before it is saved. */
+/** The form of a webhook's settings: its address, events and limits. The address can be tested before it is saved. */
 export function SettingsForm(props: SettingsFormProps) {
   const { target, client, webhook, events, canChange, hasOthers } = props;
   const [name, setName] = useState(webhook?.name ?? (hasOthers ? "" : "Main"));
@@ -59,7 +59,7 @@ export function SettingsForm(props: SettingsFormProps) {
   );
 }
 
-/** What is sent, as it is typed: the events, where they happen, alarms, and how many in an hour. */
+/** Holds the typed conditions of what is sent: events, places, thresholds, and the hourly limit. */
 function useConditions(webhook: Webhook | null) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [places, onPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
@@ -75,7 +75,7 @@ function useConditions(webhook: Webhook | null) {
     setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
   const onThresholds = (given: readonly GivenThreshold[]) => {
     setThresholds(given);
-    // Without its event an alarm would tell nobody.
+    // Selects the events of thresholds too, because a threshold without its events sends nothing.
     if (given.length > thresholds.length) setChosen(withAlarms(chosen));
   };
   return { what, choose, fields: { places, onPlaces, thresholds, onThresholds, perHour, onPerHour } };
@@ -100,17 +100,17 @@ function ConditionFields(props: ConditionFieldsProps) {
   );
 }
 
-/** Returns chosen events with those of alarms. */
+/** Returns the chosen events plus the events of thresholds. */
 function withAlarms(chosen: readonly string[]): readonly string[] {
   if (chosen.includes("station.*")) return chosen;
   return [...new Set([...chosen, "station.below_threshold", "station.back_to_normal"])];
 }
 
-/** What is sent. */
+/** The settings that decide what is sent. */
 type Conditions = Pick<Webhook, "events" | "places" | "thresholds" | "max_per_hour">;
 type Settings = Conditions & Pick<Webhook, "name" | "email" | "signature"> & { readonly url: string };
 
-/** Saves settings: of the webhook, or of a new one. */
+/** Returns a function that saves the settings of the webhook, or adds a webhook. */
 function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
   const { run, isPending } = useAction();
   const send = (settings: Settings) => {
@@ -135,7 +135,10 @@ function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsForm
   return { save, isPending };
 }
 
-/** The server rejects another origin from here, because a frame does not prove its reader's identity. */
+/**
+ * The hint in a frame of the operator's portal. There the server rejects an address with another host, because a frame does
+ * not prove its reader's identity.
+ */
 const FRAME_HINT = "Where events are POSTed; another host is set in the dashboard itself";
 
 interface AddressFieldProps extends Pick<SettingsFormProps, "target" | "client" | "canChange"> {
@@ -143,7 +146,7 @@ interface AddressFieldProps extends Pick<SettingsFormProps, "target" | "client" 
   readonly onUrl: (url: string) => void;
 }
 
-/** The address, and a request that tries it. */
+/** The input for the address, with a button that sends a test request to it. */
 function AddressField({ target, client, url, onUrl, canChange }: AddressFieldProps) {
   const [probe, setProbe] = useState<Probe>();
   const { run, isPending } = useAction();
@@ -244,7 +247,7 @@ function EventChoices({ events, chosen, webhook, canChange, onChange }: EventCho
   );
 }
 
-/** Returns the pattern that stands for an event and all others about the same kind of resource. */
+/** Returns the pattern for all events about the same kind of resource: `ride.completed` becomes `ride.*`. */
 function patternOf(event: string): string {
   return event.replace(/\..*/, ".*");
 }

@@ -26,7 +26,8 @@ export function StatusSection({ target, client, webhook, canChange }: StatusSect
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
   const hour = hourText(webhook);
-  // The operator's own page has more calls.
+  // Whether the operator has paused the webhook and this is the partner's page, where the partner cannot resume it. Only the
+  // operator's client has `replay`.
   const isOperatorsPause = webhook.pause_reason === "operator" && client.replay === undefined;
   return (
     <section class="card stack" aria-labelledby="status">
@@ -108,7 +109,7 @@ function StatusActions({ target, client, isPaused }: StatusActionsProps) {
   const request = { ...target, body: {} };
   const resume = () =>
     void run(async () => {
-      // The page's own count is some seconds old, and events are held every moment.
+      // Counts again, because the page's count may be seconds old and more deliveries may have been held since.
       const { total } = await api.webhook.held({ ...target });
       if (total > 0) setAsking(true);
       else await change(() => client.resume(request), "The webhook is resumed.");
@@ -137,7 +138,7 @@ function StatusActions({ target, client, isPaused }: StatusActionsProps) {
   );
 }
 
-/** Asks before the webhook is removed. */
+/** A button that removes the webhook after a confirmation. */
 function RemoveButton({ target, client }: Pick<StatusActionsProps, "target" | "client">) {
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();

@@ -15,16 +15,16 @@ interface TestSectionProps {
   readonly target: WebhookTarget;
   readonly client: Pick<WebhookClient, "test">;
   readonly events: readonly EventDescription[];
-  /** The address of a delivery's own page. */
+  /** Returns the address of a delivery's page. */
   readonly addressOf: (deliveryId: string) => string;
 }
 
 type KnownEvent = NonNullable<Parameters<WebhookClient["test"]>[0]["body"]>["event"];
 
-/** Between two looks at whether the test has arrived. */
+/** Milliseconds between two checks whether the test delivery has arrived. */
 const POLL_INTERVAL_MS = 500;
 
-/** Sends a test delivery, and shows the whole exchange. */
+/** Sends a test delivery, and shows its request and response. */
 export function TestSection({ target, client, events, addressOf }: TestSectionProps) {
   const [event, setEvent] = useState(events[0]?.name ?? "");
   const [id, setId] = useState<string>();

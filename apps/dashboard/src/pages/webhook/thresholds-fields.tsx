@@ -8,12 +8,12 @@ import type { PartnerParams } from "./webhook-client.ts";
 
 type Threshold = Webhook["thresholds"][number];
 
-/** A threshold, as it is typed. */
+/** The typed values of a threshold. */
 export interface GivenThreshold {
   readonly count: string;
   readonly fewerThan: string;
   readonly minutes: string;
-  /** Stations and regions, as `placeOf` writes them; none: every station. */
+  /** Stations and regions, in the form of `placeOf`. Empty: every station. */
   readonly places: readonly string[];
 }
 
@@ -50,13 +50,13 @@ interface ThresholdFieldsProps {
   readonly onChange: (thresholds: readonly GivenThreshold[]) => void;
 }
 
-/** Alarms of stations that have had too few bikes or docks for some time. */
+/** Inputs for thresholds: when to report a station that has had too few bikes or docks for some minutes. */
 export function ThresholdFields({ params, thresholds, onChange }: ThresholdFieldsProps) {
   const { data } = useQuery({
     queryKey: ["webhook-stations", params],
     queryFn: ({ signal }) => api.partnerStations.list({ params, signal }),
     staleTime: Infinity,
-    // The list is long, and few have alarms.
+    // Loads the long list of stations only if there is a threshold.
     enabled: thresholds.length > 0,
   });
   const choices = data && choicesIn(data);
@@ -86,7 +86,7 @@ export function ThresholdFields({ params, thresholds, onChange }: ThresholdField
 interface AlarmProps {
   readonly number: number;
   readonly threshold: GivenThreshold;
-  /** Undefined while they are loaded. */
+  /** The stations and regions to choose from; undefined until they are loaded. */
   readonly choices: readonly Choice[] | undefined;
   readonly onChange: (changed: Partial<GivenThreshold>) => void;
   readonly onRemove: () => void;

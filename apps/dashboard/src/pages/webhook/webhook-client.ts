@@ -1,12 +1,12 @@
 import { type api, queries } from "../../api/api.ts";
 
-/** The partner of a webhook, as parameters of endpoints. */
+/** The system and partner of a webhook, as path parameters. */
 export interface PartnerParams {
   readonly system_id: string;
   readonly partner_id: string;
 }
 
-/** Which webhook calls are about. */
+/** The webhook that a call is about, as path and query parameters. */
 export interface WebhookTarget {
   readonly params: PartnerParams;
   readonly query: { readonly endpoint_id?: string };
@@ -15,12 +15,14 @@ export interface WebhookTarget {
 type Own = typeof api.webhook;
 type Operators = typeof api.endpoints;
 
-/** Saves settings; the operator's calls answer with a new secret, too. */
+/** A call that saves settings. The operator's calls return a new secret, too. */
 type Saves<Name extends "set" | "add"> = (
   ...request: Parameters<Own[Name]>
 ) => Promise<Awaited<ReturnType<Own[Name]>> & { readonly secret?: string | null }>;
 
-/** The calls that change a webhook: through the endpoints for the partner's admins, or through the operator's. */
+/**
+ * The calls that change a webhook. One client uses the endpoints for the partner's admins, another those for the operator.
+ */
 export interface WebhookClient
   extends
     Pick<
@@ -36,9 +38,9 @@ export interface WebhookClient
       | "test"
       | "rotateSecret"
     >,
-    // A partner's admins see their secret again; the operator sees one when it is made.
+    // Only the partner's admins can show the secret again. The operator sees it only when it is made.
     Partial<Pick<Own, "showSecret">>,
-    // A partner's admins select deliveries to resend in the list of deliveries.
+    // Only the operator has replays. A partner's admins resend from the list of deliveries instead.
     Partial<Pick<Operators, "replay" | "stopReplay">> {
   readonly set: Saves<"set">;
   readonly add: Saves<"add">;

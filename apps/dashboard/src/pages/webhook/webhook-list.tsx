@@ -14,7 +14,7 @@ interface WebhookListProps {
   readonly scope: Scope;
 }
 
-/** All of a partner's webhooks, and how each does. */
+/** A list of all webhooks of a partner, with the health of each. */
 export function WebhookList({ webhooks, addressOf, scope }: WebhookListProps) {
   const columns: readonly Column<Webhook>[] = [
     {

@@ -21,7 +21,7 @@ import type { WebhookClient } from "./webhook-client.ts";
 import { WebhookList } from "./webhook-list.tsx";
 import "./webhook.css";
 
-/** A partner's webhooks: where events go, how that does, and how it is signed. */
+/** The page of a partner's webhooks: the address of each, its health, and its signing secret. */
 export function WebhookPage() {
   const scope = usePartnerScope();
   if (scope === undefined) return <NotFoundPage />;
@@ -39,17 +39,17 @@ export function WebhookPage() {
 interface WebhooksViewProps {
   readonly scope: Scope;
   readonly client: WebhookClient;
-  /** Ends each title: whose it is, where that is not clear. */
+  /** Added to the end of each title, to name the partner if the page does not show that otherwise. */
   readonly of: string;
   readonly about: string;
-  /** The address of this page for a query, such as that of one webhook. */
+  /** Returns the address of this page with a query, such as the one that names a webhook. */
   readonly addressOf: (query: Readonly<Record<string, string>>) => string;
 }
 
-/** Endpoints of a partner, as PostgreSQL holds them. */
+/** The limit of endpoints for each partner. PostgreSQL enforces the same limit. */
 const MAX_WEBHOOKS = 10;
 
-/** The webhooks of a scope's partner: the only one, the one that the address names, a new one, or the list. */
+/** Shows a partner's only webhook, the webhook that the address names, the form of a new one, or the list. */
 export function WebhooksView(props: WebhooksViewProps) {
   const { scope, addressOf, of } = props;
   const [search] = useSearchParams();
@@ -76,7 +76,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   if (isAdding) return <NewWebhook {...common} onSaved={onSaved} />;
   if (chosen !== undefined)
     return <OneWebhook key={chosen.id} {...common} webhook={chosen} add={add} onSaved={onSaved} />;
-  // Just added, and not listed yet.
+  // The webhook was just added, and the list does not have it yet.
   if (wanted !== null && wanted === made?.id) return <Loading />;
   if (wanted !== null)
     return (
@@ -99,7 +99,7 @@ interface PartProps extends WebhooksViewProps {
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
-/** The form of a webhook that is not there yet. */
+/** The form of a new webhook. */
 function NewWebhook({ scope, client, of, about, catalogue, hasOthers, addressOf, onSaved }: PartProps) {
   const { canChange } = scope;
   return (
@@ -130,7 +130,7 @@ interface OneWebhookProps extends PartProps {
   readonly add: preact.ComponentChildren;
 }
 
-/** One webhook, changed by whatever the client offers. */
+/** One webhook, with the actions that the client offers. */
 function OneWebhook(props: OneWebhookProps) {
   const { scope, client, of, about, catalogue, hasOthers, made, webhook, add, addressOf, onSaved } = props;
   const [shown, setShown] = useShownOnce<string>();
@@ -177,7 +177,7 @@ function OneWebhook(props: OneWebhookProps) {
   );
 }
 
-/** Milliseconds between two reads while the status is about to change by itself. */
+/** Milliseconds between two reads while the status will soon change without the reader. */
 const CHANGING_INTERVAL_MS = 2_000;
 
 /** Tells whether a probe, a replay or a pause is in progress, so that the shown state will change. */
@@ -185,7 +185,10 @@ function isChanging({ status, pending, is_replaying: isReplaying }: Webhook): bo
   return status === "probing" || (status === "active" && isReplaying) || (status === "paused" && pending > 0);
 }
 
-/** Returns the key of the form: a change of status alone must not reset the user's input. */
+/**
+ * Returns the `key` of the settings form. It contains only the settings, so that a change of status does not reset the
+ * reader's input.
+ */
 function settingsOf(webhook: Webhook): string {
   const { name, url, events, places, thresholds, max_per_hour: perHour, email, signature } = webhook;
   return JSON.stringify([name, url, events, places, thresholds, perHour, email, signature]);
