@@ -1,12 +1,12 @@
 import { defineConfig } from "vite";
 
-/** Where the server serves the pages. */
+/** The path under which the server serves the pages. */
 const BASE_PATH = "/dashboard/";
 
 /**
- * Which modules are one file: those that match, and what they import, unless an earlier group has it. Compressed on its own,
- * each small file repeats the words and markup of its neighbours: pages that are opened after one another are one file where
- * neither then loads much that the other alone needs. Every other page has a file of its own.
+ * The groups of modules that become one file each. A group contains the modules that match, and their imports, unless an
+ * earlier group has them. Pages that are often opened one after another share a file, because a larger file compresses
+ * better. Every other page has its own file.
  */
 const CHUNKS = [
   {
@@ -16,7 +16,7 @@ const CHUNKS = [
   { name: "account", test: /\/pages\/account\/|@simplewebauthn/ },
   { name: "lists", test: /\/components\/(bytes|filters|instant|pager)|\/operator\/item-page|\/audit\/act-columns/ },
   { name: "chart", test: /\/components\/chart/ },
-  // The time that charts show: pages of requests and deliveries have it without a city.
+  // The time range of charts, a separate group because the pages of requests and deliveries need it without the city.
   { name: "range", test: /\/pages\/(city\/(range|times)|requests\/requests-over-time)/ },
   { name: "city", test: /\/components\/map\/(availability|legend)|\/pages\/city\/(city-data|map-panel|selected)/ },
   { name: "city-overview", test: /\/pages\/city\/(overview-page|trends|figures|attention)/ },
@@ -38,9 +38,12 @@ const CHUNKS = [
   { name: "palette", test: /\/palette\/|layout\/shortcuts/ },
 ];
 
-/** `vite build` makes what is shipped; `vite build --mode development` adds the page of examples and reloads on edits. */
+/**
+ * `vite build` makes the production build. `vite build --mode development` adds the page of examples, and reloads on edits.
+ */
 export default defineConfig(({ mode }) => {
-  // Whatever the shell or the tests have set: with another value the files carry the paths of their sources.
+  // Overrides the value from the shell or the tests. With a value other than `production`, the files would contain the paths
+  // of their sources.
   process.env["NODE_ENV"] = mode;
   return {
     base: BASE_PATH,
@@ -49,17 +52,18 @@ export default defineConfig(({ mode }) => {
     define: { "import.meta.env.DEV": JSON.stringify(mode === "development") },
     build: {
       target: ["chrome123", "edge123", "firefox128", "safari17.5"],
-      // Only browsers too old for light-dark() need it.
+      // No polyfill, because only browsers that are too old for `light-dark()` need it.
       modulePreload: { polyfill: false },
-      // Every file is one of ours at an address of ours: the policy allows no data: addresses.
+      // Nothing is inlined as a `data:` URL, because the Content-Security-Policy allows none.
       assetsInlineLimit: 0,
       reportCompressedSize: false,
-      // One file: in twenty, each compressed alone, the same rules weigh half as much again.
+      // One CSS file. Twenty files, each compressed alone, would be half as large again.
       cssCodeSplit: false,
       sourcemap: mode === "development",
       rolldownOptions: {
         output: { codeSplitting: { groups: CHUNKS } },
-        // Those that make the contract's tables, of which the pages need a part.
+        // The functions that build the tables of the contract. Marking them as pure removes the tables that the pages do not
+        // use.
         treeshake: {
           manualPureFunctions: ["list", "object", "oneOf", "integer", "number", "scalar", "feedOf", "fact"],
         },

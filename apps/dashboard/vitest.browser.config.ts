@@ -3,16 +3,18 @@ import { sharedTestConfig } from "../../vitest.shared.ts";
 
 const shared = sharedTestConfig("dashboard-browser");
 
-/** The tests in a real browser, apart from the others: their setup starts a service and a browser. */
+/**
+ * The configuration of the tests in a real browser. They are separate, because their setup starts a service and a browser.
+ */
 const config: ViteUserConfig = {
   ...shared,
   test: {
     ...shared.test,
     include: ["test/browser/**/*.test.ts"],
     globalSetup: ["./test/browser/global-setup.ts"],
-    // One browser draws for all of them: two at a time, and each waits for the other.
+    // One worker, because all tests share one browser, and two would only wait for each other.
     maxWorkers: 1,
-    // A group: vitest runs no two numbers of workers at once.
+    // A separate group, because vitest runs projects with different numbers of workers one after another.
     sequence: { groupOrder: 2 },
   },
 };

@@ -6,14 +6,14 @@ import { gzipSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 
-/** What a browser loads before it shows the first page, gzip. */
+/** Most gzipped bytes that a browser loads before it shows the first page. */
 const MAX_FIRST_PAGE_BYTES = 60_000;
-/** All pages together, gzip. */
+/** Most gzipped bytes of all pages together. */
 const MAX_ALL_PAGES_BYTES = 190_000;
 
-/** The page of examples. */
+/** The module of the page of examples, which is not shipped. */
 const NOT_SHIPPED = "/src/pages/examples/components-page.tsx";
-/** Names of XML's vocabularies, and addresses in the texts of errors that only developers see. */
+/** Addresses in the code that are never requested: XML namespaces, and links in error texts for developers. */
 const NEVER_ASKED = new Set(["http://www.w3.org", "https://tanstack.com", "https://simplewebauthn.dev"]);
 
 const root = join(import.meta.dirname, "..");
@@ -23,7 +23,7 @@ let chunks: readonly Rolldown.OutputChunk[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "bikeshare-pages-"));
-  // Vitest's own value would have libraries' checks for developers measured, which are not shipped.
+  // Vitest sets another value, with which the build would contain the libraries' checks for developers.
   vi.stubEnv("NODE_ENV", "production");
   const built = await build({ root, mode: "production", logLevel: "silent", build: { outDir: directory } });
   chunks = (built as Rolldown.RolldownOutput).output.filter((file) => file.type === "chunk");
@@ -39,10 +39,10 @@ afterAll(async () => {
 const gzipBytes = (file: string) => gzipSync(readFileSync(file), { level: 9 }).length;
 const sum = (sizes: readonly number[]) => sizes.reduce((total, size) => total + size, 0);
 
-/** The chunk that a module is in: "/src/main.tsx". */
+/** Returns the chunk that contains a module such as "/src/main.tsx". */
 const chunkOf = (module: string) => chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith(module)));
 
-/** The files that a chunk needs before it runs. */
+/** Returns the files that a chunk needs before it runs. */
 function filesOf(chunk: Rolldown.OutputChunk | undefined, seen = new Set<string>()): Set<string> {
   if (chunk === undefined || seen.has(chunk.fileName)) return seen;
   for (const file of [chunk.fileName, ...(chunk.viteMetadata?.importedCss ?? [])]) seen.add(file);
@@ -82,7 +82,7 @@ it("nothing that is shipped names another origin", async () => {
 it("what is for development only is not shipped", async () => {
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   expect(texts.filter((text) => text.includes("_components"))).toEqual([]);
-  // Where each element stands in its source, which names folders of whoever has built it.
+  // Development builds contain the source path of each element, and so the directories of whoever built them.
   expect(texts.filter((text) => text.includes(join(import.meta.dirname, "..")))).toEqual([]);
   expect(files.filter((file) => file.endsWith(".map"))).toEqual([]);
 });

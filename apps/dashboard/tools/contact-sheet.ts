@@ -1,6 +1,6 @@
 /**
- * Draws one picture of all pages from the screenshots of the browser tests: each page wide and narrow, light and dark.
- * Differences between pages are seen at a glance there. Run the tests with `TEST_SCREENSHOTS=1` before.
+ * Draws one picture of all pages from the screenshots of the browser tests: each page wide and narrow, light and dark. It
+ * shows differences between pages at a glance. Run the browser tests with `TEST_SCREENSHOTS=1` first.
  *
  * Usage: `contact-sheet.ts [words of the pages' names …]`
  */
@@ -14,7 +14,7 @@ const DIRECTORY = join(import.meta.dirname, "../test-output");
 const FORMS = ["desktop-light", "desktop-dark", "phone-light", "phone-dark"] as const;
 const SHEET = "contact-sheet.png";
 
-/** Pixels on the sheet. A page is cut where it is longer than its cell. */
+/** The sizes of the cells in pixels. A page that is longer than its cell is cut off. */
 const CELL = { desktop: 360, phone: 110, height: 240 };
 
 const words = process.argv.slice(2);
@@ -31,7 +31,7 @@ await page.screenshot({ path: join(DIRECTORY, SHEET), fullPage: true });
 await browser.close();
 process.stdout.write(`${join(DIRECTORY, SHEET)}\n`);
 
-/** Returns the names of what was photographed in all four forms: `page-operator-keys`. */
+/** Returns the names of the pages that have all four screenshots: `page-operator-keys`. */
 async function screenshotNames(): Promise<readonly string[]> {
   const files = new Set(await readdir(DIRECTORY).catch(() => []));
   const [first] = FORMS;

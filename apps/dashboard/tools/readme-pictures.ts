@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the README from the sample city that `start` makes: the city's page and a failed delivery, in both
- * themes. Their order of size is checked, because everybody who reads the README loads them.
+ * themes. The tool checks their size, because everybody who reads the README loads them.
  *
  * Usage: `readme-pictures.ts`, from the repository's own Node.js
  */
@@ -21,15 +21,15 @@ import { acceptInvitation } from "../test/browser/world.ts";
 const ROOT = join(import.meta.dirname, "../../..");
 const PICTURES = join(ROOT, "docs/pictures");
 const MAX_BYTES = 150_000;
-/** Less, and letters have shadows. */
+/** The quality of the images. Too low: letters have visible artefacts. */
 const QUALITY = 82;
 /** Wide enough for a list with a detail beside it. */
 const WINDOW = { width: 1360, height: 850 };
 const PATIENCE_MS = 180_000;
-/** Until charts and map are drawn, and nothing moves. */
+/** Milliseconds until charts and map are drawn and nothing moves. */
 const SETTLED_MS = 3_000;
 
-/** Today beside the mean of several weeks, which is not that of the last one alone. */
+/** Matches when the usual number differs from the number a week ago, because then several weeks have been summed. */
 const COMPARED = /usually ([\d,]+) by now, (?!\1 a)[\d,]+ a week ago/;
 
 /** What `start --json` prints when it is ready. */
@@ -39,7 +39,7 @@ interface Started {
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-pictures-"));
-// As root PostgreSQL runs under another account, which must be able to enter.
+// If the tool runs as root, PostgreSQL runs under another account, which needs access to the directory.
 await chmod(dataDir, 0o711);
 const receiver = createServer((request, response) => {
   request.resume();
@@ -119,10 +119,13 @@ async function failedDelivery(
   throw new Error("the sample city has sent no webhook");
 }
 
-/** Waits until the city's past is summed: today is compared with the weeks before, and stations with their rides. */
+/**
+ * Waits until the sums of the past are ready. The page then compares today with earlier weeks, and shows the usual rides of
+ * stations.
+ */
 async function waitForSums(page: Page): Promise<void> {
   await page.getByText(COMPARED).waitFor();
-  // The page reads the week's sums once in some minutes.
+  // Reloads, because the page reads the sums of the week only every few minutes.
   await page.reload();
   await page.getByText(COMPARED).waitFor();
   await page

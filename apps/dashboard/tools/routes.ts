@@ -5,7 +5,7 @@ type Contract = Readonly<Record<string, Readonly<Record<string, { readonly metho
 /** The file of the route table. */
 export const routesFile = new URL("../src/api/routes.generated.ts", import.meta.url);
 
-/** The text of src/api/routes.generated.ts, made from the contract: what the browser needs of it, without a schema. */
+/** Returns the text of src/api/routes.generated.ts: the methods and paths of the contract, without its schemas. */
 export function routesText(): string {
   const nouns = Object.entries(consoleContract as Contract).map(([noun, verbs]) => {
     const entries = Object.entries(verbs).map(([verb, { method, path }]) => `    ${verb}: "${method} ${path}",`);

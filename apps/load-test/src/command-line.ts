@@ -5,7 +5,7 @@ import { duration, integer, listOf, names as namesOf } from "./options.ts";
 import { profiles } from "./profiles.ts";
 import { METRICS_HELP, parseThreshold } from "./thresholds.ts";
 
-/** Bounds of a run, so that a slip of the hand does not become an attack. */
+/** Limits of a run, so that a typing error does not become an attack on a service. */
 export const MAX_RATE_PER_SECOND = 20_000;
 const MAX_DURATION_MS = 3_600_000;
 const MAX_CONNECTIONS = 5_000;
@@ -59,7 +59,7 @@ const measuring = {
     .default(100),
 };
 
-/** The command line, with every option. */
+/** Returns the command with all its options. */
 export function createCommand() {
   return new Command("load-test")
     .description("Loads a service at a set rate and reports how long its callers wait.")
@@ -99,5 +99,5 @@ function described(
   return names.map((name) => `  ${name.padEnd(18)}${kinds[name]?.description}`).join("\n");
 }
 
-/** What the command line says. */
+/** The parsed options of the command line. */
 export type CommandOptions = ReturnType<ReturnType<typeof createCommand>["opts"]>;

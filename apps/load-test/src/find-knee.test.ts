@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { resultOf } from "../test/results.ts";
 import { findKnee } from "./find-knee.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed, so that a failure can be repeated on another machine.
 fc.configureGlobal({ seed: 1 });
 
 async function kneeOf(kneeAt: number, startRate = 50, maxRate = 20_000) {

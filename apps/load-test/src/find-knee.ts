@@ -7,12 +7,15 @@ interface KneeOptions {
   readonly onStep: (step: KneeStep) => void;
 }
 
-/** How much faster each step is, until one does not pass. */
+/** The factor by which each step raises the rate, until a run fails. */
 const GROWTH = 1.5;
-/** Then the gap between the last good rate and the first bad one is halved as often. */
+/** How often the gap between the last passed and the first failed rate is then halved. */
 const BISECTIONS = 2;
 
-/** Raises the rate until a run does not pass. @returns the last run that did, or the first where none did */
+/**
+ * Raises the rate until a run fails, to find the highest rate that the service sustains. @returns the last run that passed,
+ * or the first run if none passed
+ */
 export async function findKnee(options: KneeOptions): Promise<RunResult> {
   const { startRate, maxRate } = options;
   const steps: KneeStep[] = [];

@@ -6,7 +6,7 @@ import type { ServiceUnderLoad } from "./service-under-load.ts";
 import { checkThresholds, type Threshold } from "./thresholds.ts";
 import { invalidReasons, isPassed } from "./verdict.ts";
 
-/** How a profile is run. */
+/** The settings with which a profile is run. */
 export interface MeasureSettings {
   readonly mode: "open" | "closed";
   readonly warmUpMs: number;
@@ -25,7 +25,7 @@ export interface MeasureOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Loads a service as a profile says, and judges what came of it. */
+/** Runs a profile against a service, and evaluates the results. */
 export async function measure(options: MeasureOptions): Promise<RunResult> {
   const { service, settings, profile } = options;
   const plan = planOf(options);
@@ -74,7 +74,7 @@ function planOf({ service, profile, settings }: MeasureOptions): Plan {
 
 function streamPlan(stream: StreamSpec, { streams, replay }: Profile, service: ServiceUnderLoad): StreamPlan {
   const isLimited = scenarios[stream.scenario]?.needsLimitedKeys === true;
-  // Streams that move bikes share them out, so that none takes another's.
+  // Each stream that moves bikes gets a separate part of them, so that streams do not conflict.
   const movers = streams.filter(({ scenario }) => scenarios[scenario]?.needsBikes === true);
   const share = movers.indexOf(stream);
   const bikes = share < 0 ? [] : service.world.bikes.filter((_, index) => index % movers.length === share);

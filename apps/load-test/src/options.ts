@@ -1,6 +1,9 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 
-/* How values of the command line are read. A wrong one is a usage error that commander reports with the option's name. */
+/*
+ * Parsers for the values of command line options. For an invalid value they throw a usage error, which commander reports
+ * with the name of the option.
+ */
 
 export function integer(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
@@ -23,7 +26,7 @@ export function duration(minimumMs: number, maximumMs: number): (text: string) =
   };
 }
 
-/** Reads names from a list with commas. */
+/** Parses names from a list separated by commas. */
 export function names(known: readonly string[]): (text: string) => string[] {
   return (text) => {
     const given = text.split(",").map((name) => name.trim());
@@ -33,7 +36,7 @@ export function names(known: readonly string[]): (text: string) => string[] {
   };
 }
 
-/** Reads each part of a list with commas. */
+/** Parses each item of a list separated by commas. */
 export function listOf<Value>(parse: (text: string) => Value): (text: string) => Value[] {
   return (text) => text.split(",").map((part) => parse(part.trim()));
 }

@@ -2,26 +2,29 @@ import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import type { CitySize } from "@bikeshare/load";
 import type { Replay } from "./replay/recorded-day.ts";
 
-/** Requests a minute, more than any load has: only the scenario about the limit meets one. */
+/** A rate limit, in requests a minute, that no load reaches. Only the scenario `limit-storm` uses keys with a lower one. */
 export const UNLIMITED_RATE = 1_000_000;
 
-/** A load with the service that it is made for. */
+/** A load, and the size of the service that it is made for. */
 export interface Profile {
   readonly name: string;
   readonly description: string;
-  /** What a service of the load test's own holds. */
+  /** The size of the city in a service that the load test starts itself. */
   readonly city: CitySize;
   readonly partners: number;
   /** Requests a minute of each partner's key. */
   readonly keyRateLimit: number;
-  /** Partners that receive webhooks. */
+  /** The number of partners that receive webhooks. */
   readonly subscribers: number;
   readonly durationMs: number;
-  /** A fresh process and a database that was just filled need some seconds to find their pace. */
+  /**
+   * The first milliseconds of the run, which are not measured, because a fresh process and a newly filled database are
+   * slower.
+   */
   readonly warmUpMs: number;
   readonly streams: readonly StreamSpec[];
   readonly thresholds: readonly string[];
-  /** Undefined: the city is made up. */
+  /** The recorded day to replay. Undefined: the rides are made up. */
   readonly replay?: Replay;
 }
 
@@ -34,19 +37,22 @@ export interface StreamSpec {
 
 /** The largest western system, on the busiest hour it will ever have: ten times that of an ordinary day. */
 const RIDES_PER_DAY = 82_000;
-/** Of an ordinary day's rides, the busiest hour has a tenth. */
+/** The share of an ordinary day's rides that fall into its busiest hour. */
 const PEAK_HOUR_SHARE = 0.1;
 const PEAK_FACTOR = 10;
 const PARTNERS = 200;
 
-/** 23: half of them by single commands, half in batches of 100. Each has a start and an end. */
+/**
+ * About 23 rides a second, each with a start and an end. Half of them are reported by single commands, half in batches of
+ * 100.
+ */
 const RIDES_PER_SECOND = (RIDES_PER_DAY * PEAK_HOUR_SHARE * PEAK_FACTOR) / 3600;
 const SINGLE_COMMANDS_PER_SECOND = 2 * (RIDES_PER_SECOND / 2);
 const BATCHES_PER_SECOND = (2 * (RIDES_PER_SECOND / 2)) / 100;
-/** One ride in five is reserved before; each reservation is made and, here, cancelled. */
+/** One ride in five has a reservation. In this profile each reservation is created and then cancelled: two requests. */
 const RESERVATION_REQUESTS_PER_SECOND = (RIDES_PER_SECOND / 5) * 2;
 
-/** Requests a second of all partners together, of so many a minute by each. Their keys allow 60. */
+/** Returns the requests a second of all partners together, if each sends `perMinute` a minute. Their keys allow 60. */
 function ofPartners(perMinute: number): number {
   return (PARTNERS * perMinute) / 60;
 }
@@ -69,7 +75,7 @@ const citibike: Profile = {
       ratePerSecond: RESERVATION_REQUESTS_PER_SECOND,
       arrivals: "poisson",
     },
-    // All ten pages of the stations once a minute.
+    // Each partner reads all ten pages of stations once a minute.
     { name: "stations", scenario: "station-polling", ratePerSecond: ofPartners(10), arrivals: "poisson" },
     { name: "walks", scenario: "cursor-walk", ratePerSecond: ofPartners(6), arrivals: "poisson" },
     { name: "jumps", scenario: "page-jumps", ratePerSecond: ofPartners(1), arrivals: "poisson" },
@@ -86,7 +92,7 @@ export const profiles: Readonly<Record<string, Profile>> = { citibike };
 
 const DEFAULT_WARM_UP_MS = 2000;
 
-/** The profile of scenarios that are named on the command line, each at the same rate. */
+/** Returns the profile for scenarios from the command line, each with the same rate. */
 export function profileOf(
   scenarioNames: readonly string[],
   stream: Pick<StreamSpec, "ratePerSecond" | "arrivals">,
@@ -106,7 +112,7 @@ export function profileOf(
   };
 }
 
-/** The profile of a recorded day, as much of it as fits into the duration. */
+/** Returns the profile that replays a recorded day, up to the duration. */
 export function profileOfReplay(replay: Replay, durationMs: number): Profile {
   const events = replay.events.filter(({ atMs }) => atMs < durationMs);
   const ratePerSecond = events.length / (durationMs / 1000);

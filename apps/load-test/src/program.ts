@@ -12,7 +12,7 @@ import { openGivenService, openOwnService, type ServiceUnderLoad } from "./servi
 import { requireTarget, TargetError } from "./target.rules.ts";
 import { parseThreshold } from "./thresholds.ts";
 
-/** Exit statuses. */
+/** Exit statuses of the command. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
@@ -20,7 +20,7 @@ const WRONG_USAGE = 2;
 export interface ProgramContext {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
-  /** Aborted: the run ends early, and so does the service that was started for it. */
+  /** Aborting ends the run early, together with the service that was started for it. */
   readonly signal: AbortSignal;
 }
 
@@ -33,7 +33,7 @@ export async function runProgram(args: readonly string[], context: ProgramContex
   });
   try {
     const options = command.parse(args, { from: "user" }).opts();
-    // Read first: a wrong file is noticed before the run, not after it.
+    // Read before the run, so that an invalid file is reported at once.
     const baseline = options.baseline === undefined ? undefined : await readBaseline(options.baseline);
     const result = await run(options, context);
     const files = await writeReports(result, options.out, baseline);
@@ -47,7 +47,7 @@ export async function runProgram(args: readonly string[], context: ProgramContex
   }
 }
 
-/** Options that do not go together. */
+/** Thrown for options that cannot be combined. */
 class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -78,7 +78,7 @@ async function run(options: CommandOptions, context: ProgramContext): Promise<Ru
   }
 }
 
-/** Shows each second of a run in one line that changes, on a terminal. */
+/** Runs a profile, and shows its progress on a terminal in one line that changes each second. */
 async function measureWithProgress(options: MeasureOptions, { stderr, signal }: ProgramContext): Promise<RunResult> {
   const show = (line: string) => void (stderr.isTTY === true && stderr.write(`\r\u001b[2K${line}`));
   const seconds = Math.ceil(options.profile.durationMs / 1000);

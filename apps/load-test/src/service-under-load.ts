@@ -6,14 +6,14 @@ import { fillReplay } from "./replay/recorded-day.ts";
 import { type OwnServer, startOwnServer } from "./server/own-server.ts";
 import { issueOperatorKey, issuePartnerKeys, type PartnerKey, subscribe } from "./server/provision.ts";
 
-/** A service that is loaded, with all that the load needs of it. */
+/** The service that a run loads, with everything that the load needs to know. */
 export interface ServiceUnderLoad {
   readonly url: string;
-  /** Where its metrics are; undefined: they are not read. */
+  /** The address of the service's metrics; undefined: they are not read. */
   readonly metricsUrl: string | undefined;
   readonly operatorKey: string | undefined;
   readonly keys: readonly string[];
-  /** Keys with a partner's limit, for the scenario about it alone. */
+  /** Keys with the usual rate limit, used only by the scenario `limit-storm`. */
   readonly limitedKeys: readonly string[];
   readonly world: World;
   /** Undefined: the run receives no webhooks. */
@@ -21,10 +21,10 @@ export interface ServiceUnderLoad {
   close(): Promise<void>;
 }
 
-/** One that was started for the run. */
+/** A service that was started for the run. */
 interface OwnService extends ServiceUnderLoad {
   readonly pid: number;
-  /** Where its data is; gone when it is closed. */
+  /** The data directory, which is deleted when the service is closed. */
   readonly directory: string;
 }
 
@@ -32,15 +32,15 @@ interface OwnServiceOptions {
   readonly profile: Profile;
   readonly seed: number;
   readonly workers: number;
-  /** Of the server's process; by default it comes last. */
+  /** The niceness of the server's process; by default the highest. */
   readonly niceness?: number;
   readonly onProgress: (text: string) => void;
 }
 
-/** Each worker uses a limited key of its own, as two could not tell how much of the limit the other has used. */
+/** Each worker has its own limited keys. Workers that share a key could not know how much of the limit is used. */
 const LIMITED_KEYS_PER_WORKER = 2;
 
-/** Starts a service, and makes the partners, keys, endpoints and the city of a profile. */
+/** Starts a service, and creates the partners, keys, endpoints and city of a profile. */
 export async function openOwnService(options: OwnServiceOptions): Promise<OwnService> {
   const { profile, onProgress } = options;
   onProgress("starting a service of its own");
@@ -83,7 +83,7 @@ async function provide(
     const isStorm = profile.streams.some(({ scenario }) => scenarios[scenario]?.needsLimitedKeys === true);
     const limitedKeys = isStorm ? workers * LIMITED_KEYS_PER_WORKER : 0;
     const limited = await issuePartnerKeys(commandLine, "Storm", limitedKeys, DEFAULT_RATE_LIMIT);
-    // Reads what the run needs to know without using up a partner's limit.
+    // A separate key with which the run reads stations and bikes, so that it does not use up a partner's limit.
     const [reader] = await issuePartnerKeys(commandLine, "Reader", 1, UNLIMITED_RATE);
     if (receiver !== undefined) {
       const subscribers = partners.slice(0, profile.subscribers);
@@ -107,12 +107,12 @@ const OPERATOR_KEY_PREFIX = "bss_operator_";
 interface GivenServiceOptions {
   readonly profile: Profile;
   readonly url: string;
-  /** A file with a key a line: partners' keys, and the operator's where a scenario needs it. */
+  /** A file with one key on each line: partners' keys, and the operator's key if a scenario needs it. */
   readonly keysFile: string;
   readonly metricsUrl: string | undefined;
 }
 
-/** A service of the user's, with keys that the user has issued. */
+/** Prepares a run against the user's service, with keys that the user has issued. */
 export async function openGivenService(options: GivenServiceOptions): Promise<ServiceUnderLoad> {
   const { profile, url, keysFile, metricsUrl } = options;
   const all = (await readFile(keysFile, "utf8")).split(/\s+/).filter((line) => line !== "");
@@ -126,7 +126,7 @@ export async function openGivenService(options: GivenServiceOptions): Promise<Se
   const isStorm = kinds.some((kind) => kind?.needsLimitedKeys === true);
   if (isStorm && kinds.length > 1)
     throw new Error("limit-storm uses its keys up: run it by itself, with keys that nothing else uses.");
-  // The storm needs to know nothing, and its keys' first request is its own.
+  // The scenario `limit-storm` needs no knowledge of the city, and its keys must not be used before.
   const world = isStorm ? NOTHING_KNOWN : await discoverWorld(url, keys[0], needsBikes(profile));
   if (profile.replay !== undefined) await fillReplay(url, operatorKey ?? "", profile.replay, new Set(world.stations));
   return {

@@ -1,10 +1,10 @@
-/** A target that is not a valid URL, or another machine without `--yes`. */
+/** Thrown for a target that is not a valid URL, or that is another machine without `--yes`. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
 }
 
 /**
- * Checks that a service may be loaded: one on this machine always, any other with `--yes` alone.
+ * Checks that the target may be loaded: a service on this machine always, any other only with `--yes`.
  * @throws TargetError
  */
 export function requireTarget(text: string, isConfirmed: boolean): string {
@@ -20,7 +20,7 @@ export function requireTarget(text: string, isConfirmed: boolean): string {
   return text.replace(/\/+$/, "");
 }
 
-/** Whether a host of a URL, which has spelled out addresses already, is this machine. */
+/** Tells whether a host is this machine. The URL parser has already normalised IP addresses. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }

@@ -3,13 +3,13 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
 
 /** A bound on a figure of the report: `p99<50ms`. */
 export interface Threshold {
-  /** As it was given. */
+  /** The threshold as the user wrote it. */
   readonly text: string;
   /** Undefined: all streams together. */
   readonly stream: string | undefined;
   readonly metric: string;
   readonly comparison: "<" | "<=" | ">" | ">=";
-  /** In milliseconds for times. */
+  /** The bound; in milliseconds if the metric is a time. */
   readonly bound: number;
 }
 
@@ -25,7 +25,7 @@ const COUNTS: Readonly<Record<string, ReadMetric>> = {
   reordered: ({ webhooks }) => webhooks?.reordered,
 };
 
-/** The metrics that a threshold may bound. */
+/** The help text about the metrics that a threshold may bound. */
 export const METRICS_HELP =
   "p50, p75, p90, p95, p99, p99.9 or max of the response time, with service-, lag- or webhook- before it; " +
   `${Object.keys(COUNTS).join(", ")}. A stream's name and a colon before p… bounds that stream`;

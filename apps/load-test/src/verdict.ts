@@ -1,9 +1,9 @@
 import type { Findings, RunResult } from "@bikeshare/load";
 
-/** Maximum start lag. Too high: delays of the load test itself are blamed on the server. */
+/** Maximum p99 of the start lag. Too high: delays of the load test itself are blamed on the server. */
 const MAX_START_LAG_P99_MS = 5;
 
-/** Why the figures of a run say nothing of the server. Empty: they do. */
+/** Returns the reasons why the figures of a run say nothing about the server. Empty: the run is valid. */
 export function invalidReasons(
   { latency, seconds }: Pick<Findings, "latency" | "seconds">,
   { mode, connections }: { readonly mode: "open" | "closed"; readonly connections: number },
@@ -19,7 +19,7 @@ export function invalidReasons(
   ];
 }
 
-/** Whether a run says that all is well. */
+/** Tells whether a run has passed. */
 export function isPassed(
   { contract, violations }: Pick<Findings, "contract" | "violations">,
   verdict: Pick<RunResult, "invalidReasons" | "thresholds">,

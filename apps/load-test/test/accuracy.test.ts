@@ -6,7 +6,7 @@ import { planOf, startLoopbackServer } from "./loopback-server.ts";
 describe.concurrent("the load test measures what callers would see", () => {
   it("a server that stands still for half a second in ten is slow in the p99, which a closed model hides", async (context) => {
     const { url, stall } = await startLoopbackServer(context, { delayMs: 5 });
-    // Both runs are under way when it happens, however long their threads took to start.
+    // Stalls the server only after both runs have begun, however long their threads took to start.
     const underWay = new Set<string>();
     const onSecond = (run: string) => () => {
       if (!underWay.has(run) && underWay.add(run).size === 2) stall(500);
@@ -21,7 +21,7 @@ describe.concurrent("the load test measures what callers would see", () => {
       onSecond: onSecond("closed"),
     });
     const [seen, hidden] = await Promise.all([open, closed]);
-    // A twentieth of the requests falls into the stall, and a fifth of those waits for 400 ms and more.
+    // A twentieth of the requests start during the stall. A fifth of these wait for at least 400 ms.
     expect(seen.latency.response.percentiles["99"]).toBeGreaterThan(300);
     expect(hidden.latency.response.max).toBeGreaterThan(450);
     if (isTooBusy(seen)) return;
@@ -38,13 +38,13 @@ describe.concurrent("the load test measures what callers would see", () => {
     expect(fastest).toBeGreaterThanOrEqual(20);
     for (const { percentiles } of [outcome.latency.response, outcome.latency.service]) {
       expect(percentiles["1"]).toBeGreaterThanOrEqual(fastest);
-      // What else runs on the machine makes answers later, and none earlier.
+      // Other load on the machine makes responses later, never earlier.
       if (!isTooBusy(outcome)) expect(percentiles["1"]).toBeLessThan(fastest + 1);
     }
   });
 });
 
-/** Whether so much else runs on the machine that the load test itself calls the run invalid. */
+/** Tells whether the machine was so busy that the load test calls the run invalid. */
 function isTooBusy(outcome: RunOutcome): boolean {
   return invalidReasons(outcome, { mode: "open", connections: 100 }).length > 0;
 }

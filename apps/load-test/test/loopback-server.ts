@@ -7,13 +7,13 @@ import type { LoopbackRequest, LoopbackServerOptions } from "./loopback-server.w
 
 interface LoopbackServer {
   readonly url: string;
-  /** It answers nothing for a while. */
+  /** Stops all responses for a while. */
   stall(milliseconds: number): void;
-  /** How long each answer took by the server's own clock, in milliseconds: the shortest first. */
+  /** Returns how long each response took by the server's clock, in milliseconds, shortest first. */
   delays(): Promise<number[]>;
 }
 
-/** Starts a server that behaves as described, until the test is finished. */
+/** Starts a server on loopback with the given behaviour. It is stopped when the test ends. */
 export async function startLoopbackServer(
   { onTestFinished }: TestContext,
   options: LoopbackServerOptions = {},
@@ -33,7 +33,7 @@ export async function startLoopbackServer(
   };
 }
 
-/** A plan of one stream. */
+/** Returns a plan with one stream. */
 export function planOf(url: string, changes: Partial<Plan> & { readonly stream?: Partial<StreamPlan> } = {}): Plan {
   const { stream, ...rest } = changes;
   return {

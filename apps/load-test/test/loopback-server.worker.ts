@@ -2,16 +2,19 @@ import { createServer } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 
-/* A service in a thread of its own, which knows how long its answers took. */
+/* A fake service in a separate thread, which records how long its responses took. */
 
-/** What the thread is asked for: how long the answers took so far in milliseconds, or to stand still for as long. */
+/**
+ * A message to the thread: `"delays"` asks how long the responses took, a number stalls the service for as many
+ * milliseconds.
+ */
 export type LoopbackRequest = "delays" | number;
 
 export interface LoopbackServerOptions {
-  /** Each answer takes as long: exactly, or as timers are. */
+  /** Milliseconds that each response takes: exactly if `isExact`, otherwise with the inaccuracy of timers. */
   readonly delayMs?: number;
   readonly isExact?: boolean;
-  /** What requests for a page by its number are answered with; others get an empty list. */
+  /** The status of responses to requests for a page by its number. All other requests get an empty list. */
   readonly status?: number;
   readonly body?: string;
 }

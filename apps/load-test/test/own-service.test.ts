@@ -17,13 +17,13 @@ const settings = {
 } as const;
 
 function rateOf(scenario: string): number {
-  // The storm has to use its two keys up.
+  // `limit-storm` must send enough requests to exceed the limits of its two keys.
   if (scenarios[scenario]?.needsLimitedKeys === true) return 100;
-  // Of a hundred commands each.
+  // Each request is a batch of a hundred commands.
   return scenario === "operator-batches" ? 1 : 8;
 }
 
-/** Every scenario, each with few requests: how long they take is no matter here. */
+/** Every scenario with a few requests each. Their durations do not matter here. */
 const profile: Profile = {
   ...profileOf(scenarioNames, { ratePerSecond: 8, arrivals: "constant" }, 2000),
   city: { stations: 30, bikes: 1200, rides: 1000 },
@@ -69,7 +69,7 @@ it("every scenario gets what it expects of a service, every webhook arrives, and
     const streams = [{ name: "replay", scenario: "replay", ratePerSecond: 8, arrivals: "constant" }] as const;
     const replayed = await measure({ service, settings, profile: { ...profile, durationMs: 1000, streams, replay } });
     expect(replayed).toMatchObject({ violations: [], totals: { answered: 8, unexpected: 0 } });
-    // Of the second run's rides, and of them alone.
+    // Webhooks are expected only for the rides of the second run.
     expect(replayed.webhooks).toMatchObject({ expected: 16, received: 16, lost: 0, repeated: 0 });
   } finally {
     await service.close();

@@ -7,7 +7,7 @@ import { describe, expect, it, type TestContext } from "vitest";
 import { runProgram } from "../src/program.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
 
-/** Runs the command line in a directory of its own. */
+/** Runs the command line in a new temporary directory. */
 async function run({ onTestFinished }: TestContext, ...args: string[]) {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-load-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -27,7 +27,7 @@ async function run({ onTestFinished }: TestContext, ...args: string[]) {
   return { status, ...written, read: (name: string) => readFile(join(directory, name), "utf8") };
 }
 
-/** Closed, as a start lag on a busy machine is no matter here. */
+/** Runs a closed model, for which the start lag on a busy machine does not matter. */
 async function runAgainst(context: TestContext, url: string, ...more: string[]) {
   const fixed = ["--closed", "--connections", "2", "--duration", "1s", "--keys", "DIR/keys", "--out", "DIR/report"];
   return run(context, "--url", url, "--scenario", "station-polling", "--check-every", "1", ...fixed, ...more);

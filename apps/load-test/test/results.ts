@@ -11,7 +11,7 @@ export interface ResultChanges {
   readonly seconds?: readonly SecondResult[];
 }
 
-/** The result of a run that never was. */
+/** Returns the result of a made-up run. */
 export function resultOf(changes: ResultChanges = {}): RunResult {
   const { p50 = 1, p99 = 2, stream = "walks", unexpected = 0, perSecond = 100, passed = true, seconds = [] } = changes;
   const latency = {
@@ -44,7 +44,7 @@ function summary(p50: number, p99: number): LatencySummary {
   return { count: 100, mean: p50, max: p99, percentiles: { "50": p50, "90": p50, "99": p99, "99.9": p99, "100": p99 } };
 }
 
-/** A second of a run with a p99. */
+/** Returns the figures of one second of a run, from its p99. */
 export function secondOf(second: number, p99: number): SecondResult {
   return {
     ...{ second, p99, p50: p99 / 4, p90: p99 / 2, max: p99 },

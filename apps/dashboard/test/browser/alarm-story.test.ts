@@ -24,7 +24,7 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
   const station = await setAlarm(page);
   const secret = await showSecret(page);
   await causeAlarm(page, station);
-  // Bikes that come back to the station meanwhile are told as well.
+  // Other deliveries may arrive too, because bikes return to the station in the meantime.
   const alarm = () => receiver.received.find(({ body }) => body.includes("station.below_threshold"));
   await expect.poll(alarm).toBeDefined();
   const { headers, body }: Received = alarm() ?? { headers: {}, body: "" };
@@ -39,7 +39,7 @@ it("an admin who knows the dashboard's address alone is alarmed in a sandbox whe
   await page.getByRole("heading", { name: /station.below_threshold/, level: 1 }).waitFor();
 });
 
-/** Makes a test key, without which no webhook gets events. */
+/** Makes a key. A webhook gets only events that some key of the partner may read. */
 async function makeKey(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Keys", exact: true }).click();
   await page.getByRole("button", { name: "Create key" }).click();
@@ -51,7 +51,7 @@ async function makeKey(page: Page): Promise<void> {
   await made.getByRole("button", { name: "I have kept it" }).click();
 }
 
-/** Sets an address, and an alarm of the first station. @returns its name */
+/** Sets the webhook's address and a threshold for the first station. @returns the name of the station */
 async function setAlarm(page: Page): Promise<string> {
   await page.getByRole("link", { name: "Webhook", exact: true }).click();
   await page.getByRole("textbox", { name: "Address" }).fill(receiver.url);

@@ -5,23 +5,23 @@ import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
 import { inviteAsOperator } from "./partners.ts";
 import { acceptInvitation, type Visited } from "./world.ts";
 
-/** Whether screenshots are taken, to be looked at: they are a third of these tests' time. */
+/** Whether the tests take screenshots, which needs a third of their time. */
 const TAKES_SCREENSHOTS = process.env["TEST_SCREENSHOTS"] === "1";
-/** Where they go. */
+/** The directory of the screenshots. */
 const OUTPUT_DIRECTORY = join(import.meta.dirname, "../../test-output");
 
 const DESKTOP = { width: 1280, height: 900 };
 /** Limits the wait for an element of a page. Too low: fails good tests on a busy machine. */
 const PAGE_TIMEOUT_MS = 120_000;
-/** As narrow as phones are. */
+/** The window of a narrow phone. */
 export const PHONE = { width: 360, height: 740 };
-/** A small desktop at 200 %. */
+/** The window of a small desktop at a zoom of 200 %. */
 const ZOOMED = { width: 640, height: 450 };
 const THEMES = ["light", "dark"] as const;
-/** The sizes of screenshots: windows that most people have. */
+/** The windows of the screenshots: common sizes. */
 const PICTURES = { desktop: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
-/** A person's browser: a context of its own, with its cookies. */
+/** The browser of one person: a separate browser context with its own cookies. */
 export interface Visitor {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -29,10 +29,13 @@ export interface Visitor {
   open(path: string): Promise<Page>;
 }
 
-/** On a busy machine the service may refuse a list that takes too long. What the page then shows is looked at all the same. */
+/**
+ * A console message that never fails a test: on a busy machine the service may answer 503 for a list that takes too long.
+ * The test still checks what the page shows then.
+ */
 const TOO_BUSY = /status of 503 \(Service Unavailable\) .*\/console\/v1\/systems\/[^/]+\/(rides\?|partners$)/;
 
-/** The tests' side of the shared browser and service: call it once in a test file. */
+/** Connects a test file to the shared browser and service. Call it once in each test file. */
 export function openBrowser() {
   const world = inject("world");
   let browser: Browser;
@@ -46,12 +49,12 @@ export function openBrowser() {
   afterEach(async ({ task }) => {
     if (task.result?.state === "fail") await takePictures(contexts, task.name);
     for (const context of contexts) await context.close();
-    // Only now: what a page has asked for last may be refused after the test's own last line.
+    // Read only after the contexts are closed, because the last request of a page may fail after the last line of the test.
     const found = complaints.filter((text) => ![...allowed, TOO_BUSY].some((pattern) => pattern.test(text)));
     contexts = [];
     complaints = [];
     allowed = [];
-    // Errors of scripts, refused requests and violations of the policy are written to the console.
+    // The browser writes script errors, failed requests and violations of the Content-Security-Policy to the console.
     expect(found).toEqual([]);
   });
   afterAll(() => browser.close());
@@ -69,7 +72,7 @@ export function openBrowser() {
     const page = await context.newPage();
     page.on("console", (message) => {
       const isComplaint = message.type() === "error" || message.type() === "warning";
-      // The text of a refused request does not say which it was.
+      // Adds the URL, because the message about a failed request does not contain it.
       if (isComplaint) complaints.push(`${message.text()} ${message.location().url}`);
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
@@ -83,19 +86,19 @@ export function openBrowser() {
   return {
     world,
     visit,
-    /** Messages on the console that a test expects: those that match are no failure. */
+    /** Allows console messages that match: they do not fail the test. */
     allow(pattern: RegExp): void {
       allowed.push(pattern);
     },
-    /** Somebody who is signed in: the same session for all tests, which none may end. */
+    /** Returns a visitor who is signed in with a session that all tests share. No test may end this session. */
     async visitAs(who: Visited, options: BrowserContextOptions = {}) {
       const visitor = await visit(options);
       await addCookie(visitor.context, world.cookies[who]);
       return visitor;
     },
     /**
-     * Somebody new, who is signed in in a session that the test may end: an admin of a partner, or with null of the
-     * operator.
+     * Returns a new person with a session that the test may end: an admin of a partner, or of the operator if `partnerId` is
+     * null.
      */
     async visitAsNewPerson(partnerId: string | null, options: BrowserContextOptions = {}) {
       const visitor = await visit(options);
@@ -103,7 +106,7 @@ export function openBrowser() {
       await addCookie(visitor.context, await acceptInvitation(world.url, link, "Ada Lovelace"));
       return visitor;
     },
-    /** Somebody whose session cookie a test has: `name=value`. */
+    /** Returns a visitor with a given session cookie: `name=value`. */
     async visitWith(cookie: string, options: BrowserContextOptions = {}) {
       const visitor = await visit(options);
       await addCookie(visitor.context, cookie);
@@ -112,7 +115,7 @@ export function openBrowser() {
   };
 }
 
-/** Sets a filter of a list: by a choice of it, or by a text that is typed. */
+/** Sets a filter of a list, by choosing a value or by typing it. */
 export async function setFilter(page: Page, filter: string, value: string): Promise<void> {
   await page.getByRole("button", { name: "Filter", exact: true }).click();
   const menu = page.locator("search [popover]:popover-open");
@@ -125,7 +128,7 @@ export async function setFilter(page: Page, filter: string, value: string): Prom
   await page.keyboard.press("Enter");
 }
 
-/** What a test that has failed saw last. */
+/** Saves screenshots of the open pages of a failed test. */
 async function takePictures(contexts: readonly BrowserContext[], test: string): Promise<void> {
   const name = test.replaceAll(/\W+/g, "-").slice(0, 60);
   const pages = contexts.flatMap((context) => context.pages());
@@ -140,9 +143,9 @@ async function addCookie(context: BrowserContext, cookie: string): Promise<void>
 }
 
 /**
- * Looks at a page as everybody may see it: in both themes, on a desktop and on a phone. Asks axe, and sees to it that
- * nothing is wider than the window and no list scrolls within the page. With `TEST_SCREENSHOTS=1` it takes a picture of
- * each.
+ * Checks a page in both themes, on a desktop and on a phone. Checks that axe (an accessibility checker) finds nothing, that
+ * nothing is wider than the window, and that no list scrolls inside the page. With `TEST_SCREENSHOTS=1` it takes a
+ * screenshot of each.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
@@ -172,7 +175,7 @@ async function takeScreenshots(page: Page, name: string): Promise<void> {
   }
 }
 
-/** The page itself scrolls, up and down: no list within it does. Wide tables scroll sideways on a desktop. */
+/** Checks that only the page scrolls vertically, and no list in it. Wide tables may scroll sideways on a desktop. */
 async function expectOneScroll(page: Page, name: string): Promise<void> {
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect.soft(overflow, `${name} scrolls sideways`).toBeLessThanOrEqual(0);
@@ -186,25 +189,28 @@ async function expectOneScroll(page: Page, name: string): Promise<void> {
   expect.soft(lists, `lists that scroll within ${name}`).toEqual([]);
 }
 
-/** WCAG 2.2 AA, and what axe calls best practice. */
+/** The rules of WCAG 2.2 AA and axe's best practices. */
 const ALL_RULES: axe.RunOnly = {
   type: "tag",
   values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 };
-/** A theme changes colours alone, and they are the same on every device. */
+/**
+ * The dark theme is checked for contrast only, on one device: a theme changes nothing but colours, and they are the same on
+ * every device.
+ */
 const RULES: Readonly<Record<string, axe.RunOnly>> = {
   "desktop light": ALL_RULES,
   "desktop dark": { type: "rule", values: ["color-contrast"] },
   "phone light": ALL_RULES,
 };
 
-/** What axe has against a page. */
+/** Returns the violations that axe finds on a page. */
 async function violations(page: Page, runOnly: axe.RunOnly): Promise<readonly string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(`${axe.source}; undefined`);
   return page.evaluate(async (rules) => {
     const { violations: found } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
       runOnly: rules,
-      // To describe every element that passes takes longer than to find those that do not.
+      // Only violations: describing every element that passes takes longer than finding the violations.
       resultTypes: ["violations"],
     });
     return found.flatMap(({ id, nodes }) =>

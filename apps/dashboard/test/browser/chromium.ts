@@ -5,21 +5,21 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
-/** Where systems keep the browser. */
+/** The usual paths of an installed browser. */
 const INSTALLED = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
-/** A Chromium from npm, for machines without one. */
+/** The npm package with a Chromium, for machines without a browser. */
 const PACKAGE = "@sparticuz/chromium";
 const PACKAGE_VERSION = "153.0.0";
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/chromium");
 
 /**
- * The program of the browser: the one of `CHROMIUM_PATH`, the system's, or one that npm installs now. That is 75 MB, which
- * is why it is no dependency that everybody installs.
+ * Returns the path of the browser's program: `CHROMIUM_PATH`, an installed browser, or one that npm installs now. The
+ * package is no dependency, because not everybody should download 75 MB.
  */
 export async function findChromium(): Promise<string> {
   const given = process.env["CHROMIUM_PATH"];

@@ -36,7 +36,7 @@ it("what is usual beside a station says of which time it is, and with what it is
   const operator = await callAsOperator(world);
   const { stations } = await operator.systemSums.glance({ params });
   const [{ id } = { id: "" }] = stations.empty.data;
-  // As after a week in which ten rides an hour began there.
+  // Changes the response, as if ten rides an hour had begun at the station during a week.
   const sums = { minutes_empty: 0, minutes_full: 0, minutes_offline: 0, bikes: null, rides_ended: 0 };
   await page.route("**/station-sums?**", async (route) => {
     const response = await route.fetch();
@@ -73,7 +73,8 @@ it("the map opens a station by a press and by the keyboard, and shows only what 
 
 it("an operator reads when the peak of a day was, and narrows the time, with the keyboard alone", async () => {
   const { page, open } = await visitAs("operator viewer");
-  // Sums are written once a minute. The page is asked how it shows them, so the browser is given those of a day.
+  // The service writes sums only once a minute, so the browser gets made-up sums of a day. The test checks how the page
+  // shows them.
   await page.route("**/summary?**", async (route) => {
     const response = await route.fetch();
     const summary = (await response.json()) as ConsoleSummary;

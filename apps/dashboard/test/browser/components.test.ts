@@ -19,7 +19,7 @@ let server: Server;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "bikeshare-examples-"));
-  // The page of examples is not shipped, so the service does not have it.
+  // Builds the page of examples here, because production builds, and so the service, do not have it.
   await build({
     root: join(import.meta.dirname, "../.."),
     mode: "development",
@@ -55,6 +55,6 @@ it("every component with all its states can be read and used by everybody", asyn
   await page.getByRole("button", { name: "Actions", exact: true }).click();
   await page.getByRole("button", { name: "Send again" }).waitFor();
   await inspect(page, "components-menu");
-  // There is no service behind this page, whose name it asks for.
+  // The page requests the name of the service, and no service answers. All console messages are allowed.
   allow(/./);
 });

@@ -9,7 +9,7 @@ import { signInByPassword } from "./world.ts";
 const { world, visitAs, visitWith, allow } = openBrowser();
 
 it("a page says that the server is gone, and shows what has happened meanwhile once it is back", async () => {
-  // Another process of the same service: the one of all tests stays.
+  // Starts another process of the same service, because the shared process must keep running.
   const again = { dataDir: world.dataDir, port: String(await findFreePort()) };
   const first = await startService(again);
   const { page } = await visitAs("operator viewer");
@@ -17,7 +17,7 @@ it("a page says that the server is gone, and shows what has happened meanwhile o
   await page.getByRole("link", { name: "Transit App" }).waitFor();
   await first.stop();
   await page.getByRole("link", { name: "Rides", exact: true }).click();
-  // The page asks by itself once a minute: whoever clicks learns it sooner.
+  // The page sends a request only once a minute. The click on "Rides" sends one at once.
   await page.getByText("Connection lost").waitFor({ timeout: 50_000 });
   const operator = await callAsOperator(world);
   const body = { name: "Meanwhile Maps", max_reservations: null };
@@ -57,7 +57,7 @@ it("whoever is signed out from elsewhere signs in again, and is back at the page
   await here.account.setPassword({ body: { password } });
   const { email } = (await here.session.get()).person;
   const { page, open } = await visitWith(cookie);
-  // Where nothing is sent, the page of what was sent says what to do.
+  // Without a webhook, the page of deliveries says what to do.
   await open(`/partners/${partner.id}/deliveries`);
   await page.getByRole("heading", { name: "No webhook yet" }).waitFor();
   await open(`/partners/${partner.id}/requests?error=rate_limited`);
@@ -65,7 +65,7 @@ it("whoever is signed out from elsewhere signs in again, and is back at the page
 
   const there = await callAs(await signInByPassword(world.url, email, password), world.url);
   await there.account.endOtherSessions();
-  // The page finds out by itself: it asks for new requests every two seconds.
+  // The page notices that its session has ended, because it reads new requests every two seconds.
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in with a password" }).click();

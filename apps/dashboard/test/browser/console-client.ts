@@ -1,7 +1,7 @@
 import { type ConsoleClient, createClient } from "../../src/api/client.ts";
 import { acceptInvitation, invite, type Visited, type World } from "./world.ts";
 
-/** The console's endpoints, called as the one whose session a cookie is. */
+/** Returns a client of the dashboard's endpoints that uses the session of a cookie. */
 export async function callAs(cookie: string, url: string): Promise<ConsoleClient> {
   const known: { csrfToken?: string } = {};
   const client = createClient({
@@ -18,20 +18,23 @@ export async function callAs(cookie: string, url: string): Promise<ConsoleClient
   return client;
 }
 
-/** Left of a confirmation that a few requests still need. */
+/** The least milliseconds for which a confirmation must remain valid, so that a few requests can still use it. */
 const CONFIRMED_MS = 60_000;
 
-/** The console as an admin of the operator who has just confirmed who they are. */
+/** Returns a client for an admin of the operator who has just confirmed their identity. */
 export function callAsOperator(world: World): Promise<ConsoleClient> {
   return callConfirmed(world, "operator admin", ["--operator"]);
 }
 
-/** The console as an admin of the world's partner who has just confirmed who they are. */
+/** Returns a client for an admin of the world's partner who has just confirmed their identity. */
 export function callAsPartner(world: World): Promise<ConsoleClient> {
   return callConfirmed(world, "partner admin", ["--partner", world.partnerId, "--role", "admin"]);
 }
 
-/** A session of the world is older than a confirmation lasts, once its tests take long: then somebody else is invited. */
+/**
+ * Uses the session of the world while its confirmation is valid. If the tests have taken longer than that, invites a new
+ * person, whose session is new.
+ */
 async function callConfirmed(world: World, visitor: Visited, into: readonly string[]): Promise<ConsoleClient> {
   const client = await callAs(world.cookies[visitor], world.url);
   const { confirmed_until: until } = await client.session.get();

@@ -32,7 +32,7 @@ it("a partner sees when deliveries failed and why, and resends those of a part o
   await page.getByRole("button", { name: /HTTP 401/ }).click();
   await page.waitForURL(/code=401/);
 
-  // By the keyboard: the last steps of the day up to its end, and back to where something is.
+  // With the keyboard: selects from the last steps to the end of the day, and then moves back to a step with deliveries.
   const chart = page.getByRole("slider");
   await chart.focus();
   await chart.press("Home");
@@ -43,7 +43,7 @@ it("a partner sees when deliveries failed and why, and resends those of a part o
   await page.getByRole("button", { name: "Resend 4 deliveries" }).waitFor();
   expect(new URL(page.url()).searchParams.get("code")).toBe("401");
 
-  // A range that is too long says so, and can be left.
+  // A range that is too long shows an error, and the reader can choose another.
   allow(/400/);
   await open(`/partners/${partner.id}/deliveries?since=2001-01-01T00:00:00.000Z&until=2026-01-01T00:00:00.000Z`);
   await page.getByRole("button", { name: "Try again" }).waitFor();

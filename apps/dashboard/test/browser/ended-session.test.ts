@@ -8,7 +8,7 @@ const { world, visitWith, allow } = openBrowser();
 
 const TYPED = "https://receiver.example:8443/typed";
 
-/** A partner's admin in the middle of the form of a webhook, whose session ends before they save. */
+/** Opens the form of a webhook as a partner's admin, types into it, and ends the session before it is saved. */
 async function typing(name: string) {
   const partner = await createPartner(world, name);
   const cookie = await partner.signIn("admin");
@@ -25,7 +25,7 @@ async function typing(name: string) {
   return { partner, cookie, cookies, context, page, dialog };
 }
 
-/** Comes back from another tab, in which somebody has signed in. */
+/** Simulates the return from another tab in which somebody has signed in. */
 async function comeBack(page: Page, context: BrowserContext, cookies: Awaited<ReturnType<BrowserContext["cookies"]>>) {
   await context.addCookies(cookies);
   await page.evaluate(() => dispatchEvent(new Event("focus")));
@@ -33,7 +33,7 @@ async function comeBack(page: Page, context: BrowserContext, cookies: Awaited<Re
 
 it("who signs in again finds the form as it was typed, and saves it", async () => {
   const { partner, cookie, cookies, context, page, dialog } = await typing("Is Called Away");
-  // Nobody reads meanwhile what the page has shown.
+  // While the session is ended, nobody can read the page's content.
   expect(await page.getByRole("textbox").count()).toBe(0);
   expect(await page.getByText("Is Called Away").isVisible()).toBe(false);
   await inspect(page, "session-ended");
@@ -66,7 +66,7 @@ it("where nothing was typed, or is given up, the sign-in page leads back to the 
   expect(new URL(page.url()).searchParams.get("next")).toBe(`/partners/${partner.id}/webhook`);
 });
 
-/** A partner's admin who has saved a new webhook, and has its secret shown. */
+/** Saves a new webhook as a partner's admin, and shows its secret. */
 async function saved(name: string) {
   const partner = await createPartner(world, name);
   const { context, open } = await visitWith(await partner.signIn("admin"));
@@ -96,7 +96,7 @@ it("what is shown once is gone from the page that is kept, and does not come bac
   await page.getByRole("heading", { name: "Signature debugger" }).click();
   const pasted = page.getByRole("textbox", { name: "Secret", exact: true });
   await pasted.fill(secret);
-  // Another action that succeeds saves nothing of what was typed.
+  // The success of another action does not count as saving the typed text.
   await page.getByRole("button", { name: "Show the secret" }).click();
   await expect.poll(() => page.getByRole("button", { name: "Show the secret" }).isEnabled()).toBe(true);
   const cookies = await end();

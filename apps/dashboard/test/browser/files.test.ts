@@ -8,7 +8,7 @@ const { world, visitAs, visitAsNewPerson, allow } = openBrowser();
 const COLUMNS =
   "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual";
 
-/** A month's file with some good rides and one whose end lies before its start. */
+/** Returns a trip file of a month with 25 valid rides and one that ends before it starts. */
 function monthOfRides(): string {
   const ride = (n: number, end: string) =>
     `DROPPED${n},classic_bike,2026-02-${String(n).padStart(2, "0")} 08:00:00,2026-02-${String(n).padStart(2, "0")} ${end},,station-1,,station-2,,,,,member`;
@@ -32,7 +32,7 @@ it("an operator imports last month by dropping a file, sees what would be import
   await page.getByRole("row", { name: /Line 27 ended_at .* 07:50:00 end before start rejected/ }).waitFor();
   await inspect(page, "operator-imports-tried");
 
-  // Somebody else sees whose it is, and a viewer is offered nothing.
+  // Another person sees who has uploaded the file, and a viewer gets no buttons.
   const viewer = await visitAs("operator viewer");
   await viewer.open("/operator/imports");
   await viewer.page.getByRole("heading", { name: "25 rides of 2026-02.csv would be imported" }).waitFor();
@@ -103,7 +103,7 @@ it("an operator sends the city last month's open data: makes it, looks at it, sh
   await row.getByRole("button", { name: /^Share/ }).click();
   await row.getByText("shared", { exact: true }).waitFor();
 
-  // The city's own program has a key, and fetches what was shared.
+  // The city's program has a key, and downloads the shared file.
   const operator = await callAsOperator(world);
   const { key } = await operator.systemKeys.issue({
     params: { system_id: world.systemId },

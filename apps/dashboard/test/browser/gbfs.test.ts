@@ -33,7 +33,7 @@ it("a newcomer sets a plan, a type, links and a zone, and sees them published", 
   await page.getByRole("heading", { name: "What planners miss" }).waitFor();
   await page.getByRole("link", { name: "Pricing plans" }).click();
   await page.getByRole("link", { name: "Add a pricing plan" }).click();
-  // All that is missing is named at once, and the first of it has the focus.
+  // All missing fields show an error at once, and the first of them has the focus.
   await page.getByRole("button", { name: "Save" }).click();
   await expect.poll(() => page.getByText(/^Must be given/).count()).toBe(6);
   const idField = page.getByLabel("Id", { exact: true });
@@ -137,7 +137,7 @@ it("a value that GBFS does not allow is refused at its field, which gets the foc
   await page.getByRole("button", { name: "Save" }).click();
   const wrong = page.getByText(/must be an address with \{station_id\} in it/).last();
   await wrong.waitFor();
-  // What is wrong stands above the bar with the button.
+  // The error is visible above the bar with the save button.
   const isSeen = (of: Element) => {
     const { left, top, height } = of.getBoundingClientRect();
     return of.contains(document.elementFromPoint(left + 5, top + height / 2));

@@ -6,14 +6,14 @@ import { fillService, type World } from "./world.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the browser of all tests is reached. */
+    /** The address at which tests connect to the shared browser. */
     browserEndpoint: string;
-    /** The service, and what it holds before any test. */
+    /** The shared service, with the data that it has before any test. */
     world: World;
   }
 }
 
-/** Starts the one service and the one browser of all browser tests. */
+/** Starts the service and the browser that all browser tests share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const executablePath = await findChromium();
   const [service, browser] = await Promise.all([

@@ -9,17 +9,20 @@ const { world, visitWith } = openBrowser();
 const MARKUP = `</pre><script>alert(1)</script><img src=x onerror="fetch('/stolen')"><iframe src="javascript:alert(2)"></iframe>
 <svg onload=alert(3)><base href="https://elsewhere.example/"><meta http-equiv=refresh content="0;url=/stolen">`;
 const ANSI = "\u001b[2J\u001b[31mred\u001b]8;;https://elsewhere.example\u0007link\u001b]8;;\u0007\b\b\b";
-/** As many bytes as are kept, without a space to break a line at: overrides, isolates and marks that pile up. */
+/**
+ * As many bytes as the service keeps, without a space at which a line could wrap: bidirectional overrides and isolates, and
+ * stacked combining marks.
+ */
 const BIDI = "\u202egnp.exe\u2066\u2067\u061c\u0300\u0301\u0489א".repeat(3_000).slice(0, 30_000);
 
 const answers: Readonly<Record<string, Answer>> = {
   markup: { status: 500, headers: hostileHeaders(), body: `${MARKUP}\n${ANSI}` },
   bidi: { status: 500, headers: { "retry-after": "3600" }, body: BIDI },
-  // HTML by its type, and no text at all.
+  // A response whose type is HTML but whose bytes are no text.
   bytes: { status: 200, headers: { "content-type": "text/html" }, body: new Uint8Array(2_048).fill(0xff) },
 };
 
-/** Headers are bytes: what is UTF-8 in them is sent as such. */
+/** Returns hostile headers. Node.js sends headers as Latin-1, so UTF-8 text is converted to its bytes first. */
 function hostileHeaders(): Readonly<Record<string, string>> {
   const bytes = (text: string) => Buffer.from(text).toString("latin1");
   return {
@@ -72,7 +75,7 @@ it("what a hostile server answers is shown as text: nothing of it runs, and the 
   await inspect(page, "hostile-probe");
 
   expect(dialogs).toEqual([]);
-  // The pages, what they ask of the service, and whether it serves the guides that they lead to.
+  // The addresses that pages may request: the pages themselves, their API, and the guides, whose existence they check.
   const own = [`${world.url}/dashboard`, `${world.url}/console/v1/`, `${world.url}/docs`];
   const foreign = [...asked].filter((url) => !own.some((address) => url.startsWith(address)));
   expect(foreign).toEqual([]);

@@ -11,7 +11,7 @@ import { type Receiver, startReceiver } from "./receiver.ts";
 const { world, visitWith, allow } = openBrowser();
 
 let receiver: Receiver;
-/** A site of somebody else's: of the same host, so that browsers send the session's cookie along. */
+/** The site of an attacker. It has the same host, so that browsers send the session cookie with its requests. */
 let elsewhere: Server;
 let attack = "";
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** A partner with a webhook, an admin and a delivery. */
+/** Creates a partner with a webhook, an admin and a delivery. */
 async function partnerWithDelivery(name: string) {
   const partner = await createPartner(world, name);
   const { params } = partner;
@@ -44,7 +44,7 @@ it("two partners do not see each other's rows, whatever address they open", asyn
     const { page, open } = await visitWith(own.cookie);
     await open(`/partners/${own.partner.id}/deliveries/${own.deliveryId}`);
     await page.getByText(own.deliveryId).first().waitFor();
-    // The other's delivery among one's own, and on the other's page.
+    // Opens the other partner's delivery, once under the own partner's address and once under the other's.
     await open(`/partners/${own.partner.id}/deliveries/${other.deliveryId}`);
     await page.getByRole("heading", { name: "Not found", level: 1 }).waitFor();
     await open(`/partners/${other.partner.id}/deliveries/${other.deliveryId}`);
@@ -75,7 +75,7 @@ it("a viewer finds no button on any page that changes anything", async () => {
   expect(acts.filter(({ actor }) => actor.includes("viewer"))).toEqual([]);
 });
 
-/** Presses each button of the page, and of dialogs that open, and sends each form. Runs in the page. */
+/** Presses each button of the page and of the dialogs that open, and submits each form. Runs in the browser. */
 async function pressEverything(): Promise<void> {
   const drawn = () =>
     new Promise((resolve) => {
@@ -103,7 +103,7 @@ it("a page of another origin can change nothing with the reader's session, and n
   const origin = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   for (const [index, path] of paths.entries()) {
     await page.goto(origin);
-    // With a preflight, which is not answered as it wants, and without one.
+    // Once with a CORS preflight, which the service does not permit, and once with a form, which needs none.
     await page.evaluate(tryToChange, { url: ofPartner + path, session: `${world.url}/console/v1/session` });
     await page.evaluate((nth) => document.forms[nth]?.submit(), index);
     await page.waitForURL(ofPartner + path);
@@ -125,7 +125,7 @@ function answersOf(page: Page): { readonly status: number; readonly isChange: bo
   return answers;
 }
 
-/** What a page of elsewhere can do without being navigated away. Runs in the page. */
+/** Sends the requests that a page of another site can send without leaving that page. Runs in the browser. */
 async function tryToChange({ url, session }: { readonly url: string; readonly session: string }): Promise<void> {
   const sent = { method: "POST", credentials: "include", body: "{}" } as const;
   const json = { "content-type": "application/json", "x-csrf-token": "A".repeat(43) };

@@ -24,7 +24,7 @@ it("the keyboard alone sets an address, sends a test, opens a delivery and resen
   await press(page, "Save", "Enter");
   await page.getByText("The webhook is saved.").waitFor();
   await press(page, "Send a test", "Enter");
-  // What comes grows the page above what has the focus meanwhile.
+  // The result is added above the focused element while it is loading.
   await page.getByRole("link", { name: "Its page" }).waitFor();
   await press(page, "Its page", "Enter");
   await page.waitForURL(/deliveries\/delivery_/);
@@ -42,12 +42,15 @@ it("the keyboard alone sets an address, sends a test, opens a delivery and resen
 
 interface Stop {
   readonly name: string;
-  /** Has an outline, by which its reader finds it. */
+  /** Whether the focused element has a visible outline. */
   readonly isMarked: boolean;
   readonly isInSight: boolean;
 }
 
-/** What has the focus; undefined between the page's last stop and its first. Runs in the page. */
+/**
+ * Describes the focused element. Undefined: nothing has the focus, as between the last and the first element of the page.
+ * Runs in the browser.
+ */
 function describeFocus(): Stop | undefined {
   const element = document.activeElement;
   if (element === null || element === document.body) return undefined;
@@ -61,10 +64,13 @@ function describeFocus(): Stop | undefined {
   };
 }
 
-/** More stops than any page has. */
+/** Most presses of Tab. No page has as many focusable elements. */
 const MAX_STOPS = 120;
 
-/** Goes on with Tab to what has a name, seeing at each stop that the focus is shown, and presses a key or types a text. */
+/**
+ * Presses Tab until the element with this name has the focus, then presses a key or types a text. Checks at each element
+ * that the focus is visible.
+ */
 async function press(page: Page, name: string | RegExp, keys: string): Promise<void> {
   const passed: string[] = [];
   for (let stops = 0; stops < MAX_STOPS; stops++) {

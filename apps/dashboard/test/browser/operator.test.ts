@@ -154,13 +154,14 @@ it("an admin ends a ride whose end nobody reported, after a question; a viewer i
   expect(await seen.getByRole("button", { name: /End/ }).count()).toBe(0);
   const { open } = await visitAs("operator admin");
   const page = await open("/operator/rides?status=started&started_before=2999-01-01T00:00:00Z");
-  // A ride under way has not ended outside a station.
+  // The end of a ride that is under way must not read "no station".
   const row = page.getByRole("row", { name: /ride forgotten-ride/ });
   await expect.poll(() => row.getByRole("cell").last().textContent()).toBe("under way");
   await page.getByRole("button", { name: "End this ride" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Cancel" }).waitFor();
-  // Pictures of a wide window lay the page out anew, without the question.
+  // With screenshots, `inspect` widens the window. That renders the page again and closes the dialog, which is opened again
+  // below.
   await inspect(page, "operator-ride-end");
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: /ride forgotten-ride/ }).click();
@@ -169,12 +170,12 @@ it("an admin ends a ride whose end nobody reported, after a question; a viewer i
   await page.getByText("Ride ended.").waitFor();
   await page.getByRole("heading", { level: 1 }).getByText("completed", { exact: true }).waitFor();
   expect(await page.getByRole("button", { name: "End this ride" }).count()).toBe(0);
-  // Nobody else's page is to show a bike that is missing.
+  // Makes the bike available again, so that other tests do not see a missing bike.
   await operate("bikes", { id: "forgotten-bike", lat: 48.2, lon: 16.4, vehicle_state: "available" });
 });
 
 it("support marks a bike as broken, after a question, and as available again; the audit log names the bike", async () => {
-  // Both pages ask for the bike's rides: on a busy machine one may be told to ask again.
+  // Both pages read the bike's rides. On a busy machine one request may get a 503.
   allow(/503/);
   await operate("bikes", { id: "squeaking-bike", number: "0815", lat: 48.2, lon: 16.4 });
   const viewer = await visitAs("operator viewer");

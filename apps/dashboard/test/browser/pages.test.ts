@@ -9,11 +9,11 @@ import type { Visited } from "./world.ts";
 const { world, visit, visitAs, allow } = openBrowser();
 const params = { system_id: world.systemId, partner_id: world.partnerId };
 
-/** By path: of what the page shows one, or the fragment of its address. */
+/** For each path with a parameter: the id of an item that the page can show, or the fragment of the address. */
 const ids: Record<string, string | undefined> = {};
 
 let receiver: Receiver;
-/** The pages are looked at with something on them: failing deliveries, a key that is used, an open invitation. */
+/** Creates data for the pages to show: failing deliveries, a key in use, an open invitation. */
 beforeAll(async () => {
   receiver = await startReceiver({ status: 503, headers: { "retry-after": "3600" }, body: '{"error":"overloaded"}' });
   const operator = await callAsOperator(world);
@@ -72,14 +72,14 @@ async function reserveBike(key: string, bikeId: string | undefined): Promise<{ r
   return (await response.json()) as { readonly id: string };
 }
 
-/** As whom a page is looked at: with every button there is. */
+/** Who opens the pages of each audience: an admin, who sees every button. */
 const visitors: Readonly<Record<string, Visited>> = {
   person: "partner admin",
   partner: "partner admin",
   operator: "operator admin",
 };
 
-// The page of examples is not shipped; it has a test of its own, and so have the pages of cities.
+// Without the page of examples, which is not shipped, and the pages for agencies. Both have their own tests.
 const shipped = pages.filter(({ path, isForAgencies }) => path !== "/_components" && isForAgencies !== true);
 
 it.each(shipped)("page $path can be read and used by everybody", async ({ path, audience }) => {
@@ -116,12 +116,12 @@ it.each(lists)(
       const { x, width } = (await cell.boundingBox()) ?? { x: 0, width: Number.POSITIVE_INFINITY };
       expect(x + width, title).toBeLessThanOrEqual(PHONE.width);
     }
-    // What is read out is a table all the same.
+    // For screen readers, the cards are still a table.
     await card.getByRole("cell").first().waitFor();
   },
 );
 
-/** An address of a page that there is something on. */
+/** Returns an address at which the page has something to show. */
 function addressOf(path: string): string {
   const own = ids[path];
   if (path.includes(":id") && own === undefined) {

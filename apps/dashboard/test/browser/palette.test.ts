@@ -13,7 +13,7 @@ it("the palette leads to a page and to an id, by the keyboard alone", async () =
   const box = page.getByRole("combobox", { name: BOX });
   await box.waitFor();
   await inspect(page, "palette");
-  // Also where the window is narrow, and the navigation out of sight.
+  // The palette also stays visible in a narrow window, which hides the navigation.
   await page.setViewportSize({ width: 360, height: 740 });
   expect(await box.isVisible()).toBe(true);
   await page.keyboard.type("stations");
@@ -24,7 +24,7 @@ it("the palette leads to a page and to an id, by the keyboard alone", async () =
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
   await box.fill("station-7");
-  // Before the service has answered.
+  // Enter is pressed before the service has answered.
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/dashboard/partners/${world.partnerId}/stations?q=station-7`);
   await page.getByText("1 of 60 stations").waitFor();
@@ -76,7 +76,7 @@ it("a key that is pasted is not sent to the service, where its URL would mark it
       .getByRole("option", { name: /^Keys Lists keys by their last four characters( · Transit App)?$/ })
       .waitFor();
   }
-  // What is typed next is searched for, and comes after what the key would have asked.
+  // A search for the next text proves that no search for the key is still to come.
   await box.fill("station-7");
   await page.getByRole("option", { name: /^Station / }).waitFor();
   // A partner with a sandbox is searched in both.
@@ -95,7 +95,7 @@ it("the palette takes every key from the first, however fast they come, and Ente
   const { open } = await visitAs("operator viewer");
   const page = await open("/operator/stations");
   await page.getByText("60 stations, page 1 of 2").waitFor();
-  // The first time its module is loaded meanwhile, the second time it is there.
+  // The first time, the palette's module is loading while the test types. The second time it is already loaded.
   for (const id of ["station-42", "bike-7"]) {
     await page.keyboard.press("Control+k");
     await page.keyboard.type(id, { delay: 10 });
@@ -119,7 +119,7 @@ it("what has an id is offered, and no kind of thing that has none like it; names
 });
 
 it("a partner finds stations by name and deliveries that failed, and no other partner", async () => {
-  // One of its own: other files give the partner of all tests a webhook.
+  // A separate partner, because other test files give the shared partner a webhook.
   const partner = await createPartner(world, "Finds By Name");
   const { page, open } = await visitWith(await partner.signIn("viewer"));
   await open(`/partners/${partner.id}/stations`);
@@ -137,6 +137,6 @@ it("a partner finds stations by name and deliveries that failed, and no other pa
   await box.fill("failing");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/deliveries?status=unsuccessful");
-  // The partner has no webhook: the page says so, and asks for no deliveries.
+  // The partner has no webhook. The page says so, and requests no deliveries.
   await page.getByText("No webhook yet").waitFor();
 });

@@ -9,9 +9,9 @@ import { type Received, type Receiver, startReceiver } from "./receiver.ts";
 import { runStatement } from "./service.ts";
 
 const { world, visit, allow } = openBrowser();
-/** Passkeys belong to a name; browsers make none for an address. */
+/** Passkeys belong to a host name. Browsers create none for an IP address. */
 const baseURL = world.url.replace("127.0.0.1", "localhost");
-/** It asks for an hour, so that nothing is tried again until somebody wants it. */
+/** The response of a receiver that is down. Its `Retry-After` of an hour keeps the service from retrying during the test. */
 const DOWN = { status: 503, headers: { "retry-after": "3600" }, body: "The database is being moved" };
 const NAME = "Katherine Johnson";
 
@@ -39,15 +39,18 @@ it("a partner is invited, sets up a webhook, learns why a delivery failed, and r
   await expect.poll(async () => (await console.deliveries.list(failing)).data.length).toBe(6);
   await resendOne(page);
   await resendNight(page, partner, console);
-  // Who is not signed in, and who has to confirm who they are.
+  // Expected messages: 401 before the sign-in, and 403 when a confirmation is needed.
   allow(/status of (401|403)/);
 });
 
-/** A zone in which it is night now: what happens now has happened last night, once the browser's clock is put on. */
+/**
+ * Returns a time zone in which it is night now. When the test later sets the browser's clock forward, the present events
+ * have happened "last night".
+ */
 function zoneOfNight(): string {
   const hoursAhead = 2 - new Date().getUTCHours();
   const offset = hoursAhead < -12 ? hoursAhead + 24 : hoursAhead;
-  // Of these names, those with a plus are behind.
+  // In `Etc/GMT` names the sign is reversed: `Etc/GMT+5` is behind UTC.
   return `Etc/GMT${offset <= 0 ? "+" : "-"}${Math.abs(offset)}`;
 }
 
@@ -55,7 +58,7 @@ async function sessionOf(context: BrowserContext): Promise<string> {
   return (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
 }
 
-/** Accepts the invitation, adds a passkey, signs out, and signs in with it. */
+/** Accepts the invitation, adds a passkey, signs out, and signs in with the passkey. */
 async function signUp(page: Page, link: string): Promise<void> {
   await page.goto(`/dashboard/invitation${new URL(link).hash}`);
   await page.getByLabel("Your name").fill(NAME);
@@ -80,7 +83,7 @@ async function setWebhook(page: Page): Promise<void> {
   await page.getByText("The webhook is saved.").waitFor();
 }
 
-/** Sends a test, and compares what the page shows of it with what has arrived. @returns it */
+/** Sends a test delivery, and compares what the page shows with what the receiver got. @returns the received request */
 async function sendTest(page: Page): Promise<Received> {
   const section = page.getByRole("region", { name: "Test" });
   const before = receiver.received.length;
@@ -96,7 +99,7 @@ async function sendTest(page: Page): Promise<Received> {
   return arrived;
 }
 
-/** Rotates the secret an hour after signing in, when it takes the passkey once more. @returns the new one */
+/** Rotates the secret an hour after signing in, when a confirmation with the passkey is needed. @returns the new secret */
 async function rotateSecret(page: Page): Promise<string> {
   const person = `select id from people where name = '${NAME}'`;
   await runStatement(
@@ -113,7 +116,7 @@ async function rotateSecret(page: Page): Promise<string> {
   return (await secret.textContent()) ?? "";
 }
 
-/** From the overview to a failed delivery, its reason, and its success: in three clicks. */
+/** In three clicks: from the overview to a failed delivery and its reason, and to its success. */
 async function resendOne(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.getByText("has answered no delivery with success lately").waitFor();
@@ -134,7 +137,7 @@ async function resendOne(page: Page): Promise<void> {
     .first()
     .click();
   await page.getByText("Your server failed while it handled the request.").waitFor();
-  // Instants are shown in the reader's zone, also within sentences.
+  // No time is shown in RFC 3339, not even within sentences.
   expect(await page.locator("main header").textContent()).not.toMatch(/\dT\d/);
   await page.getByRole("group", { name: "Response body" }).getByText(DOWN.body).waitFor();
   receiver.answer = { status: 200 };
@@ -143,14 +146,15 @@ async function resendOne(page: Page): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.dataset["clicks"])).toBe("3");
 }
 
-/** The morning after: all that failed in the night, without the one that has succeeded since. */
+/** Resends, on the next morning, all deliveries that failed in the night, except the one that has succeeded since. */
 async function resendNight(
   page: Page,
   { params }: TestPartner,
   console: Awaited<ReturnType<typeof callAs>>,
 ): Promise<void> {
   const HOURS_LATER = 7;
-  // In the evening that is another day, of which the service, whose clock stays, has nothing to show in the chart.
+  // If the test runs in the evening, the browser's clock is then at the next day. For the service this day is in the future,
+  // so it rejects the chart's request.
   allow(/deliveries-over-time/);
   await page.clock.setSystemTime(Date.now() + HOURS_LATER * 3_600_000);
   await page.getByRole("link", { name: "Deliveries", exact: true }).click();

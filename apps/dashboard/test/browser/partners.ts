@@ -1,14 +1,14 @@
 import { callAsOperator } from "./console-client.ts";
 import { acceptInvitation, type World } from "./world.ts";
 
-/** A partner of a test's own. */
+/** A partner that a test has created for itself. */
 export interface TestPartner {
   readonly id: string;
-  /** How the console's paths name it. */
+  /** The path parameters of the partner in the dashboard's API. */
   readonly params: { readonly system_id: string; readonly partner_id: string };
-  /** The link of a new invitation. */
+  /** Creates an invitation. @returns its link */
   invite(role: Role): Promise<string>;
-  /** The session cookie of somebody new. */
+  /** Signs in a new person. @returns their session cookie */
   signIn(role: Role): Promise<string>;
 }
 
@@ -16,7 +16,7 @@ type Role = "admin" | "viewer";
 
 let invitedCount = 0;
 
-/** Invites somebody new to a partner, or with null to the operator. @returns the link */
+/** Invites a new person to a partner, or to the operator if `partnerId` is null. @returns the link */
 export async function inviteAsOperator(world: World, role: Role, partnerId: string | null): Promise<string> {
   invitedCount += 1;
   const email = `invited-${invitedCount}-${process.pid}@example.com`;
@@ -26,7 +26,7 @@ export async function inviteAsOperator(world: World, role: Role, partnerId: stri
   return url ?? "";
 }
 
-/** Adds a partner with a key, without which it may subscribe to no event. */
+/** Adds a partner with a key. A webhook gets only events that some key of the partner may read. */
 export async function createPartner(world: World, name: string): Promise<TestPartner> {
   const params = { system_id: world.systemId };
   const operator = await callAsOperator(world);
@@ -45,7 +45,7 @@ export async function createPartner(world: World, name: string): Promise<TestPar
   };
 }
 
-/** Takes stations offline, and brings them back: an event of each kind for each of them. */
+/** Takes stations offline and back online. Each station then has one event of each kind. */
 export async function closeStations(world: World, ...ids: readonly string[]): Promise<void> {
   for (const state of ["offline", "online"]) {
     const response = await fetch(`${world.url}/operator/v1/stations/${state}`, {

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** Gives a browser a device that makes and uses passkeys, and whose owner touches it whenever it asks. */
+/** Adds a virtual authenticator to a browser. It creates and uses passkeys, and confirms each use at once. */
 export async function addAuthenticator(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("WebAuthn.enable");

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A request as it arrived, to the byte. */
+/** A received request. The body is unchanged, byte for byte. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -13,11 +13,11 @@ export interface Answer {
   readonly body?: string | Uint8Array;
 }
 
-/** A partner's server: it keeps what it is sent, and answers as it is told. */
+/** The webhook receiver of a partner. It records the requests, and answers as the test sets. */
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** What it answers from now on. */
+  /** The response to all further requests. */
   answer: Answer;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { callAsOperator } from "./console-client.ts";
 
 const { world, visitAs, visitAsNewPerson } = openBrowser();
 
-/** A new partner with a key of 20 requests a minute, which is used until requests are refused. */
+/** Creates a partner with a key for 20 requests a minute, and uses the key until its requests are refused. */
 async function busyPartner(name: string) {
   const operator = await callAsOperator(world);
   const params = { system_id: world.systemId };
@@ -25,7 +25,7 @@ async function busyPartner(name: string) {
   return { partnerId, ...refused };
 }
 
-/** What the API answers to a key. */
+/** Returns the status with which the API answers a request with this key. */
 async function statusWith(key: string): Promise<number> {
   const response = await fetch(`${world.url}/v1/rides?limit=1`, { headers: { authorization: `Bearer ${key}` } });
   await response.arrayBuffer();
@@ -36,7 +36,7 @@ it("a partner is led from the overview to what was refused, and learns what was 
   const { partnerId, requestId, message } = await busyPartner("Journey Planner");
   const { page, open, context } = await visitAsNewPerson(partnerId);
   await open(`/partners/${partnerId}/overview`);
-  // The counts are written every five seconds, and the page reads them again every fifteen.
+  // The service writes the counts every 5 seconds, and the page reads them every 15 seconds.
   await page.getByText(/came to its limit of 20 requests a minute/).waitFor();
   await page.getByRole("link", { name: "Show these requests" }).first().click();
   await page.waitForURL(/error=rate_limited/);

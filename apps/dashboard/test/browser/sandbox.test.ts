@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
-/** A partner with a sandbox whose webhook is told of stations, and an admin who opens the sandbox's page. */
+/** Creates a partner with a sandbox and a webhook for stations, and opens the sandbox's page as one of their people. */
 async function playing(name: string, role: "admin" | "viewer" = "admin") {
   const partner = await createPartner(world, name);
   const cookie = await partner.signIn("admin");
@@ -22,7 +22,7 @@ async function playing(name: string, role: "admin" | "viewer" = "admin") {
   ).partnerSandbox.create({ params: partner.params, body: {} });
   const params = { ...partner.params, system_id };
   const console = await callAs(cookie, world.url);
-  // Without a key that may read them, no webhook gets events.
+  // A webhook gets only events that some key of the partner may read.
   const expires_at = new Date(Date.now() + 86_400_000).toISOString();
   const key = { name: "Test", scopes: ["stations:read"] as ["stations:read"], expires_at, rate_limit: 60 };
   await console.partnerKeys.create({ params, body: key });
@@ -94,7 +94,7 @@ it("faults of the API and of deliveries are set, stand above everything while th
   await page.getByRole("button", { name: "Make the API fail" }).click();
   await page.getByText("GET /v1/rides: status 503 for 25 % of requests").waitFor();
   expect((await now()).faults).toMatchObject([{ route: "GET /v1/rides", status: 503, share: 0.25, count: null }]);
-  // What the service refuses it says, and the form stays.
+  // If the service rejects the fault, the page shows why, and the form stays open.
   allow(/400/);
   await page.getByLabel("Endpoint").fill("/nonsense");
   await page.getByRole("button", { name: "Make the API fail" }).click();

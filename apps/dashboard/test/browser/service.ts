@@ -10,17 +10,17 @@ const ROOT = join(import.meta.dirname, "../../../..");
 const CONDITION = "--conditions=@bikeshare/source";
 const SOURCES = [CONDITION, join(ROOT, "apps/server/bikeshare.mjs")];
 
-/** What a data directory of these tests takes at most, with room to spare. */
+/** More bytes than the data directory of these tests needs. */
 const NEEDED_BYTES = 2 * 1024 ** 3;
 
-/** A service in a process of its own, as it is run in production. */
+/** A service in a separate process, as in production. */
 export interface Service {
   readonly url: string;
   readonly dataDir: string;
   stop(): Promise<void>;
 }
 
-/** Starts `serve` on an empty data directory and a free port, or as another process of a service that runs. */
+/** Starts `serve` with an empty data directory and a free port, or as another process of a running service. */
 export async function startService(
   options: { readonly dataDir?: string; readonly port?: string } = {},
 ): Promise<Service> {
@@ -51,12 +51,12 @@ export async function startService(
 
 async function makeDataDir(): Promise<string> {
   const dataDir = await makeDatabaseDirectory("bikeshare-browser-", NEEDED_BYTES);
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the tests run as root, PostgreSQL runs under another account, which needs access to the directory.
   await chmod(dataDir, 0o711);
   return dataDir;
 }
 
-/** Runs a command beside the service. @returns its JSON */
+/** Runs a command of `bikeshare` on the data of the running service. @returns its JSON */
 export async function command(dataDir: string, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
   const program = [CONDITION, await serviceProgram()];
   const { stdout } = await promisify(execFile)(process.execPath, [...program, ...args, "--json"], {
@@ -78,7 +78,10 @@ const RUN_STATEMENT = `
   await close();
 `;
 
-/** Runs a statement in the service's database: for what no interface does, such as letting time pass. */
+/**
+ * Runs an SQL statement in the service's database, for changes that no interface offers, such as moving a time into the
+ * past.
+ */
 export async function runStatement(dataDir: string, statement: string): Promise<void> {
   const options = ["--conditions=@bikeshare/source", "--input-type=module", "--eval", RUN_STATEMENT];
   await promisify(execFile)(process.execPath, [...options, statement], {
@@ -87,16 +90,16 @@ export async function runStatement(dataDir: string, statement: string): Promise<
   });
 }
 
-/** The environment of a service for trying, on a free port. */
+/** Returns the environment variables of a service for these tests, on a free port. */
 export function environment(dataDir: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
     DATA_DIR: dataDir,
     PORT: "0",
-    // No proxy has to see that a process stops before it refuses connections.
+    // No delay before a stop, because no proxy needs time to notice it.
     DRAIN_DELAY: "0s",
     LOG_LEVEL: "warn",
-    // All tests come from one address.
+    // A high limit, because the requests of all tests come from one address.
     PUBLIC_RATE_LIMIT_PER_MINUTE: "100000",
     WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
     WEBHOOK_ALLOW_PORTS: "1024-65535",

@@ -7,14 +7,14 @@ import { type Receiver, startReceiver } from "./receiver.ts";
 
 const { world, visitWith, allow } = openBrowser();
 
-// One for each test: stations that one closes are also told to the partners of those before.
+// A separate receiver for each test, because the partners of earlier tests get events about the same stations.
 let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(() => receiver.close());
 
-/** A partner whose webhook is told of stations that go offline, and an admin who looks at its page. */
+/** Creates a partner whose webhook gets events about stations that go offline, and a browser of an admin of this partner. */
 async function subscribed(name: string) {
   const partner = await createPartner(world, name);
   const cookie = await partner.signIn("admin");
@@ -24,7 +24,7 @@ async function subscribed(name: string) {
   return { partner, console, ...(await visitWith(cookie)) };
 }
 
-/** Pauses the webhook, and lets events be held. */
+/** Pauses the webhook, and causes events, whose deliveries are then held. */
 async function hold(console: Awaited<ReturnType<typeof callAs>>, { params }: TestPartner, ...stations: string[]) {
   await console.webhook.pause({ params, body: {} });
   const before = (await console.webhook.held({ params })).total;
@@ -32,7 +32,7 @@ async function hold(console: Awaited<ReturnType<typeof callAs>>, { params }: Tes
   await expect.poll(async () => (await console.webhook.held({ params })).total).toBe(before + stations.length);
 }
 
-/** Clicks "Resume" on the webhook's page. @returns the dialog that asks what becomes of held deliveries */
+/** Clicks "Resume" on the webhook's page. @returns the dialog that asks what to do with held deliveries */
 async function askToResume(page: Page, partner: TestPartner) {
   await page.goto(`/dashboard/partners/${partner.id}/webhook`);
   await page.getByRole("button", { name: "Resume", exact: true }).click();
@@ -57,7 +57,7 @@ it("who resumes a webhook is asked, also about what was held since the page has 
   await console.webhook.pause({ params: partner.params, body: {} });
   await open(`/partners/${partner.id}/webhook`);
   await page.getByText("0 waiting, 0 held").waitFor();
-  // The page hears of nothing more.
+  // From here on the page gets no updates.
   await page.route(/\/webhooks$|\/live/, (route) => route.abort());
   allow(/ERR_FAILED/);
   await hold(console, partner, "station-31");
@@ -140,7 +140,7 @@ it("who decides later is reminded of held deliveries, and sends them from the re
   await dialog.getByText("2 deliveries are held.").waitFor();
   await dialog.getByRole("button", { name: "Resume and decide later" }).click();
   await page.getByText("1 delivery is still held from the last pause.").waitFor();
-  // The probe alone.
+  // Only the probe is sent.
   await expect.poll(() => receiver.received.length).toBe(before + 1);
   await page.getByRole("button", { name: "Send or drop them" }).click();
   const later = page.getByRole("dialog", { name: "Held deliveries" });

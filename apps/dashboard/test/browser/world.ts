@@ -3,20 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { command, type Service } from "./service.ts";
 
-/** What the service holds before any test. Tests that change something make a partner of their own. */
+/** The data of the service before any test. Tests that change data create their own partner. */
 export interface World {
   readonly url: string;
   readonly dataDir: string;
   readonly systemId: string;
-  /** The partner whose pages are looked at. */
+  /** The partner whose pages the tests open. */
   readonly partnerId: string;
-  /** What the operator's backend calls the service with. */
+  /** The key with which the operator's backend calls the service. */
   readonly operatorKey: string;
-  /** The session cookie of somebody of each kind. */
+  /** A session cookie for each kind of person. */
   readonly cookies: Readonly<Record<Visited, string>>;
 }
 
-/** Who may look: the partner's people and the operator's, each of both roles. */
+/** The kinds of people: of the partner and of the operator, each as admin and viewer. */
 const VISITORS = {
   "partner admin": { audience: "partner", role: "admin" },
   "partner viewer": { audience: "partner", role: "viewer" },
@@ -28,7 +28,7 @@ export type Visited = keyof typeof VISITORS;
 const STATION_COUNT = 60;
 const BIKE_COUNT = 20;
 
-/** Puts a small city and a partner into an empty service. */
+/** Fills an empty service with a small city and a partner. */
 export async function fillService({ url, dataDir }: Service): Promise<World> {
   const feeds = await mkdtemp(join(tmpdir(), "bikeshare-feeds-"));
   try {
@@ -53,7 +53,7 @@ export async function fillService({ url, dataDir }: Service): Promise<World> {
 
 let invited = 0;
 
-/** Invites a new person by the command line. @returns the link */
+/** Invites a new person with the command line. @returns the link */
 export async function invite(dataDir: string, options: readonly string[]): Promise<string> {
   invited += 1;
   const email = `person-${process.pid}-${invited}@example.com`;
@@ -61,12 +61,15 @@ export async function invite(dataDir: string, options: readonly string[]): Promi
   return String(url);
 }
 
-/** Accepts an invitation without its page, which has tests of its own. @returns the session cookie: `name=value` */
+/**
+ * Accepts an invitation through the API. The page of invitations has its own tests. @returns the session cookie:
+ * `name=value`
+ */
 export async function acceptInvitation(url: string, link: string, name: string): Promise<string> {
   return beginSession(`${url}/console/v1/invitations/accept`, { token: new URL(link).hash.slice(1), name });
 }
 
-/** Signs in without the page, as in another browser. @returns the session cookie: `name=value` */
+/** Signs in through the API, as in another browser. @returns the session cookie: `name=value` */
 export async function signInByPassword(url: string, email: string, password: string): Promise<string> {
   return beginSession(`${url}/console/v1/sign-in/password`, { email, password });
 }
@@ -82,7 +85,9 @@ async function beginSession(address: string, body: object): Promise<string> {
   return cookie.split(";", 1)[0] ?? "";
 }
 
-/** A city of stations on a spiral, from full to empty, a few of them closed, and bikes beside them. */
+/**
+ * Writes the GBFS feeds of a city: stations on a spiral, from full to empty, a few of them closed, and bikes next to them.
+ */
 async function writeFeeds(directory: string): Promise<void> {
   const numbers = Array.from({ length: STATION_COUNT }, (_, index) => index);
   const now = Math.floor(Date.now() / 1000);
@@ -131,7 +136,7 @@ async function writeFeeds(directory: string): Promise<void> {
   });
 }
 
-/** Twelve rides of a day in January. */
+/** Writes a trip file with twelve rides of a day in January. */
 async function writeTrips(file: string): Promise<void> {
   const rides = Array.from({ length: 12 }, (_, n) => {
     const [hour, minute] = [8 + n, 10 + n].map((part) => String(part).padStart(2, "0"));

@@ -49,7 +49,7 @@ it("a part that was chosen in a chart is shown in finer steps", () => {
   const range = readRange(chosen, VIENNA, now);
   expect(range).toMatchObject({ period: undefined, step: "PT15M" });
   expect(rangeText(range, VIENNA)).toBe("Tue 24 Nov, 07:00–10:00");
-  // What no clock shows is no range.
+  // Values that are no times give the default range.
   expect(readRange({ ...none, since: "x", until: "y" }, VIENNA, now).period).toBe("day");
   expect(readRange({ ...none, to: "2027-01-01" }, VIENNA, now)).toEqual(readRange(none, VIENNA, now));
 });

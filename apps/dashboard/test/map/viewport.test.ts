@@ -42,7 +42,7 @@ it("a city is shown without the stations that lie far from all others", () => {
   // A suburb is a part of the city.
   const suburb = project({ lat: 48.215, lon: 16.32 });
   expect(withoutOutliers([...city, suburb])).toHaveLength(61);
-  // Of a few, none can be said to be far away.
+  // With few points, none is an outlier.
   expect(withoutOutliers([...vienna, wrong])).toHaveLength(3);
 });
 

@@ -6,7 +6,7 @@ const named = { system_id: "main", system_name: "Oslo", role: "viewer" } as cons
 const partner = { ...named, partner_id: "partner_1", partner_name: "Transit App" } as unknown as Membership;
 const operator = { ...named, partner_id: null, partner_name: null } as unknown as Membership;
 
-/** The pages to which a word leads. */
+/** Returns the addresses that the palette suggests for a text. */
 const found = (text: string, membership: Membership) =>
   paletteItems(text, { memberships: [membership], all: [membership], recent: [] }).map(({ address }) => address);
 

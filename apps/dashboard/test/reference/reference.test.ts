@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { endpointsOf, matchesEndpoint, type OpenApiDocument } from "../../src/pages/reference/openapi.ts";
 
 const about = { baseUrl: "https://bikes.example", version: "1" };
-// As the browser reads them.
+// Converts the documents to JSON and back, as the browser gets them.
 const read = (document: object) => JSON.parse(JSON.stringify(document)) as OpenApiDocument;
 const partners = read(createOpenApiDocument(about));
 const operator = read(createOperatorOpenApiDocument(about));

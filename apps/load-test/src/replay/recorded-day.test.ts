@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, it, onTestFinished } from "vitest";
 import { planReplay, readBusiestDay } from "./recorded-day.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed, so that a failure can be repeated on another machine.
 fc.configureGlobal({ seed: 1 });
 
 async function fileOf(lines: readonly string[]): Promise<string> {

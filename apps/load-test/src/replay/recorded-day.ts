@@ -10,7 +10,7 @@ interface RecordedStation {
   readonly lon: number;
 }
 
-/** A ride of a trip file. Times are in milliseconds of the file's own clock. */
+/** A ride of a trip file. Times are in milliseconds by the file's local clock, read as if it were UTC. */
 export interface RecordedRide {
   readonly startedAt: number;
   readonly endedAt: number;
@@ -18,7 +18,7 @@ export interface RecordedRide {
   readonly to: RecordedStation | undefined;
 }
 
-/** The columns that are read, by their names in files of the two usual formats. */
+/** The columns that are read, with their names in the two usual formats of trip files. */
 const COLUMNS = {
   startedAt: ["started_at", "starttime"],
   endedAt: ["ended_at", "stoptime"],
@@ -37,7 +37,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Reads the rides of the busiest day of a trip file; rows without usable times are left out.
- * @throws when it has no rides that can be read
+ * @throws if the file has no readable rides
  */
 export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
   const byDay = new Map<number, RecordedRide[]>();
@@ -67,11 +67,11 @@ export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
 
 function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefined {
   const read = (column: Column) => COLUMNS[column].map((name) => row[name]).find((value) => value !== undefined) ?? "";
-  // The clock's zone does not matter: only the times between rides are played.
+  // The time zone does not matter, because a replay needs only the times between rides.
   const [startedAt = Number.NaN, endedAt = Number.NaN] = (["startedAt", "endedAt"] as const).map((column) =>
     Date.parse(`${read(column).replace(" ", "T").slice(0, 23)}Z`),
   );
-  // A bike that was out for days would be missing on this one.
+  // Omits rides of a day or longer, whose bikes would not be available during the replay.
   if (!(endedAt >= startedAt && endedAt - startedAt < DAY_MS)) return undefined;
   const station = (id: Column, name: Column, lat: Column, lon: Column): RecordedStation | undefined =>
     read(id) === ""
@@ -85,10 +85,10 @@ function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefin
   };
 }
 
-/** Until a bike is ridden again, as the run goes: the answer to its last command is there by then. */
+/** Milliseconds of the run before a bike is used again. By then the response to its last command has arrived. */
 const BIKE_REST_MS = 2000;
 
-/** A recorded day as a run plays it. */
+/** A recorded day in the form that a run replays. */
 export interface Replay {
   readonly events: readonly RecordedEvent[];
   readonly stations: readonly RecordedStation[];
@@ -96,9 +96,9 @@ export interface Replay {
 }
 
 /**
- * The starts and ends of rides in their order, so many times as fast as they were. Files name no bikes, or not where they
- * stand: each ride gets one that is back from its last.
- * @param prefix of the ids of bikes and rides
+ * Returns the starts and ends of the rides in order, sped up by a factor. Trip files name no bikes or not their locations,
+ * so each ride gets a bike whose last ride has ended.
+ * @param prefix begins the ids of bikes and rides
  */
 export function planReplay(rides: readonly RecordedRide[], speed: number, prefix: string): Replay {
   const first = rides[0]?.startedAt ?? 0;
@@ -107,9 +107,9 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
       { kind: "start" as const, index, at: ride.startedAt, station: ride.from },
       { kind: "end" as const, index, at: ride.endedAt, station: ride.to },
     ])
-    // A ride of no length starts before it ends.
+    // Sorts the start of a ride of length 0 before its end.
     .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
-  /** Bikes that are back, the first one first. */
+  /** Bikes whose last ride has ended, the earliest end first. */
   const free: { readonly bike: number; readonly from: number }[] = [];
   const bikeOf = new Map<number, number>();
   let bikes = 0;
@@ -136,7 +136,7 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
   };
 }
 
-/** Makes what a recorded day needs: its bikes, and its stations unless they are known. */
+/** Creates the bikes of a recorded day, and its stations if the service does not have them. */
 export async function fillReplay(
   url: string,
   operatorKey: string,

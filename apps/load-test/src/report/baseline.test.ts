@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { resultOf, secondOf } from "../../test/results.ts";
 import { compareWithBaseline } from "./baseline.ts";
 
-/** A run whose p99 varies by a tenth around a value. */
+/** Returns a run whose p99 varies by up to a tenth around a value. */
 function runAround(p99: number, seed: number) {
   const random = createRandom(seed);
   return resultOf({
@@ -26,7 +26,7 @@ it("runs of the same service differ within noise, nearly always", () => {
   )
     .map((differences) => differences.find(({ title }) => title === "p99"))
     .filter((difference) => difference?.isClear);
-  // One in twenty is meant to; blocks make it some more.
+  // By chance, 1 of 20 comparisons shows a clear difference, and slightly more because seconds are drawn in blocks.
   expect(clear.length).toBeLessThanOrEqual(6);
 });
 

@@ -1,7 +1,7 @@
 import type { RunResult, SecondResult } from "@bikeshare/load";
 import { createRandom, type Random } from "@bikeshare/simulator";
 
-/** How one figure differs from a run before, with the interval in which the difference lies 95 times in 100. */
+/** The difference of one figure from an earlier run, with its 95 % confidence interval. */
 export interface Difference {
   readonly title: string;
   readonly unit: "ms" | "/s";
@@ -10,7 +10,7 @@ export interface Difference {
   readonly difference: number;
   readonly low: number;
   readonly high: number;
-  /** Whether the interval leaves out 0. */
+  /** Whether the interval does not contain 0. */
   readonly isClear: boolean;
 }
 
@@ -28,13 +28,16 @@ const FIGURES: readonly {
 
 /** Resamples for the confidence interval. Too low: the interval's ends vary between runs. */
 const RESAMPLES = 2000;
-/** Neighbouring seconds are alike (a checkpoint, a collection of garbage), so they are drawn together. */
+/**
+ * Seconds are drawn in blocks of this length, because neighbouring seconds are similar: a checkpoint or a garbage collection
+ * affects several.
+ */
 const BLOCK_SECONDS = 5;
 const SEED = 1;
 
 /**
- * Compares two runs by the figures of their seconds: the mean over the seconds of each second's p99, and so on. The
- * intervals are those of a bootstrap over blocks of seconds.
+ * Compares two runs by the means of their figures per second, such as the mean of each second's p99. The confidence
+ * intervals come from a bootstrap over blocks of seconds.
  */
 export function compareWithBaseline(before: RunResult, after: RunResult): Difference[] {
   const random = createRandom(SEED);
@@ -51,14 +54,14 @@ export function compareWithBaseline(before: RunResult, after: RunResult): Differ
   });
 }
 
-/** The seconds of the load itself, after the warm-up. */
+/** Returns the seconds in which load was measured: after the warm-up, before the end of the load. */
 function measuredSeconds({ seconds, settings }: RunResult): SecondResult[] {
   return seconds.filter(
     ({ second, answered }) => second >= settings.warmUpSeconds && second < settings.durationSeconds && answered > 0,
   );
 }
 
-/** As many values, drawn in blocks of neighbours. */
+/** Draws as many values as given, with replacement, in blocks of neighbours. */
 function resample(values: readonly number[], random: Random): number[] {
   const length = Math.min(BLOCK_SECONDS, values.length);
   const drawn: number[] = [];

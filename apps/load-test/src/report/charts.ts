@@ -11,7 +11,7 @@ import {
   timeScale,
 } from "@bikeshare/load";
 
-/** The curve of the percentiles: what share of the requests took how long at most. */
+/** Draws the percentile curve: the share of requests that took at most a given time. */
 export function percentileChart(result: RunResult, baseline: RunResult | undefined): Markup {
   const { response, service, lag } = result.latency;
   const lines: Line[] = [
@@ -39,7 +39,7 @@ function curveOf({ percentiles }: LatencySummary): [number, number][] {
     .toSorted(([a], [b]) => a - b);
 }
 
-/** What the seconds of the run were like, all on the same time axis. */
+/** Draws charts of the figures per second, all with the same time axis. */
 export function timeCharts(result: RunResult, baseline: RunResult | undefined): Markup[] {
   const seconds = loadedSeconds(result);
   const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
@@ -73,7 +73,7 @@ export function timeCharts(result: RunResult, baseline: RunResult | undefined): 
   ];
 }
 
-/** The server's own metrics, on the time axis of the run. */
+/** Draws charts of the server's metrics, with the time axis of the run. */
 export function serverCharts(result: RunResult): Markup[] {
   const { serverMetrics } = result;
   const last = Math.max(...loadedSeconds(result).map(({ second }) => second));
@@ -92,7 +92,10 @@ export function serverCharts(result: RunResult): Markup[] {
   });
 }
 
-/** Those in which requests were started: answers that come afterwards would look like a fall of the throughput. */
+/**
+ * Returns the seconds in which requests were started. Later seconds only have late responses, which would look like a drop
+ * of the throughput.
+ */
 function loadedSeconds({ seconds, settings }: RunResult): SecondResult[] {
   return seconds.filter(({ second }) => second < settings.durationSeconds);
 }

@@ -18,11 +18,11 @@ export async function writeReports(
   return files.map(({ path }) => path);
 }
 
-/** Reads the `result.json` of an earlier run. @throws when it is none */
+/** Reads the `result.json` of an earlier run. @throws if the file is no such result */
 export async function readBaseline(path: string): Promise<RunResult> {
   const value: unknown = JSON.parse(await readFile(path, "utf8"));
   const version: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "version") : undefined;
   if (version !== 1) throw new Error(`--baseline ${path} is not a result.json of the load test.`);
-  // Written by `writeReports`; its parts are read as numbers and escaped text only.
+  // Trusted to have the form that `writeReports` writes. The report uses its parts only as numbers and escaped text.
   return value as RunResult;
 }

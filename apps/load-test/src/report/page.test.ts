@@ -4,12 +4,12 @@ import { expect, it } from "vitest";
 import { resultOf, secondOf } from "../../test/results.ts";
 import { reportPage } from "./page.ts";
 
-// What fails on one machine fails on the next.
+// A fixed seed, so that a failure can be repeated on another machine.
 fc.configureGlobal({ seed: 1 });
 
 const seconds = Array.from({ length: 60 }, (_, second) => secondOf(second, 10 + (second % 7)));
 
-/** A result with the text wherever a service, or its user, decides what stands there. */
+/** Returns a result that contains the text in every place whose content a service or a user controls. */
 function resultWith(text: string): RunResult {
   const result = resultOf({ seconds });
   const outcome = { endpoint: text, outcome: text, isExpected: false, count: 1 };
@@ -35,7 +35,7 @@ function resultWith(text: string): RunResult {
   };
 }
 
-/** The elements of a page by name, with the names of their attributes. */
+/** Returns the tags of a page: the name of each element with the names of its attributes. */
 function tagsOf(page: string): string[] {
   return [...page.matchAll(/<([a-z!/][^>]*)>/gi)].map(([, tag = ""]) => tag.replaceAll(/="[^"]*"/g, "").trim());
 }

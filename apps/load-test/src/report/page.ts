@@ -4,7 +4,7 @@ import { percentileChart, serverCharts, timeCharts } from "./charts.ts";
 import { style } from "./style.ts";
 import { measuredText, shortMs } from "./text.ts";
 
-/** The report as one page that needs nothing else: no script, no file, no network. */
+/** Returns the report as one self-contained HTML page: without scripts, other files or network requests. */
 export function reportPage(result: RunResult, baseline: RunResult | undefined): string {
   const { settings, serverMetrics } = result;
   return html`<!doctype html>

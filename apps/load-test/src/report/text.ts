@@ -1,6 +1,6 @@
 import type { KneeStep, LatencySummary, RunResult, SecondResult, ThresholdResult } from "@bikeshare/load";
 
-/** One line on a second of the run, for a terminal. */
+/** Returns one line about a second of the run, for a terminal. */
 export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {
   const errors = unexpected === 0 ? "" : `, ${unexpected} unexpected`;
   return `${second + 1}/${of} s: ${answered} answers, p50 ${shortMs(p50)}, p99 ${shortMs(p99)}, ${pending} pending${errors}`;
@@ -21,12 +21,12 @@ function row(cells: readonly string[]): string {
     .join("");
 }
 
-/** One line on a rate that was tried. */
+/** Returns one line about a rate that was tried. */
 export function stepText({ ratePerSecond, passed, p99, reasons }: KneeStep): string {
   return `${ratePerSecond} a second: p99 ${shortMs(p99)}, ${passed ? "good" : `not good: ${reasons.join("; ")}`}`;
 }
 
-/** What a run came to, for a terminal. */
+/** Returns the summary of a run, for a terminal. */
 export function summaryText(result: RunResult): string {
   const { settings, totals, streams, latency, webhooks, contract } = result;
   const figures = ({ percentiles, max, count }: LatencySummary) => [
@@ -67,12 +67,15 @@ export function summaryText(result: RunResult): string {
     .join("\n");
 }
 
-/** A line with U+FFFD for what a terminal may act on: services decide what stands in it. */
+/**
+ * Replaces control and invisible characters by U+FFFD. The service controls parts of the line, and a terminal could execute
+ * such characters.
+ */
 function printable(line: string): string {
   return line.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\uFFFD");
 }
 
-/** What a threshold's figure was, with its unit. */
+/** Returns the measured value of a threshold's figure, with its unit. */
 export function measuredText({ value, isTime }: ThresholdResult): string {
   if (value === undefined) return "not measured";
   return isTime ? shortMs(value) : String(Number(value.toFixed(2)));

@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { createHttpClient, type MetricPoint, type MetricSeries } from "@bikeshare/load";
 
-/** Which of the server's metrics are drawn: see docs/metrics.md. */
+/** The metrics of the server that the report draws. docs/metrics.md explains them. */
 const SHOWN: readonly {
   readonly metric: string;
   readonly title: string;
   readonly unit: string;
-  /** Of a counter, the growth a second. */
+  /** Whether the metric is a counter. The chart then shows its growth a second. */
   readonly isCounter?: boolean;
   readonly factor?: number;
 }[] = [
@@ -19,24 +19,27 @@ const SHOWN: readonly {
   { metric: "bikeshare_webhook_attempts_total", title: "Webhook attempts", unit: "/s", isCounter: true },
 ];
 
-/** The values of one look at the metrics, by the names in `SHOWN`. */
+/** The values of one scrape of the metrics, by the names in `SHOWN`. */
 interface Sample {
   readonly seconds: number;
   readonly values: ReadonlyMap<string, number>;
 }
 
-/** Reads the server's metrics once a second, and at the end. */
+/** Scrapes the server's metrics once a second, and once at the end. */
 export interface MetricsRecorder {
   stop(): void;
-  /** What was read until it was stopped. @param startedAtMs milliseconds since 1970: second 0 of the series */
+  /**
+   * Returns what was scraped until the recorder was stopped. @param startedAtMs the time of second 0 of the series, in
+   * milliseconds since 1970
+   */
   series(startedAtMs: number): Promise<MetricSeries[]>;
 }
 
 const SCRAPE_INTERVAL_MS = 1000;
-/** A server that is too busy for its metrics leaves a gap. */
+/** A scrape that takes longer leaves a gap in the series. */
 const SCRAPE_TIMEOUT_MS = 5000;
 
-/** @param url of the Prometheus page */
+/** Starts to record metrics. @param url the address of the metrics in Prometheus's text format */
 export function recordMetrics(url: string): MetricsRecorder {
   const samples: Sample[] = [];
   const stopping = new AbortController();
@@ -44,7 +47,7 @@ export function recordMetrics(url: string): MetricsRecorder {
   const scrape = async () => {
     const { status, body } = await client.ask({ path: "" });
     const seconds = (performance.timeOrigin + performance.now()) / 1000;
-    // A gap in the series says that the server did not answer.
+    // A failed scrape adds no sample. The gap in the series shows that the server did not answer.
     if (status === 200) samples.push({ seconds, values: shownValues(body) });
   };
   const running = (async () => {
@@ -52,7 +55,7 @@ export function recordMetrics(url: string): MetricsRecorder {
       await scrape();
       await setTimeout(SCRAPE_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
-    // So that a series reaches to the end, and a short run on a busy machine has one.
+    // A last scrape, so that the series reach to the end, and even a short run has one.
     await scrape();
     client.close();
   })();
@@ -65,7 +68,10 @@ export function recordMetrics(url: string): MetricsRecorder {
   };
 }
 
-/** The shown values of a page in Prometheus's text format; series that differ in other labels are added up. */
+/**
+ * Returns the values of the shown metrics from Prometheus's text format. Series of a metric that differ only in other labels
+ * are added up.
+ */
 export function shownValues(page: string): Map<string, number> {
   const values = new Map<string, number>();
   for (const [, name = "", labels = "", value] of page.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)/gm)) {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findFreePort } from "@bikeshare/embedded-postgres";
 
-/** A service of the load test's own: its process, its database and its data, all of which end with it. */
+/** A service that the load test starts: its process, database and data. Stopping it deletes all of them. */
 export interface OwnServer {
   readonly url: string;
   readonly metricsUrl: string;
@@ -18,33 +18,34 @@ export interface OwnServer {
   stop(): Promise<void>;
 }
 
-/** Commands one after another in one process, as starting one takes as long as hundreds of commands. */
+/** Runs commands one after another in one process, because starting a process takes as long as hundreds of commands. */
 export interface CommandLine {
-  /** @returns what each prints with `--json` */
+  /** Runs commands. @returns the JSON that each prints with `--json` */
   run(commands: readonly (readonly string[])[]): Promise<unknown[]>;
   close(): Promise<void>;
 }
 
-/** The server is started as its users start it, by its command: an app imports no other app. */
+/** The server's main module. The load test starts it as a process, because an app must not import another app. */
 const SERVER_MAIN = join(dirname(fileURLToPath(import.meta.resolve("@bikeshare/server/package.json"))), "src/main.ts");
 const NODE_OPTIONS = ["--conditions=@bikeshare/source", SERVER_MAIN];
-/** What the server has logged last, which a failure shows. */
+/** How much of the end of the server's log an error contains. */
 const LOG_TAIL_CHARACTERS = 4000;
 const STOP_TIMEOUT_MS = 30_000;
 /**
- * The server shares the machine with what measures it, which goes first where both want the processor: otherwise
- * requests would start late, and the server's waits would be counted as the load test's own. On 2 cores the p99 of the
- * start lag of the largest profile was 6 ms with 10, and 4 with 19.
+ * The niceness of the server's process. Server and load test share the machine, and the load test must get the processor
+ * first: otherwise requests would start late. On 2 cores, the largest profile had a p99 start lag of 6 ms with 10, and of 4
+ * ms with 19.
  */
 const SERVER_NICENESS = 19;
 
 /**
  * Starts a service with an empty database, on free ports of the loopback interface.
- * @param niceness 0 where nothing is measured: on a busy machine the highest one lets it wait for everything else
+ * @param niceness 0 if nothing is measured: with the highest niceness, a server on a busy machine waits for all other
+ * processes
  */
 export async function startOwnServer(niceness = SERVER_NICENESS): Promise<OwnServer> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-load-test-"));
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the load test runs as root, PostgreSQL runs under another account, which needs access to the directory.
   await chmod(directory, 0o711);
   const metricsPort = await findFreePort();
   const env = {
@@ -89,7 +90,7 @@ function openCommandLine(env: NodeJS.ProcessEnv): CommandLine {
   const exited = once(child, "exit");
   let log = "";
   child.stderr.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-LOG_TAIL_CHARACTERS)));
-  // A process that has ended takes no more lines; what it said tells why.
+  // Ignores errors of writing to a process that has ended. Its log shows the reason.
   child.stdin.on("error", () => undefined);
   const results = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
@@ -111,15 +112,16 @@ function openCommandLine(env: NodeJS.ProcessEnv): CommandLine {
 }
 
 /**
- * What the server needs of this process's environment. The rest may configure another service: its database must not be
- * filled by a load test. By the last one the server notices that the package manager which started all of this is gone.
+ * Returns the environment variables that the server inherits. All others are omitted, because they may configure another
+ * service, whose database a load test must not fill. With the last one, the server notices when the package manager that
+ * started it is gone.
  */
 function inheritedEnvironment(): Record<string, string> {
   const names = ["PATH", "HOME", "TMPDIR", "NODE_COMPILE_CACHE", "npm_config_user_agent"];
   return Object.fromEntries(names.map((name) => [name, process.env[name] ?? ""] as const));
 }
 
-/** The address in the server's first line. @throws with the end of its log if it ends first */
+/** Returns the address from the server's first line of output. @throws with the end of its log if the server ends first */
 async function readyUrl(child: ChildProcess): Promise<string> {
   let log = "";
   child.stderr?.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-LOG_TAIL_CHARACTERS)));

@@ -18,7 +18,7 @@ export async function issueOperatorKey(commandLine: CommandLine): Promise<string
   return issued?.key ?? "";
 }
 
-/** Makes partners with a key each. @param rateLimit requests a minute */
+/** Creates partners with one key each. @param rateLimit requests a minute */
 export async function issuePartnerKeys(
   commandLine: CommandLine,
   name: string,
@@ -39,7 +39,7 @@ export async function issuePartnerKeys(
   return partners.map(({ id }, index) => ({ partnerId: id, key: keys[index]?.key ?? "" }));
 }
 
-/** Registers a webhook endpoint of each partner for the events of rides. @returns their secrets */
+/** Registers a webhook endpoint for each partner, with the events of rides. @returns the signing secrets */
 export async function subscribe(
   commandLine: CommandLine,
   endpoints: readonly { readonly partnerId: string; readonly url: string }[],
@@ -54,7 +54,7 @@ export async function subscribe(
   return made.map(({ secret }) => secret);
 }
 
-/** @returns the result of each command */
+/** Runs commands. @returns the result of each */
 async function runAll<Result>(
   commandLine: CommandLine,
   commands: readonly (readonly string[])[],
