@@ -35,7 +35,7 @@ export interface StreamSpec {
   readonly arrivals: "constant" | "poisson";
 }
 
-/** The largest western system, on the busiest hour it will ever have: ten times that of an ordinary day. */
+/** The rides of an ordinary day of Citi Bike. The profile loads a service with ten times the busiest hour of such a day. */
 const RIDES_PER_DAY = 82_000;
 /** The share of an ordinary day's rides that fall into its busiest hour. */
 const PEAK_HOUR_SHARE = 0.1;

@@ -23,34 +23,42 @@ import { describeMachine, MAIN, onPostgres, say, serve, type ServerProcess } fro
 import { tripLines } from "./workload/trip-file.ts";
 
 /*
- * What writing costs beside another checkout of this repository, installed and of any commit: both services run on a
- * PostgreSQL of their own, on the same load in turns, and are compared by the processor time of service and PostgreSQL together.
- * What a service does in the background while the other has its turn counts as well, in a figure of its own.
+ * Compares what writing costs in this checkout and in another checkout of this repository, of any commit and with its
+ * dependencies installed. Each service runs on its own PostgreSQL. Both get the same load in turns, and are compared by the
+ * processor time of service and PostgreSQL together. The background work of a service during the other's turn is counted as
+ * a separate figure.
  *
- *   pnpm bench against ../before           all of it
+ *   pnpm bench against ../before           everything
  *   pnpm bench against ../before rides     a ride's start and end, in batches and alone
  *   pnpm bench against ../before polls     polls of GBFS documents that do not change
  *   pnpm bench against ../before import    an import of trips
- *   pnpm bench against . log               the log of vehicle events: rides with it, and without it in the other
+ *   pnpm bench against . log               the log of vehicle events: rides with the log in this service, without it in the
+ * other
  */
 const [other = "", only = ""] = process.argv.slice(2);
-/** Turns of rides; imports take a fifth as many. A turn takes half a second, so that both meet the same machine. */
+/**
+ * Turns of rides; imports have a fifth as many. A turn takes half a second, so that a slow moment of the machine affects
+ * both sides.
+ */
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 40);
 const WARM_UP_TURNS = 4;
 const CITY = { stations: 1_800, bikes: 26_000, rides: 0 };
 const TRIPS = Number(process.env["BENCH_TRIPS"] ?? 100_000);
 const IMPORTS = Math.ceil(REPETITIONS / 5);
-/** How many rides a request starts or ends, how many requests run at once, and how often each of those starts and ends its rides. */
+/**
+ * For each load: how many rides a request starts or ends, how many requests run at once (`lanes`), and how often each lane
+ * starts and ends its rides in a turn.
+ */
 const RIDES = [
   { name: "batches of 100, 4 at once", ridesPerCall: 100, lanes: 4, times: 1 },
   { name: "one ride a request, 64 at once", ridesPerCall: 1, lanes: 64, times: 2 },
 ] as const;
-/** Documents of the feeds that planners poll, while nothing changes. */
+/** The GBFS documents that are polled. They do not change during the measurement. */
 const POLLED = ["/gbfs/3.0/station_status.json", "/gbfs/3.0/vehicle_status.json"];
 const POLL_LANES = 16;
 const POLLS_OF_LANE = 40;
 
-/** A checkout with its PostgreSQL. */
+/** One of the two compared checkouts, with its PostgreSQL. */
 interface Side {
   readonly name: "this" | "other";
   readonly main: string;
@@ -67,7 +75,7 @@ interface Cost {
   commands: number;
 }
 
-/** What a turn does. @returns how many commands or polls these were */
+/** Sends the requests of one turn. @returns the number of commands or polls */
 type Load = (city: ServedCity, turn: number) => Promise<number>;
 
 const LOADS: readonly { readonly name: string; readonly part: string; readonly load: Load }[] = [
@@ -90,7 +98,7 @@ await onPostgres((ours) =>
     ] as const;
     try {
       say(`${describeMachine()}; ${REPETITIONS} turns`);
-      // The first start makes schema and system.
+      // Starts each service once, which creates the schema and the system.
       for (const side of sides) await (await serveSide(side)).stop();
       if (only === "" || only === "import") await compareImports(sides, join(ours.directory, "trips.csv"));
       if (only !== "import") await compareLoads(sides, LOADS);
@@ -101,7 +109,8 @@ await onPostgres((ours) =>
 );
 
 function openSide(name: Side["name"], main: string, stage: Pick<Side, "directory" | "connectionString">): Side {
-  // Not connected to the service's database, which imports copy.
+  // Connects to another database than the service's, because PostgreSQL copies a database only while nobody is connected to
+  // it.
   const db = openDatabase({ connectionString: withDatabaseName(stage.connectionString, "postgres") });
   return { name, main, ...stage, db };
 }
@@ -111,7 +120,7 @@ function serveSide({ main, directory, connectionString }: Side): Promise<ServerP
 }
 
 function environment(directory: string, connectionString: string): Record<string, string> {
-  // Polls need no key, so their address is counted.
+  // A high limit for requests without a key: polls have none, and all come from one address.
   const limit = { PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000" };
   return { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service"), ...limit };
 }
@@ -169,7 +178,7 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
   for (let turn = 0; turn < WARM_UP_TURNS; turn++) for (const city of cities) await load(city, -1 - turn);
   const begun = await Promise.all(cities.map(partsOf));
   for (let turn = 0; turn < REPETITIONS; turn++) {
-    // Whoever is first has the colder caches.
+    // The sides take turns at being first, because the first has colder caches.
     for (const n of turn % 2 === 0 ? [0, 1] : [1, 0]) {
       const [city, cost] = [cities[n], costs[n]];
       if (city === undefined || cost === undefined) throw new Error("there are two cities");
@@ -189,7 +198,7 @@ async function compareLoad(cities: readonly ServedCity[], name: string, load: Lo
   printCosts(name, costs);
 }
 
-/** Starts and ends rides, all on other bikes. @returns how many commands these were */
+/** Starts and ends rides, each on a different bike. @returns the number of commands */
 async function ride(
   { client, world, operatorKey }: ServedCity,
   { ridesPerCall, lanes, times }: (typeof RIDES)[number],
@@ -219,7 +228,7 @@ async function ride(
   return 2 * lanes * times * ridesPerCall;
 }
 
-/** Polls documents that do not change. @param headersFor those of a poll of a path */
+/** Polls documents that do not change. @param headersFor returns the headers for a path */
 async function poll(
   { client }: ServedCity,
   headersFor: (path: string) => Readonly<Record<string, string>>,
@@ -272,7 +281,10 @@ async function compareImports(sides: readonly Side[], file: string): Promise<voi
   say(`import of ${TRIPS} trips: processor ${of("processor")} ×, passed ${of("passed")} ×`);
 }
 
-/** An import into a new database. @returns microseconds of processor, with the start of the command, and those that passed */
+/**
+ * Imports trips into a new database. @returns microseconds of processor time, including the start of the command, and of
+ * elapsed time
+ */
 async function importTrips(side: Side, file: string): Promise<{ processor: number; passed: number }> {
   const { connectionString, db } = side;
   const name = "trips_import";

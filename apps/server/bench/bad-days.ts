@@ -13,9 +13,9 @@ import { fullDisk } from "./bad-days/full-disk.ts";
 import { restarts } from "./bad-days/restarts.ts";
 
 /*
- * What befalls two API processes behind a load balancer, two workers and PostgreSQL under load. With a number, SIGKILL of so
- * many random processes of them, PostgreSQL's own included: `pnpm bench bad-days 1000`; with `--seed` as another run did. With a
- * name, one of these, each a minute or two: `pnpm bench bad-days full-disk`.
+ * Causes faults in a deployment under load: two API processes behind a load balancer, two workers and PostgreSQL. `pnpm
+ * bench bad-days 1000` sends 1000 SIGKILLs to random processes, including PostgreSQL's. `--seed` repeats the choices of an
+ * earlier run. `pnpm bench bad-days full-disk` causes one of the faults below, which takes a minute or two.
  */
 const BAD_DAYS: Readonly<Record<string, BadDay>> = {
   "full-disk": fullDisk,
@@ -30,7 +30,7 @@ const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seed: { type: "string", default: "1" },
-    // Requests a second of all clients together.
+    // Requests a second from all clients together.
     rate: { type: "string", default: "60" },
     "max-pause-ms": { type: "string", default: "1000" },
   },

@@ -5,7 +5,7 @@ import { hostileCallers } from "./bursts/hostile.ts";
 import { describeMachine, say } from "./processes.ts";
 
 /*
- * What one caller who asks for too much costs the others: how long another partner waits meanwhile, and the memory of the
+ * Measures what one caller with too many requests costs others: the latency of another partner, and the memory of the
  * process. `pnpm bench bursts` runs every kind, `pnpm bench bursts partner` one.
  */
 const kinds: Readonly<Record<string, () => Promise<void>>> = {

@@ -4,21 +4,21 @@ import { runChaos } from "./chaos/run.ts";
 import { inDirectory } from "./processes.ts";
 
 /*
- * The whole service on this machine: HAProxy, three API processes, two workers, Redis, PostgreSQL with a standby. At half of
- * its capacity one component after the other is killed. Nothing that was acknowledged may be lost, every event must reach
- * its receivers, and callers may notice little of it.
+ * Runs the whole service on this machine: HAProxy, three API processes, two workers, Redis, and PostgreSQL with a standby.
+ * Under a load of half its capacity, one component after the other is killed. No acknowledged change may be lost, every
+ * event must reach its receivers, and callers may see only few and short failures.
  *
  *   pnpm bench chaos                       # 10 minutes, one kill every 10 s
  *   pnpm bench chaos --seconds 60 --json
  *   pnpm bench chaos --rolling --balancer nginx --seconds 60   # restarts in order: not one request may fail
  *
- * Exit status 1: a bound was broken.
+ * The exit status is 1 if a limit was exceeded.
  */
 const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "600" },
     "kill-every": { type: "string", default: "10" },
-    // Requests in a second, instead of half the capacity.
+    // Requests a second. Default: half the capacity.
     rate: { type: "string" },
     balancer: { type: "string", default: "haproxy" },
     // Restarts processes of the service in order, one after the other, instead of killing components.
@@ -60,5 +60,5 @@ try {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
-// Clients that still wait for an answer would keep the process.
+// Exits explicitly, because clients that still wait for a response would keep the process alive.
 process.exit();

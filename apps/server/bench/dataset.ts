@@ -1,19 +1,20 @@
 import type { Database, Transaction } from "../src/storage/db/database.ts";
 
-/** Bikes and stations of the made-up system: those of the largest western one. */
+/** The numbers of bikes and stations of the made-up system, as in Citi Bike. */
 export const BIKES = 26_000;
 const RIDDEN_STATIONS = 1_800;
 const LISTED_STATIONS = 2_000;
 
-/** When the youngest ride started. */
+/** When the newest ride started. */
 const LAST_START = "2025-12-31T23:45:00Z";
 
 /** Rides that one statement inserts. */
 const CHUNK_ROWS = 1_000_000;
 
 /**
- * Fills a database with one system of made-up rides: one every 15.768 s up to the end of 2025, so that 2 million are a year. Bikes are ridden evenly; stations as in a city, the busiest by 0.7 % of all rides, half of them by less than 0.05 %.
- * Indexes are made after the rows: so 10 million rides take minutes, not an hour.
+ * Fills a database with made-up rides of one system, one every 15.768 s up to the end of 2025: 2 million are a year. All
+ * bikes have equally many rides. Stations differ as in a city: the busiest has 0.7 % of all rides, half of them less than
+ * 0.05 %. Indexes are created after the rows, so that 10 million rides take minutes instead of an hour.
  */
 export async function fillWithRides(db: Database, rides: number, lastStart = LAST_START): Promise<void> {
   const restoreIndexes = await dropIndexes(db);
@@ -34,8 +35,8 @@ export async function fillWithRides(db: Database, rides: number, lastStart = LAS
 }
 
 /**
- * Fills a database with rides of one month of 31 days, between stations as in a city, and with the stations. Of the indexes it
- * has those that an export reads by: the others would take most of the time and half of the disk.
+ * Fills a database with stations, and with rides between them in one month of 31 days. Creates only the index that an export
+ * reads, because all indexes would take most of the time and half of the disk space.
  */
 export async function fillMonthWithRides(db: Database, rides: number, from: string): Promise<void> {
   const restoreIndexes = await dropIndexes(db, "rides_started_at");
@@ -53,15 +54,16 @@ export async function fillMonthWithRides(db: Database, rides: number, from: stri
 interface MadeRides {
   readonly first: number;
   readonly last: number;
-  /** Of all. */
+  /** The number of all rides. */
   readonly rides: number;
   readonly lastStart: string;
-  /** From one start to the next. */
+  /** Seconds from one start to the next. */
   readonly seconds?: number;
 }
 
 function insertRides({ first, last, rides, lastStart, seconds = 15.768 }: MadeRides): string {
-  // A number from 0 up to 1 that looks random and is the same in every run; its power makes some stations busier.
+  // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is raised to a power, so that some
+  // stations are busier.
   const station = (digits: number) =>
     `'station-' || lpad(floor(${RIDDEN_STATIONS} * power(('x' || substr(digest, ${digits}, 6))::bit(24)::int / 16777216.0, 1.5))::text, 4, '0')`;
   return `
@@ -74,7 +76,10 @@ function insertRides({ first, last, rides, lastStart, seconds = 15.768 }: MadeRi
           from generate_series(${first}::bigint, ${last}::bigint) as i) as made`;
 }
 
-/** Drops the indexes of rides, with the primary key. @param restored the one that is made again; all are by default @returns what makes them again */
+/**
+ * Drops the indexes of rides, including the primary key. @param restored the only index to create again; default: all
+ * @returns a function that creates the indexes again
+ */
 async function dropIndexes(db: Database, restored?: string): Promise<() => Promise<void>> {
   const indexes = await db.query<{ name: string; definition: string }>({
     name: "",

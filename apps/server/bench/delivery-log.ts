@@ -6,9 +6,10 @@ import { searchMilliseconds } from "./delivery-log/search-time.ts";
 import { describeMachine, say } from "./processes.ts";
 
 /*
- * How long the console takes over ten million deliveries of 500 partners: a page of the delivery log by each filter, from its
- * newest end and from the middle of what is kept, and the pages that count. Over HTTP with a session, one request at a
- * time; beside it what PostgreSQL takes for the search alone. `pnpm bench console` runs it, `pnpm bench console pages` one part.
+ * Measures the dashboard with ten million deliveries of 500 partners: a page of the delivery log by each filter, at its
+ * newest end and in the middle, and the pages with counts. Requests are sent over HTTP with a session, one at a time. For
+ * comparison, the time of the search in PostgreSQL alone is shown. `pnpm bench console` runs everything, `pnpm bench console
+ * pages` one part.
  */
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 10_000_000);
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 50);
@@ -21,7 +22,10 @@ const back = (days: number) => new Date(now - days * DAY_MS);
 const night = { since: back(1.5), until: back(1) };
 const middle = { until: back(15) };
 
-/** Filters by their names. The rare ones are rare in the log of the endpoint that is searched. */
+/**
+ * Returns the filters by their names in the report. Rates such as "1 in 25,000" are those in the log of the searched
+ * endpoint.
+ */
 async function filters(): Promise<Readonly<Record<string, DeliveryFilter>>> {
   const { deliveries } = await listDeliveries(
     { db: log.db, clock },
@@ -58,7 +62,7 @@ async function filters(): Promise<Readonly<Record<string, DeliveryFilter>>> {
   };
 }
 
-/** Every way to a page of the delivery log. */
+/** Measures a page of the delivery log by every filter. */
 async function measureFilters(): Promise<void> {
   say("| filter | rows | p50 ms | p99 ms | PostgreSQL ms | middle: rows | p50 ms | p99 ms |");
   say("|---|---|---|---|---|---|---|---|");
@@ -85,7 +89,7 @@ function deliveriesPath({ status, event, failure, code, resourceId, since, until
   return `partners/${log.partnerId}/deliveries?${query.toString()}`;
 }
 
-/** The pages that count, or list all partners. */
+/** Measures the pages that count, or that list all partners. */
 async function measurePages(): Promise<void> {
   say("| page | rows | p50 ms | p99 ms |");
   say("|---|---|---|---|");

@@ -18,21 +18,22 @@ import { HOLDERS, listPorts, type LoadedSystem, moveSystem, prepareSystems, RIDE
 import { brokenInvariants, inDirectory, say } from "./processes.ts";
 
 /*
- * Two systems of a distributed database, each on a machine of its own, under load: one is moved to the other's machine and
- * back, then one machine is broken and mended. Each system's requests are counted apart, and at the end everything that was
- * acknowledged must be there, and every event have arrived.
+ * Loads two systems of a distributed database, each on its own machine. One system is moved to the other machine and back.
+ * Then one machine is stopped and started again. Requests are counted for each system separately. At the end, all
+ * acknowledged changes must exist, and every event must have arrived.
  *
  *   pnpm bench distributed --url postgres://…/bikeshare --break 'pg_ctl … stop -m immediate' --mend 'pg_ctl … start'
  *
- * The database is empty, on a coordinator that has two active nodes for shards (citus_add_node). The commands break and mend
- * the second of them, by port; without them nothing is broken. Exit status 1: something was lost or wrong.
+ * The database must be empty, on a Citus coordinator with two active nodes for shards (citus_add_node). The two commands
+ * stop and start the second node in the order of ports. Without them no machine is stopped. The exit status is 1 if
+ * something was lost or wrong.
  */
 const { values } = parseArgs({
   options: {
     url: { type: "string" },
     // Requests a second to each system.
     rate: { type: "string", default: "20" },
-    // Of each phase in which nothing is done.
+    // Seconds of each phase without a fault.
     seconds: { type: "string", default: "10" },
     break: { type: "string" },
     mend: { type: "string", default: "" },
@@ -88,7 +89,7 @@ function startLoad(base: string, system: LoadedSystem, index: number): LoadedSer
   return { ...system, workload };
 }
 
-/** Does one thing after the other, and prints what each system's clients saw meanwhile. */
+/** Runs the phases one after another, and prints what each system's clients saw in each. */
 async function runPhases(db: Database, loads: readonly LoadedService[]): Promise<void> {
   say("| phase | system | attempts | p50, p99, slowest ms | longest without an answer: reads, writes ms |");
   say("|---|---|---|---|---|");
@@ -124,7 +125,7 @@ async function runPhases(db: Database, loads: readonly LoadedService[]): Promise
   await phase("nothing is done any more", wait);
 }
 
-/** @returns what is wrong with what a load leaves */
+/** Checks the data after a load. @returns what is wrong */
 async function verify(base: string, load: LoadedService, env: Readonly<Record<string, string>>): Promise<string[]> {
   const { systemId, prepared, receiver, workload } = load;
   const { partnerKeys } = prepared;

@@ -8,8 +8,8 @@ import { describeMachine, inDirectory, MAIN, say } from "./processes.ts";
 import { openDataSets, RIDDEN_MONTH } from "./reading/data-sets.ts";
 
 /*
- * How long `export rides` takes for a month of so many rides, how large the file is, and how much memory its process has at
- * the most (its resident set, in MB of 10^6 bytes). `pnpm bench export-rides [rides] [format] [privacy]`
+ * Measures `export rides` for a month: the time, the size of the file, and the peak memory of the process (resident set, in
+ * MB of 10^6 bytes). `pnpm bench export-rides [rides] [format] [privacy]`
  */
 const RIDES = Number(process.argv[2] ?? 2_000_000);
 const [, , , FORMAT, PRIVACY] = process.argv;

@@ -6,8 +6,8 @@ import { describeMachine, onPostgres, say, serve } from "./processes.ts";
 import { makeOperatorKey, openNewSystem } from "./provision.ts";
 
 /*
- * How long the documents of a large city take to be made anew after a bike has changed, until they are received in full:
- * `pnpm bench gbfs-documents [stations] [bikes]`
+ * Measures how long the GBFS documents of a large city take to be built again after a bike has changed, until a client has
+ * received them completely: `pnpm bench gbfs-documents [stations] [bikes]`
  */
 const [, , stations = "10000", bikes = "100000"] = process.argv;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 20);

@@ -6,16 +6,16 @@ import { describeMachine, onPostgres, say } from "./processes.ts";
 import { type BenchContext, openNewSystem } from "./provision.ts";
 
 /*
- * How long a GBFS snapshot takes to read and to apply: 2,000 stations and 26,000 bikes, first all new, then unchanged,
- * then with 1 % of both changed. The processor time is that of this process and of PostgreSQL.
- * `pnpm bench gbfs-snapshots [rounds] [stations] [bikes]`
+ * Measures how long it takes to read and apply a GBFS snapshot with 2,000 stations and 26,000 bikes: first all are new, then
+ * unchanged, then 1 % of both have changed. The processor time includes this process and PostgreSQL. `pnpm bench
+ * gbfs-snapshots [rounds] [stations] [bikes]`
  */
 const STATIONS = Number(process.argv[3] ?? 2_000);
 const BIKES = Number(process.argv[4] ?? 26_000);
 const REPETITIONS = Number(process.argv[2] ?? 5);
 const START = Date.UTC(2025, 5, 1, 12);
 
-/** The feeds at a minute, as text; every hundredth station and bike differs from those of generation 0. */
+/** Returns the feeds at a minute, as JSON. With another generation, every hundredth station and bike is different. */
 function feedsAt(minute: number, generation: number): ReadonlyMap<string, string> {
   const last_updated = START / 1000 + minute * 60;
   const document = (data: object) => JSON.stringify({ last_updated, ttl: 60, version: "2.3", data });

@@ -12,8 +12,9 @@ import { describeMachine, say } from "./processes.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 
 /*
- * What reading the history costs at the size of the largest western system, by PostgreSQL's plans, processor time and the time
- * that passes, at random instants. The rows lie in the table's own partitions. `pnpm bench history [changes] [repetitions]`
+ * Measures reading the history of stations at random instants, with as many changes as Citi Bike has: PostgreSQL's plans,
+ * processor time and elapsed time. The rows are in the table's partitions, as in production. `pnpm bench history [changes]
+ * [repetitions]`
  */
 const [changes = 13_000_000, repetitions = 200] = process.argv.slice(2).map(Number);
 const PAGE_SIZE = 200;
@@ -65,7 +66,7 @@ const summary = (days: number, step: "PT15M" | "PT1H" | "P1D") => {
 };
 const busiest = await filtered.read(whose, async (db) => oneRow(await db.query<{ id: string }>(mostChanges)).id);
 
-/** What is read, and the milliseconds that it may take; undefined: as it comes. */
+/** The reads to measure, each with the most milliseconds that it may take; undefined: no limit. */
 const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, most?: number]>> = {
   "at= of all stations, ten pages by cursor": [() => walkAt(anInstant()), 50],
   "at= of all stations, ten pages by number": [() => allAt(anInstant())],

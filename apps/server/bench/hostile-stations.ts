@@ -7,8 +7,8 @@ import { onPostgres, say, serve } from "./processes.ts";
 import { openContext } from "./provision.ts";
 
 /*
- * How much memory `serve` takes while it follows a feed that names other stations (45,000) in every round: its resident set
- * at the most, after each round. `pnpm bench hostile-stations [rounds] [stations] [bytes of each name]`
+ * Measures the memory of `serve` while it follows a feed that has 45,000 different stations in every round: the peak of its
+ * resident set, after each round. `pnpm bench hostile-stations [rounds] [stations] [bytes of each name]`
  */
 const countStations = statement("hostileBench.countStations", "select count(*)::int as n from stations");
 const [, , rounds = "6", stations = "45000", nameBytes = "100"] = process.argv;
@@ -21,7 +21,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   const { db } = openContext(connectionString);
   try {
     for (let seen = 0; seen <= Number(rounds); await sleep(20)) {
-      // A round has ended when the next begins.
+      // A round has ended when the next one begins.
       if (feed.rounds() === seen) continue;
       const [row] = await db.query<{ n: number }>(countStations, []);
       const peak = Math.round(await memoryMiB(service.pid, "VmHWM"));

@@ -17,25 +17,24 @@ import { makeSystem, openContext, SYSTEM_ID } from "./provision.ts";
 import { tripLines } from "./workload/trip-file.ts";
 
 /*
- * How fast `import trips` is against PostgreSQL's own `copy`, in rounds that alternate:
+ * Compares the speed of `import trips` with PostgreSQL's `copy`. In each round all three run:
  *   copy    the same rows, already converted, into the same table with the same indexes, over one connection
  *   first   `import trips` of a file of the old Citi Bike kind into an empty database
- *   second  the same import again, which changes nothing
- * Prints for each its rows a second and the processor time of this process and of PostgreSQL.
- * `pnpm bench import-trips [rows] [rounds]`
+ *   second  the same import again, which changes nothing Prints for each the rows a second, and the processor time of this
+ * process and of PostgreSQL. `pnpm bench import-trips [rows] [rounds]`
  */
 const ROWS = Number(process.argv[2] ?? 200_000);
 const REPETITIONS = Number(process.argv[3] ?? 3);
 const COLUMNS = columnsOfTable("rides").list();
 
-/** Where the trips and the rides are. */
+/** The paths of the trip file, and of the file with the converted rides. */
 interface Files {
   readonly directory: string;
   readonly tripFile: string;
   readonly rowFile: string;
 }
 
-/** One import of the file. @returns when it had read all of it */
+/** Imports the file once. @returns the time at which the whole file was read */
 async function runImport(db: Database, importId: string, { directory, tripFile }: Files): Promise<number> {
   let readUntil = 0;
   const result = await importTrips({
@@ -58,12 +57,12 @@ async function runImport(db: Database, importId: string, { directory, tripFile }
     },
   });
   const expected = importId === "first" ? result.created : result.unchanged;
-  // Bikes' ids and starts are drawn, so a few rows in a million have an id in common.
+  // Bikes and start times are random, so a few rows in a million get the same ride id and are rejected.
   if (expected + result.rejected !== ROWS || result.rejected > ROWS / 1000) throw new Error(JSON.stringify(result));
   return readUntil;
 }
 
-/** Writes the rides of an import as `copy` takes them, in the order of their starts, which is that of the file. */
+/** Writes the imported rides to a file in the format of `copy`, sorted by start, like the trip file. */
 async function exportRides(connectionString: string, { rowFile }: Files): Promise<void> {
   const client = new pg.Client({ connectionString });
   await client.connect();
@@ -82,7 +81,7 @@ function copyRides(db: Database, { rowFile }: Files): Promise<void> {
   });
 }
 
-/** Runs something, and prints what it took. @returns rows a second */
+/** Runs `work`, and prints its time and processor time. @returns rows a second */
 async function measure(name: string, db: Database, work: () => Promise<number | void>): Promise<number> {
   const postgresBefore = await postgresMicroseconds(db);
   const ownBefore = process.cpuUsage();
@@ -109,7 +108,7 @@ await onPostgres(async ({ directory, connectionString: serverUrl }) => {
   await pipeline(Readable.from(tripLines(ROWS)), createWriteStream(files.tripFile));
   say(`${describeMachine()}, ${ROWS} rows, ${REPETITIONS} rounds`);
   const maintenanceUrl = withDatabaseName(serverUrl, "postgres");
-  /** Does something in a new database with the schema and one system. */
+  /** Runs `work` in a new database with the schema and one system. */
   const inNewDatabase = async (name: string, work: (db: Database) => Promise<void>) => {
     await copyDatabase(maintenanceUrl, template, name);
     const { db } = openContext(withDatabaseName(serverUrl, name));
@@ -130,7 +129,8 @@ await onPostgres(async ({ directory, connectionString: serverUrl }) => {
       copy = await measure("copy", db, () => copyRides(db, files));
     });
   for (let round = 1; round <= REPETITIONS; round++) {
-    // Whoever is first has the colder caches and the emptier log: they take turns. The first import makes the rows of `copy`.
+    // The order alternates, because the first has colder caches and a shorter write-ahead log. The very first import creates
+    // the rows for `copy`.
     for (const run of round % 2 === 1 ? [importTwice, copyOnce] : [copyOnce, importTwice]) await run();
     ratios.push(first / copy);
     say(`round ${round}: first import / copy ${(first / copy).toFixed(2)}`);

@@ -7,8 +7,8 @@ import { describeMachine, onPostgres, say, serve } from "./processes.ts";
 import { makePartner, openNewSystem, type PartnerKey } from "./provision.ts";
 
 /*
- * How much memory `serve` takes while ten partners read 100,000 bikes and a million reservations of theirs without filters,
- * and then with them: its resident set at the most, in MB. `pnpm bench lists-memory [seconds]`
+ * Measures the peak memory of `serve` (resident set, in MB) while ten partners read 100,000 bikes and a million of their
+ * reservations, first without filters, then with filters. `pnpm bench lists-memory [seconds]`
  */
 const [, , seconds = "45"] = process.argv;
 const [PARTNERS, BIKES, RESERVATIONS, CONNECTIONS] = [10, 100_000, 1_000_000, 32];

@@ -9,13 +9,14 @@ import { describeMachine, say } from "./processes.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 
 /*
- * Every filter of a list and every pair of them, at the first page, in the middle, at the end and by cursor, beside the first
- * page of all: by what they take of PostgreSQL and of the processor, which a busy machine hardly changes. The filters are those
- * of the contract. BENCH_DATABASE_URL measures another database, whose reservations are one partner's, named bench.
+ * Measures each filter of a list and each pair of filters: the first page, pages in the middle and at the end, and a page by
+ * cursor. Compares them with the first page of the unfiltered list, by PostgreSQL's work and processor time, on which a busy
+ * machine has little effect. The filters come from the contract. BENCH_DATABASE_URL measures another database, in which all
+ * reservations belong to a partner named bench.
  *
- *   pnpm bench lists rides 10000000        of as many rides
+ *   pnpm bench lists rides 10000000        with this number of rides
  *   pnpm bench lists rides 2000000 300     while 300 rides a second start
- *   pnpm bench lists bikes 100000          of another list: bikes, stations, reservations or events
+ *   pnpm bench lists bikes 100000          another list: bikes, stations, reservations or events
  */
 
 const MUST = 8;
@@ -67,7 +68,10 @@ const MEASURES: Readonly<Record<string, (work: Work) => number>> = {
   processor: ({ processorMs }) => processorMs,
 };
 
-/** The dearest page of each filter and pair, as a multiple of the first page of all. */
+/**
+ * Returns a table with the most expensive page of each filter and pair, as a multiple of the first page of the unfiltered
+ * list.
+ */
 function report(found: readonly Measured[], plain: Work): string {
   const measures = Object.entries(MEASURES);
   const rows = [...new Set(found.map(({ combination }) => combination.filters))].map((filters) => {

@@ -18,16 +18,16 @@ import { describeMachine, onPostgres, say, serve } from "./processes.ts";
 import { makeOperatorKey, makePartner, openNewSystem } from "./provision.ts";
 
 /*
- * Commands on the fleet as a city of Citi Bike's size sends them, over HTTP with keys, rate limits and an Idempotency-Key
- * each, in durable transactions of PostgreSQL with its default settings: batches, single commands and the least there can
- * be, one durable row, interleaved in one run; then single commands at half the rate that was measured, in the open model.
- * `pnpm bench live` runs it, in about two minutes.
+ * Measures commands on the fleet in a city of Citi Bike's size: over HTTP with keys, rate limits and an Idempotency-Key for
+ * each, in durable transactions with PostgreSQL's default settings. One run measures in turns: batches, single commands, and
+ * for comparison the smallest possible durable command, an update of one row. Then it measures single commands at half of
+ * their measured rate, in the open model. `pnpm bench live` runs it, in about two minutes.
  */
 
 const STATIONS = Number(process.env["BENCH_STATIONS"] ?? 1_800);
 const BIKES = Number(process.env["BENCH_BIKES"] ?? 26_000);
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 3);
-/** Of each load in each repetition, and of each rate. */
+/** Milliseconds of each turn. */
 const TURN_MS = 1000 * Number(process.env["BENCH_SECONDS"] ?? 4);
 const WARM_UP_MS = 1_000;
 const PARTNERS = 8;
@@ -37,22 +37,25 @@ interface Turn extends Percentiles {
   readonly calls: number;
 }
 
-/** What is measured in turns. */
+/** One of the loads that are measured in turns. */
 interface Load {
   readonly name: string;
   readonly commandsPerCall: number;
-  /** Closed model; with a rate, calls begin at it whatever became of those before. */
+  /** Runs the load in the closed model, or in the open model if a rate is given. */
   run(durationMs: number, callsPerSecond?: number): Promise<Turn>;
 }
 
-/** The scenario of the load test that each is, the first being what the others are compared with. */
+/** The scenarios of the load test. The other ones are compared with the first. */
 const SCENARIOS = [
   { name: "100 rides a call, 4 conn.", scenario: "operator-batches", commandsPerCall: 100, connections: 4 },
   { name: `one ride a call, ${CALLERS} conn.`, scenario: "ride-commands", commandsPerCall: 1, connections: CALLERS },
   { name: "one ride a call, 1 conn.", scenario: "ride-commands", commandsPerCall: 1, connections: 1 },
   { name: `reserve, cancel, ${CALLERS} conn.`, scenario: "reservations", commandsPerCall: 1, connections: CALLERS },
 ] as const;
-/** Each run moves bikes of its own, as it leaves some riding: in the warm-up, in each turn and at half the rate. */
+/**
+ * The number of runs: a warm-up, the turns, and one at half the rate for each scenario. Each run uses different bikes,
+ * because a run leaves some bikes riding.
+ */
 const RUNS = SCENARIOS.length * (REPETITIONS + 2);
 
 await onPostgres(async ({ directory, connectionString }) => {
@@ -111,7 +114,10 @@ function scenarioLoads({ url, world, operatorKey, keys }: City): Load[] {
   }));
 }
 
-/** The least that a durable command can be: a transaction that updates one row, over a pool as the service has one. */
+/**
+ * Returns the load with the smallest possible durable command: a transaction that updates one row, over a pool like the
+ * service's.
+ */
 async function durableRowLoad(db: Database): Promise<Load> {
   await db.transaction((tx) => tx.run("create table bench_rows (n integer primary key, value integer not null)"));
   const insert = statement("bench.rows", "insert into bench_rows select n, 0 from generate_series(0, $1) as n");
@@ -173,7 +179,7 @@ async function measure(loads: readonly Load[], db: Database, serverPid: number):
   }
 }
 
-/** A turn ends some time after its last call was sent, which is no part of it. */
+/** Divides by the planned duration: a turn ends later, when its last response has arrived. */
 function commandsPerSecond({ load, turns }: Measured): number {
   const calls = turns.reduce((sum, turn) => sum + turn.calls, 0);
   return (calls * load.commandsPerCall) / ((turns.length * TURN_MS) / 1000);
@@ -196,7 +202,7 @@ function lineOf(measured: Measured, batches: Measured): string {
   );
 }
 
-/** Both in turns at half the rate that the one reached. */
+/** Measures both loads, one after the other, at half the rate that single commands reached. */
 async function compareAtHalf(single: Measured, durable: Measured): Promise<void> {
   const rate = commandsPerSecond(single) / 2;
   const ours = await single.load.run(2 * TURN_MS, rate);

@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 /*
- * `pnpm bench <name> …` runs one of these; without a name it lists them. What follows the name goes to the program, whose
- * file says what it measures or proves, and which options and variables it has.
+ * `pnpm bench <name> …` runs one of these programs. Without a name, it lists them. Further arguments go to the program. The
+ * file of each program says what it measures or proves, and lists its options and variables.
  */
 
 interface Bench {
   readonly file: string;
   readonly does: string;
-  /** Variables with which vitest runs the file: it is a test that takes minutes. */
+  /** If defined, the file is a slow test, which vitest runs with these environment variables. */
   readonly testEnv?: Readonly<Record<string, string>>;
 }
 

@@ -7,8 +7,8 @@ import { describeMachine, onPostgres, say, serve } from "./processes.ts";
 import { NO_LIMIT, openNewSystem, SYSTEM_ID } from "./provision.ts";
 
 /*
- * How much memory `serve` takes while an agency reads an hour with so many trips: its resident set, in MB of 10^6 bytes,
- * before and at the most. `pnpm bench mds-hour [trips]`
+ * Measures the memory of `serve` while an agency reads one hour with many trips: its resident set in MB of 10^6 bytes,
+ * before and at its peak. `pnpm bench mds-hour [trips]`
  */
 const TRIPS = Number(process.argv[2] ?? 100_000);
 const HOUR = 3_600_000;

@@ -5,7 +5,10 @@ import { statement } from "../src/storage/db/statement.ts";
 
 const backend = statement("bench.backend", "select pg_backend_pid() as pid");
 
-/** Microseconds of processor time that all of a PostgreSQL on this machine has used so far, of processes that have ended too. */
+/**
+ * Returns the microseconds of processor time that a PostgreSQL server on this machine has used so far, including processes
+ * that have ended.
+ */
 export async function postgresMicroseconds(db: Queryable): Promise<number> {
   const { pid } = oneRow(await db.query<{ pid: number }>(backend));
   return cpuWithChildren((await processorTimeOf(pid)).parent);

@@ -6,15 +6,15 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface ServerProcess {
   readonly pid: number;
-  /** Its first line on stdout. */
+  /** The first line that the server wrote to stdout. */
   readonly firstLine: string;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a program and waits for its first line. */
+/** Starts a program and waits for its first line of output. */
 export async function startServer(
   script: string,
   args: readonly string[],
@@ -43,24 +43,24 @@ export async function startServer(
   };
 }
 
-/** As deploy/ runs the service. */
+/** The environment with which the examples in deploy/ run the service. */
 export const DEPLOYED = { NODE_OPTIONS: "--max-semi-space-size=8", MALLOC_ARENA_MAX: "2" } as const;
 
 export const MAIN = join(import.meta.dirname, "../src/main.ts");
 
-/** Starts the service. @param args options of `serve` @param main the program, which another checkout may have */
+/** Starts the service. @param args options of `serve` @param main the path of main.ts, which may be in another checkout */
 export async function serve(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
   main = MAIN,
 ): Promise<ServerProcess & { readonly url: string }> {
-  // No load balancer is waited for.
+  // No drain delay, because no load balancer has to notice the stop.
   const defaults = { ...DEPLOYED, PORT: "0", LOG_LEVEL: "error", DRAIN_DELAY: "0s" };
   const server = await startServer(main, ["serve", "--json", ...args], { ...defaults, ...env });
   return { ...server, url: (JSON.parse(server.firstLine) as { url: string }).url };
 }
 
-/** What `bikeshare check` finds wrong; empty: every invariant holds. @param args before the command */
+/** Returns the violations that `bikeshare check` finds; empty: every invariant holds. @param args before the command */
 export function brokenInvariants(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<string> {
   const words = ["--conditions=@bikeshare/source", MAIN, ...args, "check"];
   return promisify(execFile)(process.execPath, words, { env: { ...process.env, ...env } }).then(
@@ -69,7 +69,7 @@ export function brokenInvariants(env: Readonly<Record<string, string>>, args: re
   );
 }
 
-/** Runs work in a directory of its own, which PostgreSQL's account may enter where that is not this one. */
+/** Runs `work` in a new temporary directory, which PostgreSQL's account may enter even if it is another account. */
 export async function inDirectory<Result>(work: (directory: string) => Promise<Result>): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
   await chmod(directory, 0o711);
@@ -80,7 +80,7 @@ export async function inDirectory<Result>(work: (directory: string) => Promise<R
   }
 }
 
-/** Runs work beside an empty PostgreSQL of its own. */
+/** Runs `work` with a new, empty PostgreSQL server. */
 export function onPostgres<Result>(
   work: (stage: { readonly directory: string; readonly connectionString: string }) => Promise<Result>,
 ): Promise<Result> {
@@ -94,7 +94,7 @@ export function onPostgres<Result>(
   });
 }
 
-/** What figures depend on. */
+/** Describes the machine, on which the figures depend. */
 export function describeMachine(): string {
   return `${cpus().length} cores, load before ${loadavg()[0]?.toFixed(2)}, Node ${process.versions.node}`;
 }

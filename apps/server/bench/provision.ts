@@ -12,12 +12,12 @@ import { migrate } from "../src/storage/db/migrate/migrate.ts";
 import { dailyTables, dayOf } from "../src/storage/partitions/partition.rules.ts";
 import { createPartitions } from "../src/storage/partitions/service.ts";
 
-/* What a bench needs in a database before a service runs on it. */
+/* Creates the schema, systems, partners and people that a bench needs before a service runs on the database. */
 
-/** Requests a minute, and reservations, that no load reaches. */
+/** A limit for requests a minute, and for reservations, that no load reaches. */
 export const NO_LIMIT = 1_000_000_000;
 export const SYSTEM_ID = "main";
-/** Where receivers of the benches listen. */
+/** Rules that allow the addresses of the benches' webhook receivers. */
 export const LOOPBACK_RULES = {
   allowNetworks: new NetworkList(["127.0.0.0/8"]),
   allowPorts: [{ from: 1, to: 65_535 }],
@@ -33,14 +33,17 @@ export function openContext(connectionString: string, options: Partial<DatabaseO
   return { db, clock, ids: createIds(clock), actor: "bench" };
 }
 
-/** Makes the schema, the system, and today's partitions, as a worker does first of all: plans differ with their number. */
+/**
+ * Creates the schema, the system, and today's partitions. A worker creates the partitions at its start; their number affects
+ * PostgreSQL's plans.
+ */
 export async function makeSystem(context: BenchContext, systemId = SYSTEM_ID): Promise<void> {
   await migrate(context.db);
   for (const table of dailyTables) await createPartitions(context.db, table, dayOf(context.clock()));
   await addSystem(context, systemId, "Bench");
 }
 
-/** Opens a context on an empty database, and makes the system. */
+/** Opens a context on an empty database, and creates the system. */
 export async function openNewSystem(connectionString: string): Promise<BenchContext> {
   const context = openContext(connectionString);
   await makeSystem(context);
@@ -52,7 +55,7 @@ export interface PartnerKey {
   readonly key: string;
 }
 
-/** Makes a partner with a key for everything. @param rateLimit null: the default of 60 requests a minute */
+/** Creates a partner with a key for all scopes. @param rateLimit null: the default of 60 requests a minute */
 export async function makePartner(
   context: ActorContext,
   name: string,
@@ -69,7 +72,7 @@ export async function makeOperatorKey(context: ActorContext, systemId = SYSTEM_I
   return (await issueKey(context, input)).key;
 }
 
-/** Makes somebody who may read the pages of these partners (null: the operator's). @returns their id */
+/** Creates a person who may read the pages of these partners (null: the operator's). @returns the id of the person */
 export async function makePerson(
   { db, clock, ids }: CommandContext,
   partnerIds: readonly (string | null)[],
@@ -85,7 +88,7 @@ export async function makePerson(
   return personId;
 }
 
-/** A new session of a person: each has a rate limit of its own. @returns the cookie */
+/** Begins a new session of a person. Each session has a separate rate limit. @returns the cookie */
 export async function signIn(context: CommandContext, personId: string): Promise<string> {
   const token = await startSession(context, personId, { address: "127.0.0.1", userAgent: "bench" });
   return `bikeshare_session=${token}`;

@@ -6,8 +6,8 @@ import { observingBench } from "./reading/observing.ts";
 import { replicaBench } from "./reading/replica.ts";
 
 /*
- * Reading, measured as ratios within one run: what is compared takes turns, so that a slow minute of the machine meets all
- * of it. `pnpm bench read` runs every part, `pnpm bench read cursor` one. docs/performance.md says what the figures mean.
+ * Measures reading, as ratios within one run. The compared programs take turns, so that a slow minute of the machine affects
+ * all. `pnpm bench read` runs every part, `pnpm bench read cursor` one. docs/performance.md explains the figures.
  */
 
 const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>> = {

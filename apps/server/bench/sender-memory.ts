@@ -1,8 +1,8 @@
 /**
- * What 500 evil receivers at once cost the process that calls them, at the true limits (15 s for each attempt):
- * `pnpm bench sender-memory [attempts] [http|https] [part of a kind]`. The receivers are
- * a process of their own, and each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
- * aims are 64 MiB and 15.5 s.
+ * Measures what 500 simultaneous attempts to hostile webhook receivers cost the sending process, with the production limits
+ * (15 s for each attempt): `pnpm bench sender-memory [attempts] [http|https] [part of a kind]`. The receivers run in a
+ * separate process, and each kind is measured in a new sending process. Prints the peak of the added memory (at most 64 MiB)
+ * and the longest attempt (at most 15.5 s).
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
@@ -18,7 +18,7 @@ const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 const wide = Buffer.alloc(65_536, "x");
 
-/** What each kind of receiver does once the request has arrived. */
+/** The kinds of receivers: what each does when a request has arrived. */
 const kinds: Record<string, (socket: Socket) => void> = {
   "says nothing": () => {},
   "hangs behind 199 headers": (socket) => socket.write(`${head}${`a: ${"x".repeat(60)}\r\n`.repeat(198)}`),
@@ -56,11 +56,11 @@ function sendForEver(socket: Socket, beginning: string): void {
   more();
 }
 
-/** What the receivers tell whoever measures them. */
+/** The message of the receivers' process to the measuring process. */
 interface Receivers {
-  /** The first is healthy, the others are the kinds in their order. */
+  /** The ports: first the healthy receiver, then one for each kind, in order. */
   readonly ports: readonly number[];
-  /** The authority of their certificate, where they speak TLS. */
+  /** The CA of the receivers' certificate, if they use TLS. */
   readonly ca?: string;
 }
 
@@ -108,7 +108,8 @@ async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Rec
   const sender = createSender({ rules: LOOPBACK_RULES, tls: { ca } });
   const urls = [healthy, evil[index]].map((port) => `${ca === undefined ? "http" : "https"}://127.0.0.1:${port}/`);
   const [healthyUrl = "", evilUrl = ""] = urls;
-  // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.
+  // Sends many requests to the healthy receiver first, so that the memory that any sending needs is not attributed to the
+  // hostile receivers.
   for (let warming = 0; warming < 2_500; warming++) {
     await Promise.all(Array.from({ length: 10 }, () => post(sender, healthyUrl)));
   }

@@ -9,9 +9,9 @@ import { z } from "zod";
 import { describeMachine, inDirectory, say } from "./processes.ts";
 
 /*
- * How long the service takes from its process's start to the first 200 of /readyz, and how much memory it takes, with
- * its own PostgreSQL: `pnpm bench start`. All on loopback, in directories of its own; every process that it starts is
- * ended by its number. Linux alone, for /proc.
+ * Measures the time from the start of the process to the first 200 of /readyz, and the memory, both with the embedded
+ * PostgreSQL: `pnpm bench start`. Uses only loopback and temporary directories, and ends only processes that it has started.
+ * Runs only on Linux, because it reads /proc.
  */
 
 const MANIFEST = join(import.meta.dirname, "../../../package.json");
@@ -20,15 +20,15 @@ const IDLE_SECONDS = Number(process.env["BENCH_IDLE_SECONDS"] ?? 10);
 const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
 /** Requests at once under load. */
 const CONNECTIONS = 32;
-/** After it a start counts as failed. */
+/** After this time a start counts as failed. */
 const READY_TIMEOUT_MS = 60_000;
-/** What `pnpm bikeshare` runs: `node`, its options and the program. */
+/** The command that `pnpm bikeshare` runs: `node`, its options and the program. */
 const manifest = z
   .object({ scripts: z.object({ bikeshare: z.string() }) })
   .parse(JSON.parse(await readFile(MANIFEST, "utf8")));
 const [, ...WORDS] = manifest.scripts.bikeshare.split(" ");
 
-/** What is read under load. */
+/** The paths that are read under load. */
 const PATHS = [
   "/v1/stations?limit=200",
   "/v1/rides?limit=50",
@@ -42,7 +42,7 @@ const PATHS = [
   "/openapi.json",
 ];
 
-/** No limit stands in the way of the readers, and a stop waits for no load balancer. */
+/** No rate limit affects the readers, and a stop does not wait for a load balancer. */
 const SETTINGS = {
   DRAIN_DELAY: "0s",
   LOG_LEVEL: "error",
@@ -51,7 +51,7 @@ const SETTINGS = {
 };
 
 const times = new Map<string, { readonly wall: number; readonly cpu: number }[]>();
-/** How what still runs is ended, by its number. */
+/** For the pid of each running process, the function that ends it. */
 const running = new Map<number, () => Promise<void>>();
 try {
   await inDirectory(async (directory) => {
@@ -76,7 +76,7 @@ async function measureStarts(dataDir: string): Promise<void> {
   const demo = `${dataDir}-demo`;
   const first = await start("start", "first start of start (with its demo city)", demo);
   await first.kill();
-  // What the city wrote since the last checkpoint is recovered.
+  // PostgreSQL recovers what was written since the last checkpoint.
   await (await start("start", "start after kill -9 right after it", demo)).stop();
   await (await start("start", "warm start of start", demo)).stop();
 }
@@ -84,13 +84,13 @@ async function measureStarts(dataDir: string): Promise<void> {
 interface Running {
   readonly pid: number;
   readonly base: string;
-  /** In order. */
+  /** Stops the process in order. */
   stop(): Promise<void>;
-  /** SIGKILL to the service, PostgreSQL and every other process of theirs at once. */
+  /** Sends SIGKILL to the service and to all its descendants, including PostgreSQL. */
   kill(): Promise<void>;
 }
 
-/** Starts a command of the program; notes under `name` how long it took until it was ready. */
+/** Starts a command of the program; records under `name` how long it took to be ready. */
 async function start(command: "serve" | "start", name: string, dataDir: string): Promise<Running> {
   const port = await findFreePort();
   const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
@@ -106,7 +106,7 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const base = `http://127.0.0.1:${port}`;
   const kill = async () => {
     running.delete(pid);
-    // PostgreSQL has a session of its own, and is this process's child all the same.
+    // PostgreSQL has its own session, but it is still a descendant of the service's process.
     for (const each of [pid, ...(await descendantsOf(pid))]) process.kill(each, "SIGKILL");
     await exited;
   };
@@ -132,7 +132,7 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   };
 }
 
-/** Memory of the service with the demo's city, which does not ride: at rest, and while every list is read. */
+/** Measures the memory of the service with the demo city, without simulated rides: at rest, and while lists are read. */
 async function measureMemory(dataDir: string): Promise<void> {
   await (await start("start", "start", dataDir)).stop();
   const key = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
@@ -163,11 +163,11 @@ async function measureMemory(dataDir: string): Promise<void> {
   await service.stop();
 }
 
-/** MiB. */
+/** Memory in MiB. */
 interface Memory {
-  /** Resident of the service's process. */
+  /** The resident set of the service's process. */
   readonly node: number;
-  /** Of all of PostgreSQL's processes; pages that several share are counted once. */
+  /** The memory of all PostgreSQL processes. Shared pages are counted once. */
   readonly postgres: number;
 }
 

@@ -10,13 +10,13 @@ import { dispatcherFor } from "./webhooks/ours.ts";
 import { CIPHER, enqueue, makeWorld, type World } from "./webhooks/world.ts";
 
 /*
- * What open pages of the delivery log cost the process that they are open on: 500 streams of 100 partners, while nothing
- * happens and while 100 deliveries a second do, beside the same without any stream. `pnpm bench streams` runs it.
+ * Measures what open pages of the delivery log cost the API process: 500 event streams of 100 partners, without deliveries
+ * and with 100 deliveries a second, compared with no streams. `pnpm bench streams` runs it.
  */
 const PARTNERS = 100;
 const STREAMS_EACH = 5;
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 10);
-/** Milliseconds after a change of what goes on, before it is measured: the first poll has no plan yet. */
+/** Milliseconds after each change of the load that are not measured, because the first poll has no query plan yet. */
 const WARM_UP_MS = 2_000;
 
 interface Stage {
@@ -31,7 +31,7 @@ await onPostgres(async ({ directory, connectionString }) => {
   const receiver = await startReceiver({ origins: PARTNERS });
   const world = await makeWorld(connectionString, CIPHER, receiver.urls);
   const dispatcher = dispatcherFor(world, CIPHER);
-  // Without a worker: what sends is in this process, so that only the streams are measured.
+  // No worker in the service: this process sends the deliveries, so that only the streams are measured.
   const env = { DATABASE_URL: connectionString, DATA_DIR: join(directory, "service") };
   const service = await serve(env, ["--role", "api", "--new-secrets"]);
   const stage = { world, service };
@@ -60,12 +60,12 @@ await onPostgres(async ({ directory, connectionString }) => {
   }
 });
 
-/** Measures the service and PostgreSQL while so many deliveries are made and sent each second. */
+/** Measures the service and PostgreSQL while `deliveriesPerSecond` are created and sent. */
 async function measure({ world, service }: Stage, streams: number, deliveriesPerSecond: number): Promise<void> {
   const until = performance.now() + WARM_UP_MS + SECONDS * 1_000;
   const happening = (async () => {
     while (performance.now() < until) {
-      // One event for every endpoint.
+      // Each event makes a delivery for every endpoint.
       if (deliveriesPerSecond > 0) await enqueue(world, deliveriesPerSecond / PARTNERS);
       await sleep(1_000);
     }
@@ -84,7 +84,7 @@ async function measure({ world, service }: Stage, streams: number, deliveriesPer
   await happening;
 }
 
-/** A session of a person of each partner. */
+/** Begins a session for a person of each partner. */
 async function signInEverybody({ world, service }: Stage): Promise<{ url: string; cookie: string }[]> {
   const { db, ids, systemId } = world;
   const context = { db, ids, clock: () => Date.now() };
@@ -98,7 +98,7 @@ async function signInEverybody({ world, service }: Stage): Promise<{ url: string
   );
 }
 
-/** Opens a stream, whose events are counted. */
+/** Opens a stream, and counts its events. */
 async function open(url: string, cookie: string): Promise<IncomingMessage> {
   const request = get(url, { agent, headers: { cookie } });
   request.on("error", () => undefined);

@@ -5,8 +5,8 @@ import { places } from "./webhooks/places.ts";
 import { byEndpoints, race } from "./webhooks/race.ts";
 
 /*
- * Signed deliveries to receivers in a process of their own, PostgreSQL beside it. `pnpm bench webhooks` runs the race
- * against job queues, and the other parts by their names.
+ * Measures signed deliveries to receivers in a separate process, with PostgreSQL on the same machine. `pnpm bench webhooks`
+ * runs the comparison with job queues (`race`). `pnpm bench webhooks <name>` runs another part.
  */
 const parts: Readonly<Record<string, () => Promise<void>>> = {
   race,

@@ -6,12 +6,12 @@ import { createFakeClock, hasFakeClocks } from "../../test/servers/fake-clock.ts
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * One API process and one worker run an hour ahead of the database, the others an hour behind. Then each gets the
- * other's time while it runs, and finally the right time. Needs libfaketime.
+ * One API process and one worker run an hour ahead of the database, the others an hour behind. Then, while they run, the
+ * offsets are swapped, and finally removed. Needs libfaketime.
  */
 
 const HOUR_S = 3_600;
-/** Duration of each clock offset. It exceeds the interval at which processes compare clocks. */
+/** Duration of each clock offset. It exceeds the interval at which processes compare their clock with the database's. */
 const EACH_MS = 20_000;
 
 export const clocks: BadDay = {

@@ -4,8 +4,8 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { type BadDay, expectBack } from "./bad-day.ts";
 
 /*
- * Another client takes every connection of PostgreSQL, and the service's connections are closed. The service gets none
- * (53300), neither while it runs nor when a process starts.
+ * Another client takes every connection of PostgreSQL, and the service's connections are closed. New connections of the
+ * service fail (SQLSTATE 53300), those of running processes and those of a process that starts.
  */
 
 const TAKEN_MS = 15_000;
@@ -29,7 +29,7 @@ export const connections: BadDay = {
         const pid = api?.pid();
         const until = performance.now() + TAKEN_MS;
         await sleep(TAKEN_MS / 3);
-        // A process that starts meanwhile gets no connection either.
+        // Kills an API process, so that a new one starts while no connection is free.
         if (pid !== undefined) process.kill(pid, "SIGKILL");
         while (performance.now() < until) {
           await greedy.control.query(endOurs).catch(() => undefined);
@@ -50,7 +50,7 @@ export const connections: BadDay = {
 
 async function takeAll(connectionString: string): Promise<{ readonly control: Database; release(): Promise<void> }> {
   const control = openDatabase({ connectionString, maxConnections: 1 });
-  // Before there is none left for it.
+  // Opens this control connection before all connections are taken.
   await ping(control);
   const all = openDatabase({
     connectionString,
@@ -73,7 +73,7 @@ async function takeAll(connectionString: string): Promise<{ readonly control: Da
       isReleased = true;
       let isOver = false;
       const over = Promise.all(taking).then(() => (isOver = true));
-      // Each closed connection admits a process that has waited for one.
+      // Closes the connections again and again, because each closed one lets another attempt succeed that was waiting.
       while (!isOver) await Promise.all([control.query(endHolds), sleep(50)]);
       await over;
       await all.close();

@@ -40,7 +40,7 @@ async function freeze(stage: Stage, frozenMs: number): Promise<void> {
   await key.revoke();
   await sleep(frozenMs);
   note(`frozen for ${frozenMs} ms: ${errors()}`);
-  // It is there before the process goes on, and waits in its socket.
+  // This request is sent before the process continues, and waits in the socket.
   const waiting = statusOf();
   process.kill(pid, "SIGCONT");
   const from = performance.now();

@@ -8,10 +8,10 @@ import { type BadDay, expectBack, type Stage } from "./bad-day.ts";
 
 /*
  * The file system of PostgreSQL is full. At first tables cannot grow; then the write-ahead log cannot, which stops
- * PostgreSQL and each restart until there is room. Needs root, to create a file system.
+ * PostgreSQL and makes each restart fail until space is free. Needs root, to create a file system.
  */
 
-/** Room for the cluster and some write-ahead log. */
+/** The size of the file system: enough for the cluster and some write-ahead log. */
 const FILE_SYSTEM_MIB = 400;
 /** Free bytes at the beginning, so that tables fail before the log does. */
 const LEFT_BYTES = 256 * 1024;
@@ -46,7 +46,7 @@ async function beFull(stage: Stage, ballast: string, directory: string): Promise
   const until = performance.now() + FULL_MS;
   while (performance.now() < until) {
     await sleep(1_000);
-    // What PostgreSQL gives back to the file system is taken too.
+    // Fills the space that PostgreSQL has freed in the meantime.
     await fill(ballast, directory);
   }
   note(`full for ${FULL_MS / 1_000} s: ${errors()}`);
@@ -61,6 +61,6 @@ async function beFull(stage: Stage, ballast: string, directory: string): Promise
 async function fill(ballast: string, directory: string): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
   const bytes = bavail * bsize - LEFT_BYTES;
-  // PostgreSQL may have been quicker.
+  // Ignores a failure: PostgreSQL may have used the space first.
   if (bytes > 0) await appendFile(ballast, Buffer.alloc(bytes)).catch(() => undefined);
 }

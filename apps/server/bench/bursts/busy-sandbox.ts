@@ -7,9 +7,9 @@ import { makePartner, openNewSystem, SYSTEM_ID } from "../provision.ts";
 import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "./others.ts";
 
 /*
- * The tests of a partner, which ask its sandbox for what costs most, over ten connections and as often as a sandbox's rate
- * allows, and what that costs a live partner. Quiet and busy periods follow each other, so that what else the machine does
- * is in both. `BENCH_PERIODS`.
+ * A partner's tests send the most expensive requests to its sandbox, over ten connections and as often as the sandbox's rate
+ * limit allows. Measures what that costs a partner with live data. Quiet and busy periods alternate, so that other load on
+ * the machine affects both. `BENCH_PERIODS` sets their number.
  */
 
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
@@ -25,7 +25,7 @@ const WANTED = [
   "/scenarios/ride-corrected",
   "/events/bike.state_changed",
 ];
-/** Every so many requests the city is made anew, so that it never reaches its bound. */
+/** The city is reset every `RESET_EVERY` requests, so that it never reaches its limit of rides. */
 const RESET_EVERY = 200;
 
 export async function busySandbox(): Promise<void> {
@@ -61,7 +61,7 @@ export async function busySandbox(): Promise<void> {
   });
 }
 
-/** Sends a sandbox's requests, one after another on each connection, until the period is over. */
+/** Sends the requests to the sandbox, one after another on each connection, until the period ends. */
 async function askForAll(url: string, keys: readonly string[]): Promise<Answer[]> {
   const client = createHttpClient(url, { connections: CONNECTIONS });
   const until = performance.now() + PERIOD_SECONDS * 1000;

@@ -7,15 +7,15 @@ import { openDataSets } from "../reading/data-sets.ts";
 import { createOthers, PAUSE_MS, reading } from "./others.ts";
 
 /*
- * A partner within its rate of 60 a minute, walking filtered lists of every ride at depths that cost most, and what that
- * costs another partner and the probes of a load balancer. `BENCH_RIDES`, `BENCH_SECONDS`.
+ * A partner reads filtered lists of all rides at the most expensive positions, within its limit of 60 requests a minute.
+ * Measures what that costs another partner and the probes of a load balancer. Settings: `BENCH_RIDES`, `BENCH_SECONDS`.
  */
 
 const RIDES = Number(process.env["BENCH_RIDES"] ?? 2_000_000);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 60);
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
-/** Concurrent requests, sixty a minute in all. */
+/** Concurrent requests in each burst. With the interval below, sixty a minute. */
 const BURST = 10;
 const BURST_INTERVAL_MS = 10_000;
 /** Filters that every ride passes, which only the index can tell. */
@@ -56,7 +56,7 @@ export async function heavyPartner(): Promise<void> {
   }
 }
 
-/** Reads pages from everywhere in a filtered list of all rides, in bursts. */
+/** Reads pages of a filtered list of all rides, in bursts. */
 async function walk(url: string, key: string): Promise<Answer[]> {
   const client = createHttpClient(url, { connections: BURST });
   const ask = (more: string) => client.ask({ path: `/v1/rides?${FILTERS}&limit=200${more}`, key });

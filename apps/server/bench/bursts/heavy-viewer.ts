@@ -8,15 +8,15 @@ import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "
 import type { ViewerData } from "./viewer.worker.ts";
 
 /*
- * A viewer of a partner with 600,000 deliveries, who downloads 300 files that match nothing and opens 120 pages that take
- * long, all at once and as often as its session allows, and what that costs another partner. Quiet and loaded periods
- * follow each other, so that what else the machine does is in both. `BENCH_DELIVERIES` (half are the viewer's),
- * `BENCH_PERIODS`.
+ * A viewer of a partner with 600,000 deliveries downloads 300 files that match nothing and opens 120 slow pages, all at once
+ * and as often as the rate limit of the session allows. Measures what that costs another partner. Quiet and loaded periods
+ * alternate, so that other load on the machine affects both. Settings: `BENCH_DELIVERIES` (half belong to the viewer's
+ * partner), `BENCH_PERIODS`.
  */
 
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 1_200_000);
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
-/** Seconds of a period. Two loaded and two quiet ones fit in two minutes of a session's rate. */
+/** Seconds of each period. The requests of two loaded periods within two minutes stay below the rate limit of a session. */
 const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;

@@ -12,7 +12,7 @@ import { createOthers, reading } from "./others.ts";
 
 /*
  * Measures what a burst of one hostile caller costs: the memory of the process before, at its peak and after, and the
- * latency of another partner. All on loopback, each burst bounded.
+ * latency of another partner. Everything runs on loopback, and each burst is limited.
  */
 
 const STATIONS = 1_800;
@@ -132,7 +132,7 @@ function get(path: string, coding: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: a\r\n${coding === "" ? "" : `Accept-Encoding: ${coding}\r\n`}\r\n`;
 }
 
-/** Callers that send requests and never read. */
+/** Starts callers that send requests and never read the responses. */
 async function silent({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 300 }, () => open(url)));
   for (const socket of sockets) {
@@ -142,7 +142,7 @@ async function silent({ url }: Target, path: string, coding: string): Promise<()
   return destroyAll(sockets);
 }
 
-/** Callers that pipeline many requests for long pages, never read, and reconnect. */
+/** Starts callers that pipeline many requests for long pages, never read the responses, and reconnect. */
 async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
   const page = `GET /v1/bikes?limit=200 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${fastKey}\r\n\r\n`;
   let end = () => undefined as void;
@@ -160,7 +160,7 @@ async function unreadLists({ url, fastKey }: Target): Promise<() => void> {
   };
 }
 
-/** Callers that repeat requests as soon as they have read something. */
+/** Starts callers that send the next request as soon as they have read some bytes. */
 async function greedy({ url }: Target, path: string, coding: string): Promise<() => void> {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(url)));
   for (const socket of sockets) {

@@ -6,13 +6,13 @@ import type { CommandContext } from "../../src/command-context.ts";
 import { say } from "../processes.ts";
 import { SYSTEM_ID } from "../provision.ts";
 
-/** Between the answer to a request of another partner and its next. */
+/** Milliseconds from a response to the other partner until its next request. */
 export const PAUSE_MS = 20;
 
 /** Sends a request, and records its latency under a name. */
 type Ask = (name: string, status: number, request: HttpRequest) => Promise<Answer>;
 
-/** Requests of another partner, which sends the next one some time after the answer. */
+/** A kind of requests of the other partner, which sends each some time after the previous response. */
 export interface OtherKind {
   readonly pauseMs: number;
   /** Sends the requests, one after the other. */
@@ -37,7 +37,7 @@ export const reserving: OtherKind = {
   },
 };
 
-/** Makes the bikes that `reserving` reserves. */
+/** Creates the bikes that `reserving` reserves. */
 export async function addReservableBikes(context: CommandContext): Promise<void> {
   await upsertStations(context, SYSTEM_ID, [{ item: { id: STATION_ID, name: STATION_ID, lat: 1, lon: 2 } }]);
   const bikes = Array.from({ length: 20 }, (_, n) => ({

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 
 /*
- * The viewer of `heavy-viewer.ts`, in a thread of its own, so that what it takes to ask does not delay those whose answers
- * are measured. Each message begins a burst; the answer to it says how many requests ended how.
+ * The viewer of `heavy-viewer.ts`. It runs in a separate thread, so that sending its requests does not delay the measured
+ * requests. Each message to the thread starts a burst. The reply counts the requests by outcome.
  */
 
 export interface ViewerData {
@@ -12,9 +12,12 @@ export interface ViewerData {
   readonly burstMilliseconds: number;
 }
 
-/** Milliseconds after which every second download is dropped. */
+/** Milliseconds after which the viewer aborts every second download. */
 const DROP_AFTER_MS = 300;
-/** What the trial asked for, that found one viewer to hold the database. A file costs 20, so that most are refused. */
+/**
+ * As many requests as in the trial in which one viewer occupied the database. A file counts as 20 requests, so most are
+ * refused.
+ */
 const DOWNLOADS = 300;
 const PAGES_OF_EACH = 20;
 const PAGES = [

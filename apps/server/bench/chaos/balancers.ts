@@ -14,12 +14,15 @@ export interface Balancer {
 
 export type BalancerName = "haproxy" | "nginx";
 
-/** The address from which the balancer calls the processes, so that others can call them past it. */
+/**
+ * The address from which the balancer connects to the processes. They trust only this address as a proxy, so other clients
+ * can connect to them directly.
+ */
 export const BALANCER_ADDRESS = "127.0.0.2";
 const EXAMPLES = join(import.meta.dirname, "../../../../deploy");
 const SEARCH_PATH = { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 
-/** What of an example is replaced: its addresses, paths and servers. */
+/** The values that replace addresses, paths and servers in an example of `deploy/`. */
 interface Replacements {
   readonly directory: string;
   readonly https: number;
@@ -70,7 +73,7 @@ async function haproxyConfiguration({ directory, https, http, ports }: Replaceme
   const servers = ports.map((port, n) => `    server api${n + 1} 127.0.0.1:${port}`).join("\n");
   return (
     (await readFile(join(EXAMPLES, "haproxy/haproxy.cfg"), "utf8"))
-      // Two files for each connection; not every machine grants 40,000.
+      // Lowered, because each connection needs two file descriptors, and not every machine allows 40,000.
       .replace("maxconn 20000", "maxconn 8000")
       .replace("bind :443", `bind 127.0.0.1:${https}`)
       .replace("bind :80", `bind 127.0.0.1:${http}`)

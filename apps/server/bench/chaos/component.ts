@@ -10,11 +10,11 @@ export type ComponentKind = "api" | "worker" | "redis" | "primary" | "standby";
 export interface Component {
   readonly name: string;
   readonly kind: ComponentKind;
-  /** Kills it with SIGKILL, and restarts it as its supervisor does. @returns milliseconds until it was ready */
+  /** Kills the component with SIGKILL, and restarts it as its supervisor does. @returns milliseconds until it was ready */
   killAndRestart(): Promise<number>;
-  /** Stops it regularly and restarts it at once, as `systemctl restart` does. */
+  /** Stops the component in order and restarts it at once, as `systemctl restart` does. */
   restart(): Promise<number>;
-  /** Returns the pids of its current processes. */
+  /** Returns the pids of the component's present processes. */
   pids(): Promise<readonly number[]>;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface ProcessOptions {
   /** Milliseconds before a restart: `RestartSec` of its systemd unit. */
   readonly restartDelayMs: number;
   readonly spawn: () => ChildProcess;
-  /** Resolves when the process is ready. Rejects when it ends before. */
+  /** Resolves when the process is ready. Rejects when the process ends first. */
   readonly ready: (child: ChildProcess) => Promise<void>;
 }
 

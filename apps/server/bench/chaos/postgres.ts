@@ -15,13 +15,13 @@ export interface PostgresPair {
   close(): Promise<void>;
 }
 
-/** systemd's default, which Debian's unit of PostgreSQL keeps. */
+/** Milliseconds before a restart: systemd's default, which Debian's PostgreSQL unit uses. */
 const RESTART_DELAY_MS = 100;
 
 export async function startPostgresPair(): Promise<PostgresPair> {
   const pair = await startReplicatedPostgres();
   return {
-    // Past the harness's own forwarder, which would count as a part of what is measured.
+    // Connects directly instead of through the forwarder of the test harness, which would distort the measurement.
     primaryUrl: directUrl(pair.primaryUrl, pair.primary()),
     standbyUrl: directUrl(pair.replicaUrl, pair.replica()),
     components: [component("primary", pair.primary()), component("standby", pair.replica())],
@@ -57,7 +57,7 @@ function component(kind: ComponentKind, server: PostgresServer): Component {
   };
 }
 
-/** The postmaster and its children. */
+/** Returns the pids of the postmaster and its children. */
 async function processesOf(server: PostgresServer): Promise<readonly number[]> {
   try {
     const [row] = await server.run<{ pid: string }>(
@@ -66,7 +66,7 @@ async function processesOf(server: PostgresServer): Promise<readonly number[]> {
     const pid = Number(row?.pid);
     return [pid, ...(await childrenOf(pid))];
   } catch {
-    // It is down.
+    // The server is down, so it has no processes.
     return [];
   }
 }

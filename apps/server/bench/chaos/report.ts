@@ -14,7 +14,7 @@ const MEMORY_NOISE_MIB = 16;
 const SAMPLES_FOR_GROWTH = 100;
 const UNAVAILABLE = "503 unavailable";
 
-/** Returns the violated bounds of a run, in words. */
+/** Returns the limits that a run exceeded, as sentences. */
 export function boundsBroken({ isRolling, total, memory, workload, brokenInvariants }: ChaosReport): string[] {
   const broken: string[] = [];
   const expect = (isWithin: boolean, text: string) => void (isWithin || broken.push(text));

@@ -79,7 +79,9 @@ const PAUSE_SECONDS = 4;
 /** The same pause while the capacity is measured: a step must be many pauses long. */
 const CAPACITY_PAUSE_SECONDS = 0.4;
 const MAX_CLIENTS = 3_000;
-/** 500 requests in 10 s and 100 connections are what the balancer grants an address. */
+/**
+ * The clients use many addresses, because the balancer allows each address only 500 requests in 10 s and 100 connections.
+ */
 const ADDRESSES = Array.from({ length: 64 }, (_, n) => `127.0.1.${n + 1}`);
 const MEMORY_INTERVAL_MS = 2_000;
 
@@ -107,7 +109,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     const stack = await startStack({ directory, postgres, secretsFile, balancer: options.balancer });
     try {
       onProgress("everything runs");
-      // As from many callers: the balancer bounds what one address may send.
+      // Sends from many addresses, because the balancer limits the requests of each address.
       const callers = { localAddresses: ADDRESSES, rejectUnauthorized: false };
       const ledger = createLedger(createRequests(stack.balancer.url, callers));
       const world = { ...options, stack, system, receiver, ledger };
@@ -154,7 +156,7 @@ async function measureCapacity(world: World): Promise<number> {
   await answeredAt(world, "warm-up", FIRST_RATE);
   let capacity = 0;
   for (let rate = FIRST_RATE; ; rate = Math.round(rate * RATE_STEP)) {
-    // Another process may have slowed down one step.
+    // Measures a failed step once more, because another process may have slowed it down.
     const answered =
       (await answeredAt(world, `first-${rate}`, rate)) ?? (await answeredAt(world, `again-${rate}`, rate));
     if (answered === undefined) return capacity;
@@ -162,7 +164,10 @@ async function measureCapacity(world: World): Promise<number> {
   }
 }
 
-/** @returns requests answered in a second; undefined where the rate is beyond what is answered in time */
+/**
+ * Loads the service at a rate. @returns the requests answered in a second; undefined if the service cannot answer this rate
+ * in time
+ */
 async function answeredAt(world: World, name: string, rate: number): Promise<number | undefined> {
   const workload = load(world, `${name}-`, rate, CAPACITY_PAUSE_SECONDS);
   await sleep(WARM_UP_MS);
@@ -175,7 +180,7 @@ async function answeredAt(world: World, name: string, rate: number): Promise<num
   return answered >= rate * SERVED_SHARE && p99Ms < MAX_P99_MS ? answered : undefined;
 }
 
-/** Clients that together ask for so much in a second: each waits for an answer, and then for a while. */
+/** Starts clients that together send `requestsPerSecond`. Each waits for its response, and then for a pause. */
 function load(
   { stack, system, ledger, seed }: World,
   prefix: string,
@@ -196,7 +201,7 @@ function load(
   });
 }
 
-/** Kills one component after the other, or restarts it, in an order by chance in which each comes as often as the others. */
+/** Kills or restarts one component after the other, in a random order in which each component comes equally often. */
 async function killComponents(world: World, count: number): Promise<Kill[]> {
   const { stack, ledger, seed, killEverySeconds, isRolling, onProgress } = world;
   const disturbed = stack.components.filter(({ kind }) => !isRolling || kind === "api" || kind === "worker");
@@ -223,14 +228,14 @@ async function killComponents(world: World, count: number): Promise<Kill[]> {
   return kills;
 }
 
-/** Follows the memory of components until the signal. */
+/** Samples the memory of components until the signal is aborted. */
 async function sampleMemory(components: readonly Component[], signal: AbortSignal): Promise<MemorySeries[]> {
   const series = components.map(({ name }) => ({ name, samples: [] as number[] }));
   while (!signal.aborted) {
     for (const [index, component] of components.entries()) {
       const used = await Promise.all((await component.pids()).map((pid) => memoryMiB(pid, "RssAnon")));
       const sum = used.reduce((total, each) => total + (each || 0), 0);
-      // Just killed.
+      // A sum of 0 is left out: the component was just killed.
       if (sum > 0) series[index]?.samples.push(Math.round(sum));
     }
     await sleep(MEMORY_INTERVAL_MS, undefined, { signal }).catch(() => undefined);

@@ -10,7 +10,7 @@ import type { PostgresPair } from "./postgres.ts";
 /** A deployment on this machine: a balancer, three API processes, two workers, Redis, PostgreSQL with a standby. */
 export interface Stack {
   readonly balancer: Balancer;
-  /** Of one API process, past the balancer. */
+  /** The address of one API process, without the balancer. */
   readonly directUrl: string;
   readonly components: readonly Component[];
   close(): Promise<void>;
@@ -25,9 +25,9 @@ export interface StackOptions {
 
 const API_PROCESSES = 3;
 const WORKERS = 2;
-/** `RestartSec` of the units in deploy/systemd. */
+/** Milliseconds before a restart: `RestartSec` of the units in deploy/systemd. */
 const SERVICE_RESTART_DELAY_MS = 1_000;
-/** systemd's default, which Debian's unit of Redis keeps. */
+/** Milliseconds before a restart: systemd's default, which Debian's Redis unit uses. */
 const REDIS_RESTART_DELAY_MS = 100;
 
 export async function startStack({ directory, postgres, secretsFile, balancer: name }: StackOptions): Promise<Stack> {
@@ -64,7 +64,7 @@ export async function startStack({ directory, postgres, secretsFile, balancer: n
   };
 }
 
-/** One process of the service, as the systemd units run it. */
+/** Starts one process of the service, as the systemd units run it. */
 function superviseService(kind: "api" | "worker", n: number, env: Record<string, string>): Promise<Component> {
   return superviseProcess({
     name: `${kind}-${n}`,
@@ -79,7 +79,7 @@ function superviseService(kind: "api" | "worker", n: number, env: Record<string,
   });
 }
 
-/** `serve --json` writes a line when it is ready. */
+/** Waits for the first line of output, which `serve --json` writes when it is ready. */
 function untilFirstLine(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     if (child.stdout === null) throw new Error("its output is not read");

@@ -12,17 +12,17 @@ import { digestOfMigrations } from "../reading/data-sets.ts";
 import { CIPHER, makeWorld } from "../webhooks/world.ts";
 
 /*
- * Thirty days of one system's deliveries, made inside PostgreSQL and kept in BENCH_DATA_DIR until a migration changes.
- * There are 500 partners, each with an endpoint and a key. Half of the deliveries are of the first, the one that is
- * searched: 3 in 100 failed, and of these some in ways that are rare. A tenth are of the second, which has been paused for
- * a week. The others have not been sent to for a day, so that much waits.
+ * The data set of the delivery log: 30 days of one system's deliveries, created inside PostgreSQL and kept in BENCH_DATA_DIR
+ * until a migration changes. It has 500 partners, each with an endpoint and a key. The first endpoint, which is searched,
+ * has half of the deliveries: 3 % of them failed, some in rare ways. The second endpoint has a tenth of the deliveries, and
+ * has been paused for a week. The other endpoints have got nothing for a day, so many of their deliveries are pending.
  */
 
 const DAYS = 30;
 const ENDPOINTS = 500;
-/** What the deliveries of the last days of the second endpoint are held for. */
+/** For so many days the second endpoint has been paused, and its deliveries are held. */
 const PAUSED_DAYS = 7;
-/** After so long the making stops, to be gone on with by the next call: others may wait for the machine. */
+/** After so many seconds the creation pauses, and the next run continues it, because other work may wait for the machine. */
 const MAX_SECONDS = 140;
 
 export interface DeliveryLog {
@@ -32,14 +32,14 @@ export interface DeliveryLog {
   /** The partner whose endpoint has half of all deliveries. */
   readonly partnerId: string;
   readonly endpointId: string;
-  /** Where PostgreSQL and services keep what is theirs. */
+  /** The directory with the data of PostgreSQL and the services. */
   readonly directory: string;
   close(): Promise<void>;
 }
 
 export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> {
   const directory = join(process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data"), "delivery-log");
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the bench runs as root, PostgreSQL runs under another account, which needs access to the directory.
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const postgres = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined });
   const maintenance = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
@@ -99,7 +99,7 @@ async function prepare(connectionString: string): Promise<void> {
   await world.db.close();
 }
 
-/** @returns false: the time is up, and the rest is left for the next call */
+/** Creates the rows. @returns false if the time is up: the next call continues */
 async function fill(connectionString: string, deliveries: number): Promise<boolean> {
   const begun = performance.now();
   const seconds = () => (performance.now() - begun) / 1000;
@@ -132,14 +132,17 @@ const pauseSecond = `
   update webhook_endpoints set status = 'paused', pause_reason = 'failing', paused_at = now() - interval '${PAUSED_DAYS} days'
   where id = (select id from webhook_endpoints where system_id = 'main' order by id offset 1 limit 1)`;
 
-// What has failed once waits for its next attempt; what was never sent is due.
+// A delivery that has failed once waits for its next attempt. A delivery that was never sent is due at once.
 const queuePending = `
   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
   select system_id, id, endpoint_id, created_on, event_id, created_at + attempts * interval '4 days', attempts, attempts
   from webhook_deliveries where status = 'pending'
   on conflict (system_id, delivery_id) do nothing`;
 
-/** Of 100,000 rows that were sent 97,000 have succeeded. `r` looks random and is the same in every run. */
+/**
+ * Returns the SQL that inserts a day's deliveries. 97 % of the sent ones succeeded. `r` is pseudo-random, the same in every
+ * run.
+ */
 function insertDay(day: string, number: number, rows: number): string {
   const isUnsent = number === DAYS - 1 ? "endpoint > 1" : "false";
   const isHeld = number >= DAYS - PAUSED_DAYS ? "endpoint = 1" : "false";

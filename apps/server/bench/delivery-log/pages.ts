@@ -4,18 +4,22 @@ import { serve } from "../processes.ts";
 import { makePerson, openContext, signIn } from "../provision.ts";
 import type { DeliveryLog } from "./data-set.ts";
 
-/** The console of a service on the data set, as a viewer reads it who works for the operator and for the partner. */
+/** The dashboard of a service on the data set, read by a viewer who is a member of both the operator and the partner. */
 export interface MeasuredPages {
-  /** @returns rows, median and 99th percentile of a page's milliseconds, between bars. @param path below the system's */
+  /**
+   * Measures a page. @returns a part of a Markdown table row: number of rows, median and 99th percentile in milliseconds
+   * @param path below the system's path
+   */
   measure(path: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Requests before those that count: the first read what is not in memory yet, and prepare statements. */
+/** Requests that are not measured: the first ones load data into memory and prepare statements. */
 const WARM_UP = 5;
 
 export async function openPages(log: DeliveryLog, repetitions: number): Promise<MeasuredPages> {
-  // Without a worker, which would send what waits. The endpoints were made with secrets that nobody has.
+  // No worker, because it would send the pending deliveries. New secrets, because nobody has those with which the endpoints
+  // were created.
   const env = { DATABASE_URL: log.connectionString, DATA_DIR: join(log.directory, "service") };
   const service = await serve(env, ["--role", "api", "--new-secrets"]);
   const context = openContext(log.connectionString);

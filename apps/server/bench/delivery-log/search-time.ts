@@ -5,14 +5,17 @@ import { findPageStatement, findSearchIndex, updateSearchSettings } from "../../
 import type { DeliverySearch } from "../../src/webhooks/log/search-sql-fragments.ts";
 
 const REPETITIONS = 5;
-/** A page, and one row more to see whether another follows. */
+/** The rows of a page, and one more that shows whether another page follows. */
 const LIMIT = 51;
 
 interface Explained {
   readonly "QUERY PLAN": readonly { readonly "Execution Time": number }[];
 }
 
-/** Milliseconds that PostgreSQL takes to find a page, without planning, which happens once on a connection. */
+/**
+ * Returns the milliseconds that PostgreSQL needs to find a page. Planning is not included, because it happens only once for
+ * each connection.
+ */
 export async function searchMilliseconds(db: Database, search: DeliverySearch): Promise<number> {
   const times: number[] = [];
   for (let repetition = 0; repetition < REPETITIONS; repetition++) {

@@ -5,7 +5,7 @@ import { migrate } from "../../src/storage/db/migrate/migrate.ts";
 import { distribute } from "../../src/storage/distribution/service.ts";
 import { prepareSystem } from "../workload/prepare.ts";
 
-/** A system with its load's world, and what receives its webhooks. */
+/** A system that is loaded, with its partners and bikes, and the receiver of its webhooks. */
 export interface LoadedSystem {
   readonly systemId: string;
   readonly prepared: PreparedSystem;
@@ -22,7 +22,7 @@ interface SystemsOptions {
   readonly onProgress: (line: string) => void;
 }
 
-/** Distributes an empty database, and makes a system for each machine. */
+/** Distributes an empty database, and creates a system for each machine. */
 export async function prepareSystems({
   databaseUrl,
   secretsFile,
@@ -53,13 +53,13 @@ export async function prepareSystems({
   }
 }
 
-/** The ports of the machines that may have shards, in order. */
+/** Returns the ports of the machines that may have shards, sorted. */
 export async function listPorts(db: Database): Promise<number[]> {
   const text = "select nodeport from pg_dist_node where isactive and shouldhaveshards order by nodeport";
   return (await db.query<{ nodeport: number }>({ name: "", text })).map(({ nodeport }) => nodeport);
 }
 
-/** While a shard is used, what it left behind when it moved may have to wait for a pause until it can be dropped. */
+/** Drops the old copies of moved shards. Repeats that, because a copy cannot be dropped while it is in use. */
 async function dropLeftShards(db: Database): Promise<void> {
   const count = "select count(*)::int as n from pg_dist_cleanup";
   while (((await db.query<{ n: number }>({ name: "", text: count }))[0]?.n ?? 0) > 0) {
@@ -68,7 +68,7 @@ async function dropLeftShards(db: Database): Promise<void> {
   }
 }
 
-/** Moves a system to the machine with a port. `force_logical`: while it is used. */
+/** Moves a system to the machine with a port. `force_logical` keeps the system usable meanwhile. */
 export async function moveSystem(
   db: Database,
   systemId: string,

@@ -4,29 +4,30 @@ import { createPartitionsOf } from "../../src/storage/partitions/service.ts";
 import { fillWith, random } from "../lists/rows.ts";
 
 /*
- * A system with the history of the largest western one: as many changes a day as its stations have. The rows are those that
- * the service writes: one for each change, one at the beginning of each month, and the last one is the station's own state.
+ * Creates a system with a history as large as Citi Bike's: as many changes of stations a day. The rows are like those that
+ * the service writes: one for each change, and one for each station at the beginning of each month. The last row equals the
+ * station's present state.
  */
 
 export const STATIONS = 1_811;
 const BIKES = 26_000;
-/** Changes of all stations on one day. */
+/** The changes of all stations on one day. */
 const CHANGES_PER_DAY = 166_000;
-/** Days of the sums by station: no request reads more. */
+/** Days for which sums by station are created. No request reads more. */
 const SUMMED_DAYS = 8;
-/** When the history ends. Near the end of a month its partition has most rows. */
+/** When the history ends: near the end of a month, when its partition is largest. */
 export const HISTORY_ENDS = Date.parse("2026-03-30T17:30:00Z");
 const DAY_MS = 86_400_000;
 const LAST_DAY = Math.floor(HISTORY_ENDS / DAY_MS) * DAY_MS;
 
-/** Returns when the history of so many changes begins. */
+/** Returns when a history with `rows` changes begins. */
 export function historyBegins(rows: number): number {
   return LAST_DAY - Math.ceil(rows / CHANGES_PER_DAY) * DAY_MS;
 }
 
 const iso = (at: number) => new Date(at).toISOString();
 
-/** Fills a database with about so many changes of stations, and with what the console's first page reads beside. */
+/** Fills a database with about `rows` changes of stations, and with the other data that the dashboard's first page reads. */
 export async function fillWithHistory(db: Database, rows: number): Promise<void> {
   const begins = historyBegins(rows);
   const days = Array.from({ length: (LAST_DAY - begins) / DAY_MS + 1 }, (_, n) => begins + n * DAY_MS);
@@ -50,8 +51,9 @@ export async function fillWithHistory(db: Database, rows: number): Promise<void>
 }
 
 /**
- * Stations in a table of their own, with how often they change: the busiest five times as often as all do on average, half of them
- * a third as often. A quarter has been empty or full for up to 20 days, twenty have always been offline.
+ * Creates a table of stations and how often each changes. The busiest changes five times as often as the average, half of
+ * them a third as often. A quarter of the stations have been empty or full for up to 20 days. Twenty have always been
+ * offline.
  */
 async function insertStations(tx: Transaction, changesPerDay: number, begins: number): Promise<void> {
   await tx.run(`
@@ -72,7 +74,9 @@ async function insertStations(tx: Transaction, changesPerDay: number, begins: nu
   await tx.run(`insert into list_counts (system_id, list, slot, n) values ('main', 'stations', 0, ${STATIONS})`);
 }
 
-/** A day's changes in the order of time: a bike more or less, from empty to full and back. */
+/**
+ * Returns the SQL that inserts a day's changes in order of time. Each adds or removes one bike, from empty to full and back.
+ */
 function insertDay(day: number, n: number, days: number): string {
   const isFirst = n === 0 || new Date(day).getUTCDate() === 1;
   const at = `timestamptz '${iso(day)}'`;

@@ -14,12 +14,12 @@ import { createRowMemory } from "../../src/storage/lists/row-memory.ts";
 import { type ListName, PARTNER } from "./rows.ts";
 import type { Meter } from "./work.ts";
 
-/** Items of a page. */
+/** Items on each page. */
 export const LIMIT = 50;
 
 type Read = (filters: Readonly<Record<string, string>>, request: PageRequest<never>) => Promise<Page<unknown>>;
 
-/** Reads a list as its endpoint does. */
+/** Returns a function that reads a list as its endpoint does. */
 export async function readerOf(name: ListName, db: Database, meter: Meter): Promise<Read> {
   const { readPool } = meter.context;
   const context = {
@@ -52,7 +52,7 @@ export async function readerOf(name: ListName, db: Database, meter: Meter): Prom
   }
 }
 
-/** Pages of each kind: numbered ones all over the list, and one by cursor. */
+/** Returns a page request of each kind: numbered pages all over the list, and one page by cursor. */
 export async function pagesOf(read: Read, filters: Readonly<Record<string, string>>) {
   const { total = 0, next } = await read(filters, { kind: "first", limit: LIMIT });
   const pages = Math.max(1, Math.ceil(total / LIMIT));
@@ -62,7 +62,7 @@ export async function pagesOf(read: Read, filters: Readonly<Record<string, strin
     ["middle", at(0.5)],
     ["late", at(0.83)],
     ["last", at(1)],
-    // The position is one of the same list.
+    // The cast is safe, because the position comes from the same list.
     ...(next === undefined ? [] : [["cursor", { kind: "cursor", after: next as never, limit: LIMIT }] as const]),
   ]);
 }

@@ -2,23 +2,23 @@ import { type Filter, listFilters } from "@bikeshare/rules";
 import type { Database } from "../../src/storage/db/database.ts";
 import type { ListName } from "./rows.ts";
 
-/** A value of a filter, and what is special about it. */
+/** A value of a filter. `kind` says how many items match it. */
 interface Sample {
   readonly name: string;
   readonly kind: string;
   readonly value: string;
 }
 
-/** A list asked with one filter or two. */
+/** A request for a list with one or two filters. */
 export interface Combination {
-  /** The filters' names: what the table has a row for. */
+  /** The names of the filters. The report has one row for them. */
   readonly filters: string;
-  /** With the values. */
+  /** The filters with their values, for the report. */
   readonly text: string;
   readonly query: string;
 }
 
-/** Every filter of a list and every pair of them, each with values that pass most items, few, and none. */
+/** Every filter of a list and every pair of them, each with values that match most items, few, or none. */
 export async function combinationsOf(db: Database, list: ListName): Promise<Combination[]> {
   const filters: Readonly<Record<string, Filter>> = listFilters[list];
   const names = Object.keys(filters);
@@ -44,7 +44,7 @@ const TABLES: Readonly<Record<ListName, string>> = {
   events: "events",
 };
 
-/** Where events have another name for what they are filtered by. */
+/** Columns whose names differ from the names of their filters. */
 const COLUMNS: Readonly<Record<string, string>> = { event: "name" };
 
 async function samplesOf(db: Database, list: ListName, name: string, filter: Filter | undefined): Promise<Sample[]> {
@@ -58,7 +58,7 @@ async function samplesOf(db: Database, list: ListName, name: string, filter: Fil
     ];
   }
   if (comparison === "equals") {
-    // Of a million items: those that are rarest among all need not be known.
+    // Counts only a million rows, because the very rarest values of the whole list are not needed.
     const found = await rows(`
       select ${column} as value from (select ${column} from ${TABLES[list]} where ${column} is not null limit 1000000) as counted
       group by 1 order by count(*) desc`);

@@ -6,12 +6,12 @@ import { createPartitionsOf } from "../../src/storage/partitions/service.ts";
 
 export type ListName = keyof typeof listFilters;
 
-/** Whose reservations they are, and who reads the events. */
+/** The partner whose reservations the data set has, and who reads the events. */
 export const PARTNER = "bench";
 
 /**
- * Fills a list of the system `main` as a city does that leaves nothing out: each filter has a value that most rows have and one that
- * few have, a rider and a bike have half of all reservations, and most events are of one day.
+ * Fills a list of the system `main` with difficult data. Each filter has a value that most rows have and one that few have.
+ * One rider and one bike have half of all reservations. Most events are of one day.
  */
 export async function fillWith(db: Database, list: Exclude<ListName, "rides">, rows: number): Promise<void> {
   await db.transaction(async (tx) => {
@@ -22,7 +22,10 @@ export async function fillWith(db: Database, list: Exclude<ListName, "rides">, r
 
 const EVENT_DAYS = ["2026-01-01", "2026-01-02", "2026-01-03"];
 
-/** SQL of a number from 0 up to 1 that looks random and is the same in every run. @param digits where in the digest of `i` it begins */
+/**
+ * Returns SQL of a pseudo-random number from 0 to 1, the same in every run. @param digits the first of the hexadecimal
+ * digits of md5(i) to use
+ */
 export const random = (digits: number) => `('x' || substr(md5(i::text), ${digits}, 6))::bit(24)::int / 16777216.0`;
 
 const counted = (list: string, rows: number) =>
@@ -60,7 +63,7 @@ const inserts: Readonly<Record<Exclude<ListName, "rides">, (rows: number) => str
              case when i > ${rows} - 20 then 'active' when i % 10 = 1 then 'cancelled' when i % 1000 = 7 then 'expired' else 'fulfilled' end as status
            from generate_series(1, ${rows}) as i) as made`,
   ],
-  // The partner's own are among those of everybody, and one name is rare.
+  // Events of this partner are mixed with those of others, and one event name is rare.
   events: (rows) => [
     `insert into events (system_id, recorded_on, position, id, name, occurred_at, partner_id, data)
      select 'main', day, i, 'evt_' || substr(md5(i::text), 1, 22), name, day::timestamptz + interval '1 h',

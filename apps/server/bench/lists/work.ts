@@ -5,16 +5,21 @@ import { statement, type Statement } from "../../src/storage/db/statement.ts";
 import { type ReadContext, readContextOn } from "../../src/storage/lists/read-context.ts";
 import { nodesOf, type PlanNode, rowsSeenBy } from "../../test/plan-nodes.ts";
 
-/** What answering a request takes, however busy the machine is: the least of many times. */
+/**
+ * The work to answer a request. Each figure is the least of several measurements, so that a busy machine has little effect.
+ */
 export interface Work {
-  /** 8 KiB pages that PostgreSQL looks at. */
+  /** 8 KiB pages that PostgreSQL reads. */
   readonly buffers: number;
-  /** Rows and index entries that it looks at. */
+  /** Rows and index entries that PostgreSQL reads. */
   readonly visited: number;
-  /** Milliseconds in which PostgreSQL executes its statements, and plans those that are planned for each request. */
+  /**
+   * Milliseconds in which PostgreSQL executes the statements. `planningMs`: in which it plans those that are planned for
+   * each request.
+   */
   readonly executionMs: number;
   readonly planningMs: number;
-  /** Milliseconds of processor of this process and PostgreSQL's, with everything between. */
+  /** Milliseconds of processor time of this process and PostgreSQL together. */
   readonly processorMs: number;
 }
 
@@ -23,19 +28,19 @@ type DatabaseWork = Omit<Work, "processorMs">;
 interface Sent {
   readonly statement: Statement;
   readonly values: readonly unknown[];
-  /** Prepared, with a plan for any values. */
+  /** Whether the statement is prepared, with one plan for all values. */
   readonly isPrepared: boolean;
 }
 
-/** Runs reads as the service does and says what each took. */
+/** Runs reads as the service does, and measures their work. */
 export interface Meter {
   readonly context: ReadContext;
   measure(read: () => Promise<unknown>, repetitions: number): Promise<Work>;
-  /** What the statements alone take. */
+  /** Measures only the statements, without this process. */
   look(read: () => Promise<unknown>): Promise<DatabaseWork>;
-  /** Milliseconds of processor of this process and PostgreSQL's that one read takes. */
+  /** Measures the milliseconds of processor time of this process and PostgreSQL for one read. */
   processor(read: () => Promise<unknown>): Promise<number>;
-  /** PostgreSQL's plans of the statements, as it explains them. */
+  /** Returns the output of EXPLAIN for the statements. */
   plans(read: () => Promise<unknown>): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -44,7 +49,7 @@ export async function openMeter(connectionString: string): Promise<Meter> {
   const pool = openReadPool({ connectionString, connections: 1 });
   const filtered = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   const explaining = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
-  /** Asked each time: a connection that has rested is closed. */
+  /** Reads the pids each time, because the pool closes idle connections. */
   const pidsNow = async () => [
     await pidOf((asked) => pool.read(asked, [])),
     await pidOf((asked) => filtered.query(asked)),
@@ -60,7 +65,7 @@ export async function openMeter(connectionString: string): Promise<Meter> {
     query: (asked, values = []) => (record(asked, values, false), filtered.query(asked, values)),
   };
   const statementsOf = async (read: () => Promise<unknown>) => {
-    // What is remembered is learnt by the first.
+    // Runs the read once before, to fill the caches in memory.
     await read();
     sent = [];
     await read();
@@ -108,7 +113,7 @@ async function plansOf(db: Database, statements: readonly Sent[]): Promise<strin
   return plans;
 }
 
-/** Milliseconds of processor of this process and others, of the read that took least. */
+/** Returns the milliseconds of processor time of this process and others, for the cheapest of several reads. */
 async function leastProcessor(pids: readonly number[], read: () => Promise<unknown>, repetitions: number) {
   let least = Infinity;
   for (let n = 0; n < repetitions; n++) {
@@ -121,7 +126,7 @@ async function leastProcessor(pids: readonly number[], read: () => Promise<unkno
 }
 
 function visitedBy(plan: PlanNode): number {
-  // Of tables and indexes, not of what a statement has made of their rows.
+  // Counts only nodes that read tables and indexes, not nodes that process rows further.
   return nodesOf(plan)
     .filter((node) => /^(Seq|Index|Bitmap)/.test(node["Node Type"]))
     .reduce((sum, node) => sum + rowsSeenBy(node), 0);
@@ -186,7 +191,7 @@ async function pidOf(query: (sent: Statement) => Promise<{ pid: number }[]>): Pr
   return row.pid;
 }
 
-/** Milliseconds of processor that processes have used. */
+/** Returns the milliseconds of processor time that processes have used. */
 async function processorOf(pids: readonly number[]): Promise<number> {
   let sum = 0;
   for (const pid of pids) sum += Number((await readFile(`/proc/${pid}/schedstat`, "utf8")).split(" ")[0]) / 1e6;

@@ -4,7 +4,7 @@ import type { Database } from "../../src/storage/db/database.ts";
 
 const INTERVAL_MS = 50;
 
-/** Starts rides at a rate, and ends each a few seconds later, as a city does while its lists are read. */
+/** Starts rides at a rate and ends each a few seconds later, to write while lists are read. */
 export function startWriting(db: Database, ridesPerSecond: number): { close(): Promise<void> } {
   const rows = Math.max(1, Math.round((ridesPerSecond * INTERVAL_MS) / 1000));
   let made = 0;

@@ -2,8 +2,8 @@ import Fastify from "fastify";
 import pg from "pg";
 
 /*
- * Fastify and pg: rows of a pool, written by a response schema. `GET /constant` sends a kept buffer of so many bytes: what
- * the framework can at most. No keys, no limits.
+ * A peer for comparison: Fastify and pg. It reads rows with a pool, and serialises them with a response schema. `GET
+ * /constant` sends a prepared buffer of `constantBytes`, to measure the framework alone. It has no keys and no limits.
  */
 const [connectionString, constantBytes = "1000"] = process.argv.slice(2);
 const pool = new pg.Pool({ connectionString, max: 10 });

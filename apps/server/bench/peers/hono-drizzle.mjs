@@ -5,7 +5,7 @@ import { boolean, integer, pgTable, text, timestamp } from "drizzle-orm/pg-core"
 import { Hono } from "hono";
 import pg from "pg";
 
-/* Hono and Drizzle: the query builder, its count and offset, and a prepared keyset query. */
+/* A peer for comparison: Hono and Drizzle, with the query builder, count and offset, and a prepared keyset query. */
 const time = (name) => timestamp(name, { withTimezone: true, mode: "string" });
 const rides = pgTable("rides", {
   systemId: text("system_id"),

@@ -4,7 +4,7 @@ import { NestFactory } from "@nestjs/core";
 import { InjectRepository, TypeOrmModule } from "@nestjs/typeorm";
 import { Column, Entity, PrimaryColumn, Repository } from "typeorm";
 
-/* NestJS and TypeORM: an entity, `findAndCount`, and a query builder for the keyset. */
+/* A peer for comparison: NestJS and TypeORM, with an entity, `findAndCount`, and a query builder for the keyset. */
 @Entity("rides")
 class Ride {
   @PrimaryColumn({ type: "text", select: false }) system_id!: string;

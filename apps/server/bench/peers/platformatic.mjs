@@ -2,7 +2,7 @@ import sqlMapper from "@platformatic/sql-mapper";
 import sqlOpenapi from "@platformatic/sql-openapi";
 import Fastify from "fastify";
 
-/* Platformatic SQL: its routes over the table, as it generates them. */
+/* A peer for comparison: Platformatic SQL, with the routes that it generates for the table. */
 const app = Fastify();
 await app.register(sqlMapper, {
   connectionString: process.argv[2],

@@ -5,8 +5,8 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { joinRows, type PageRows } from "../../src/storage/lists/page.ts";
 
 /*
- * The least that could answer a page by cursor from PostgreSQL: a handler of Fastify around the same prepared statement over
- * the same pipelined connections, with an envelope. No key, no limit, no tag, no cursor to decrypt, no parameter checked.
+ * The smallest possible server for a page by cursor, for comparison: a Fastify handler around the same prepared statement
+ * over the same pipelined connections. It checks no key, limit or parameter, decrypts no cursor, and sends no ETag.
  */
 const readPool = openReadPool({ connectionString: process.argv[2] ?? "" });
 const app = Fastify();

@@ -7,23 +7,26 @@ import { installPeers, peers, type Position, startPeer, subjectOf } from "./peer
 import { type Ratio, report } from "./report.ts";
 import { type MeasuredService, type ServiceOptions, startService } from "./service.ts";
 
-/** What a part of the benchmark is given. */
+/** The data sets and settings that each part of the benchmark gets. */
 export interface BenchContext {
   readonly sets: DataSets;
-  /** Where services keep their secrets. */
+  /** The directory with the secrets of the services. */
   readonly directory: string;
   readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
-  /** Milliseconds after each load whose processor time counts as well, for what is written later. */
+  /** Milliseconds after each load whose processor time is counted too, because the service writes some data later. */
   readonly trailingMs?: number;
 }
 
 const PEER_RIDES = 2_000_000;
-/** Those who read at once. A few reads of each run at a time, so that one alone never has as many as the peers. */
+/**
+ * The number of partners that read at once. The service runs only a few reads of each partner at a time, so one partner
+ * alone could not use as many connections as the peers.
+ */
 const PARTNERS = 8;
 
-/** A page by cursor from anywhere in the list, beside the peers and beside the least that could answer it. */
+/** Measures a page by cursor from anywhere in the list, compared with the peers and with the bare handler. */
 export async function cursorBench(context: BenchContext): Promise<string> {
   const connectionString = await context.sets.of(PEER_RIDES);
   await installPeers();
@@ -67,7 +70,7 @@ export async function cursorBench(context: BenchContext): Promise<string> {
   }
 }
 
-/** Pages by number beside the peers', who count and skip: page 1 and the page at depth 1,000,000. */
+/** Measures pages by number: page 1 and the page at depth 1,000,000. The peers use count and offset. */
 export async function pagesBench(context: BenchContext): Promise<string> {
   const connectionString = await context.sets.of(PEER_RIDES);
   await installPeers();
@@ -93,12 +96,12 @@ export async function pagesBench(context: BenchContext): Promise<string> {
 
 const DEEP_PAGE = 20_000;
 
-/** Pages around depth 1,000,000, each another hour of the list. */
+/** Returns the paths of pages around depth 1,000,000, each at a different position of the list. */
 function deepPages(): string[] {
   return Array.from({ length: 200 }, (_, index) => `/v1/rides?limit=50&page=${DEEP_PAGE - 1000 + index * 10}`);
 }
 
-/** The list that everyone polls, beside Fastify sending as many bytes that are ready. */
+/** Measures the list of stations, which all partners poll, compared with Fastify sending as many prepared bytes. */
 export async function stationsBench(context: BenchContext): Promise<string> {
   const connectionString = await context.sets.of(100_000);
   const service = await startOn(context, 100_000);
@@ -135,7 +138,7 @@ export async function stationsBench(context: BenchContext): Promise<string> {
   }
 }
 
-/** Positions all over the list: none is asked for twice in a row, so no answer is in any cache of answers. */
+/** Returns positions all over the list. No position is requested twice in a row, so no cache has the response. */
 export function spreadPositions(rides = PEER_RIDES): Position[] {
   const end = Date.parse("2025-12-31T00:00:00Z");
   const step = (rides * 0.95 * 15_768) / 300;

@@ -7,14 +7,15 @@ import type { Subject } from "./measure.ts";
 import type { MeasuredService } from "./service.ts";
 
 /*
- * How the cost of a page grows with the number of rides, as a table and as a picture in docs/performance/. What each size cost is
- * kept with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm bench read curves.
+ * Measures how the cost of a page grows with the number of rides, and writes a table and pictures in docs/performance/. The
+ * costs of each size are stored with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm
+ * bench read curves.
  */
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000] as const;
 const PICTURES = join(import.meta.dirname, "../../../../docs/performance");
 
-/** Microseconds of processor time of the service and PostgreSQL for a page, by its kind; for each size. */
+/** Microseconds of processor time of the service and PostgreSQL for a page, by number of rides and kind of page. */
 const costs = z.record(z.record(z.number()));
 
 /** Measures every kind of page on the wanted sizes, and draws the curves when all sizes have been measured. */
@@ -72,7 +73,7 @@ function subjectsOf(service: MeasuredService, rides: number): Subject[] {
   const newest = Date.parse("2025-12-31T00:00:00Z");
   const ago = (index: number) => new Date(newest - (((index * 17) % 40) / 40) * rides * 0.9 * 15_768).toISOString();
   const pages = rides / 50;
-  // A partner's filtered lists are read one at a time.
+  // One connection, because the service reads only one filtered list of a partner at a time.
   const filtered = (name: string, query: (index: number) => string) =>
     service.subject(
       name,

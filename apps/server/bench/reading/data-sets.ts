@@ -10,30 +10,30 @@ import { fillWith, type ListName } from "../lists/rows.ts";
 import { makeSystem, openContext } from "../provision.ts";
 
 /*
- * The data sets that reading is measured on: databases of one PostgreSQL, made once and kept in BENCH_DATA_DIR, because ten
- * million rides take minutes to make and some gigabytes to keep. A changed migration makes them anew.
+ * Manages the data sets for measuring reads: databases of one PostgreSQL server. They are created once and kept in
+ * BENCH_DATA_DIR, because ten million rides take minutes to create. If a migration changes, they are created again.
  */
 
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 
-/** Rows of a list, changes of stations, or rides of one month. */
+/** The kinds of data sets: rows of a list, changes of stations, or rides of one month. */
 export type DataSetName = ListName | "station_changes" | "month_rides";
 
-/** The month of the rides of a month. */
+/** The month of the rides in the data set `month_rides`. */
 export const RIDDEN_MONTH = "2025-10";
 
-/** A running PostgreSQL with data sets. */
+/** A running PostgreSQL server with data sets. */
 export interface DataSets {
-  /** Where they are kept. */
+  /** The directory in which the data sets are kept. */
   readonly directory: string;
-  /** The connection string of the database with so many rides, or rows of another set, which is made if it is not there. */
+  /** Returns the connection string of the database with this data set. Creates it if it does not exist. */
   of(rows: number, set?: DataSetName): Promise<string>;
   close(): Promise<void>;
 }
 
 export async function openDataSets(): Promise<DataSets> {
   const directory = process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data");
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the bench runs as root, PostgreSQL runs under another account, which needs access to the directory.
   await mkdir(directory, { recursive: true, mode: 0o711 });
   const dataDir = join(directory, "postgres");
   const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
@@ -53,7 +53,10 @@ export async function openDataSets(): Promise<DataSets> {
   };
 }
 
-/** Of what they do: a comment that changes is no reason to make ten million rides again. */
+/**
+ * Returns a digest of the migrations without their comments, so that a changed comment does not create ten million rides
+ * again.
+ */
 export async function digestOfMigrations(): Promise<string> {
   const digest = createHash("sha256");
   for (const file of (await readdir(MIGRATIONS)).sort()) {
@@ -77,7 +80,7 @@ async function databasesOf(db: Database, rows: number, set: DataSetName): Promis
   return found.map(({ name }) => name);
 }
 
-/** Makes a data set under another name first, so that one that was broken off is not taken for whole. */
+/** Creates a data set under a temporary name first, so that an incomplete one is never used. */
 async function make(maintenance: Database, name: string, rows: number, set: DataSetName): Promise<void> {
   for (const outdated of await databasesOf(maintenance, rows, set))
     await execute(maintenance, `drop database ${outdated} with (force)`);

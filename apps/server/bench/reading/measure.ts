@@ -3,16 +3,16 @@ import { cpuMicroseconds, createHttpClient, type Requested, saturate } from "@bi
 import { type Database, openDatabase } from "../../src/storage/db/database.ts";
 import { postgresMicroseconds } from "../postgres-time.ts";
 
-/** Something that answers requests and is measured. */
+/** A server that is measured. */
 export interface Subject extends Requested {
   readonly name: string;
-  /** The process that answers. */
+  /** The id of the server's process. */
   readonly pid: number;
-  /** Connections; default that of all. */
+  /** The number of connections. Default: the same for all subjects. */
   readonly connections?: number;
 }
 
-/** One value for each repetition. */
+/** The measured figures, with one value for each repetition. */
 export interface Figures {
   readonly perSecond: number[];
   /** Processor time of the answering process, µs a request. */
@@ -23,20 +23,20 @@ export interface Figures {
 }
 
 export interface MeasureOptions {
-  /** Of the PostgreSQL that answers. */
+  /** The PostgreSQL database that the subjects read. */
   readonly connectionString: string;
   readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
-  /** Milliseconds after each load whose processor time counts as well, for what is written later. */
+  /** Milliseconds after each load whose processor time is counted too, because the service writes some data later. */
   readonly trailingMs?: number | undefined;
 }
 
 const WARM_UP_SECONDS = 1.5;
 
 /**
- * Measures subjects in turns, so that a slow minute of the machine meets all of them. The first repetition warms up: compiled
- * code, prepared statements, caches.
+ * Measures subjects in turns, so that a slow minute of the machine affects all of them. The first repetition is a warm-up,
+ * and is not counted.
  */
 export async function measure(subjects: readonly Subject[], options: MeasureOptions): Promise<Map<string, Figures>> {
   const figures = new Map<string, Figures>();
@@ -60,10 +60,12 @@ export async function measure(subjects: readonly Subject[], options: MeasureOpti
   return figures;
 }
 
-/** Tries of a page that is not in memory yet: PostgreSQL gives up reading a filtered list from a slow disk after a while. */
+/**
+ * Most tries of a page that is not in memory yet: reading a filtered list from a slow disk may exceed the statement timeout.
+ */
 const MAX_TRIES = 30;
 
-/** Asks for each page once, so that what is read of the disk for the first time is not measured. */
+/** Requests each page once, so that the first read from disk is not measured. */
 async function touch({ base, paths, headers = {}, keys: [key] = [], status = 200 }: Subject): Promise<void> {
   const client = createHttpClient(base, { connections: 1, timeoutMs: 60_000 });
   for (const path of paths) {
@@ -87,13 +89,16 @@ async function measureOnce(db: Database, subject: Subject, seconds: number, opti
   };
 }
 
-/** Checks in a row that must find nothing running: a pool hands out what waited as soon as a statement has ended. */
+/**
+ * Successive checks that must find no running statement, because a pool sends a waiting statement as soon as another has
+ * ended.
+ */
 const QUIET_CHECKS = 3;
 const CHECK_INTERVAL_MS = 50;
 
 /**
- * Cancels what a subject left running and waits until nothing runs: the next one must not pay for it. A slow subject has
- * statements under way, and more waiting in its pool, when the load ends.
+ * Cancels the statements that a subject has left running, and waits until none runs, so that they do not slow down the next
+ * subject. When the load ends, a slow subject still has running statements, and others that wait in its pool.
  */
 async function untilQuiet(db: Database): Promise<void> {
   for (let quiet = 0; quiet < QUIET_CHECKS;) {

@@ -8,9 +8,12 @@ import { type MeasuredService, startService } from "./service.ts";
 
 const WITHOUT_LOG = `${DEPLOYED.NODE_OPTIONS} --import=${join(import.meta.dirname, "without-request-log.ts")}`;
 const RIDES = 100_000;
-/** Enough for the log to be written as much as its bound allows: each key has a share of it. */
+/** Enough keys to write as many log entries as the limit allows, because each key may use only a share of it. */
 const KEYS = 32;
-/** Time after a load in which what it caused is written: the log is written once a second. */
+/**
+ * Milliseconds measured after each load. The service writes the log once a second, so the last entries are written after the
+ * load.
+ */
 const TRAILING_MS = 1_100;
 
 const pages = {
@@ -18,7 +21,7 @@ const pages = {
   rides: Array.from({ length: 50 }, (_, index) => `/v1/rides?limit=50&page=${index + 1}`),
 };
 
-/** Measures what it costs to observe requests: one service with each way of observing, beside one without any. */
+/** Measures what it costs to observe requests: a service with each way of observing, compared with a service without any. */
 export async function observingBench(context: BenchContext): Promise<string> {
   const connectionString = await context.sets.of(RIDES);
   const dataDir = join(context.directory, `service-${RIDES}`);

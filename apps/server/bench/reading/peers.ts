@@ -4,7 +4,10 @@ import { promisify } from "node:util";
 import { type ServerProcess, startServer } from "../processes.ts";
 import type { Subject } from "./measure.ts";
 
-/* The peers of peers/: a package of its own outside the workspace, installed when the benchmark runs. */
+/*
+ * Installs and starts the programs in peers/, with which the service is compared. They are a separate package outside the
+ * workspace, which is installed when the benchmark runs.
+ */
 
 const PEERS = join(import.meta.dirname, "../peers");
 const ROOT = join(import.meta.dirname, "../../../..");
@@ -13,9 +16,9 @@ const run = promisify(execFile);
 export interface Peer {
   readonly name: string;
   readonly file: string;
-  /** The page of 50 rides that follows a position. */
+  /** Returns the path of the page of 50 rides after a position. */
   readonly after: (position: Position) => string;
-  /** A page of 50 by its number, with the exact number of all. */
+  /** Returns the path of a page of 50 rides by its number, with the exact total. */
   readonly page: (page: number) => string;
 }
 
@@ -42,17 +45,17 @@ export const peers: readonly Peer[] = [
 
 const platformaticOrder = "limit=50&where.systemId.eq=main&orderby.startedAt=desc&orderby.id=desc";
 
-/** Installs the peers as their lock file says and compiles those that are TypeScript with decorators. */
+/** Installs the peers from their lock file, and compiles the one that uses TypeScript decorators. */
 export async function installPeers(): Promise<void> {
   process.stderr.write("installing the peers …\n");
-  // None of them needs an install script: pg is JavaScript, and the other databases' drivers are not used.
+  // No peer needs install scripts: pg is JavaScript, and drivers of other databases are not used.
   const options = ["install", "--ignore-workspace", "--frozen-lockfile", "--ignore-scripts", "--prefer-offline"];
   await run("npx", ["-y", "pnpm@12", ...options], { cwd: PEERS });
   await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", PEERS]);
 }
 
 export function startPeer({ file }: Pick<Peer, "file">, args: readonly string[]): Promise<ServerProcess> {
-  // They report each statement that is cancelled between two turns.
+  // Ignores their error output, in which they report each statement that is cancelled between two turns.
   return startServer(join(PEERS, file), args, { NODE_ENV: "production" }, "ignore");
 }
 

@@ -12,8 +12,9 @@ import { report } from "./report.ts";
 import { startService } from "./service.ts";
 
 /*
- * What a replica takes from the primary, and what asking for positions costs: pages by cursor from anywhere in the list, with
- * and without DATABASE_REPLICA_URL in turn, while nobody writes and while somebody does. PostgreSQL's time is the primary's.
+ * Measures how much work a replica takes from the primary, and what it costs to ask for WAL positions. Reads pages by cursor
+ * from anywhere in the list, with and without DATABASE_REPLICA_URL in turns: first without concurrent writes, then with
+ * them. PostgreSQL's time is that of the primary.
  */
 
 const RIDES = 200_000;
@@ -32,7 +33,7 @@ export async function replicaBench({ repetitions, seconds, connections }: BenchC
     const env = { DATABASE_REPLICA_URL: postgres.replicaUrl, METRICS_PORT: `${metricsPort}` };
     const alone = await startService(postgres.primaryUrl, join(directory, "service"), { args });
     const replicated = await startService(postgres.primaryUrl, join(directory, "service"), { args, env });
-    // It uses the replica from its first good answer on.
+    // Waits until the service uses the replica, which it does after the replica's first successful response.
     await sleep(2_000);
     const lines: string[] = [];
     for (const isWritten of [false, true]) {
@@ -62,13 +63,13 @@ async function answeredByReplica(metrics: HttpClient): Promise<number> {
   return Number(/^bikeshare_replica_reads_total\{outcome="replica"\} (\d+)$/m.exec(body)?.[1]);
 }
 
-/** Writes one row at a time, until it is stopped. */
+/** Updates a row again and again until it is stopped. */
 function startWriter({ db }: Provisioned): { stop(): Promise<void> } {
   const over = new AbortController();
   const write = async () => {
     while (!over.signal.aborted) {
       const update = db.transaction((tx) => tx.run("update systems set name = name where system_id = 'main'"));
-      // Between two turns what runs is cancelled.
+      // Ignores a cancelled update: between two turns all running statements are cancelled.
       await update.catch(() => undefined);
       await sleep(WRITE_INTERVAL_MS);
     }

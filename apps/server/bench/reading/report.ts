@@ -1,18 +1,18 @@
 import { median } from "@bikeshare/load";
 import type { Figures } from "./measure.ts";
 
-/** A ratio of two subjects, and what it is to be. */
+/** A ratio of two subjects, with the required and the desired value. */
 export interface Ratio {
   readonly text: string;
   readonly of: string;
   readonly by: string;
-  /** Whether more of it is better, or less. */
+  /** Whether a higher or a lower ratio is better. */
   readonly better: "more" | "less";
   readonly must: number;
   readonly aim: number;
 }
 
-/** The figures of a part as text: a line for each subject, then one for each ratio. */
+/** Returns the figures of a part as text: one line for each subject, then one for each ratio. */
 export function report(figures: ReadonlyMap<string, Figures>, ratios: readonly Ratio[]): string {
   const lines = [...figures].map(([name, { perSecond, serverCpu, postgresCpu, bytes }]) =>
     [
@@ -42,7 +42,7 @@ function describe({ text, of, by, better, must, aim }: Ratio, figures: ReadonlyM
   return `${text}: ${measured.toFixed(2)} by rate (${repetitions}), ${cpu.toFixed(2)} by processor; must ${must}, aim ${aim}: ${verdict}`;
 }
 
-/** The server's and PostgreSQL's processor time together, µs a request. */
+/** Returns the processor time of the server and PostgreSQL together, in µs for each request. */
 function cpuOf({ serverCpu, postgresCpu }: Figures): number[] {
   return serverCpu.map((value, repetition) => value + (postgresCpu[repetition] ?? Number.NaN));
 }

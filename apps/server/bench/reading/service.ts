@@ -7,25 +7,30 @@ import { makePartner, openContext } from "../provision.ts";
 import type { Subject } from "./measure.ts";
 import type { Position } from "./peers.ts";
 
-/** Our own service on a data set, with every check on. */
+/** The service on a data set, with all its checks enabled. */
 export interface MeasuredService {
   readonly url: string;
   readonly pid: number;
   readonly subject: (name: string, paths: readonly string[], more?: Partial<Subject>) => Subject;
-  /** The page of 50 rides that follows a position; the cursor is encrypted as the service does. */
+  /**
+   * Returns the path of the page of 50 rides after a position, with a cursor that is encrypted as the service encrypts it.
+   */
   readonly after: (position: Position) => string;
   readonly stop: () => Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** How many partners read in turn, with a key each. */
+  /** The number of partners that read in turn, with one key each. */
   readonly keys?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Options of `serve`. */
   readonly args?: readonly string[];
 }
 
-/** @param dataDir has the secrets file. It must be the same in each run on a database, which refuses other secrets. */
+/**
+ * Starts the service on a data set. @param dataDir the directory of the secrets file. It must be the same in each run on a
+ * database, because the service refuses a database that was encrypted with other secrets.
+ */
 export async function startService(
   connectionString: string,
   dataDir: string,

@@ -1,8 +1,8 @@
 import { registerHooks } from "node:module";
 
 /*
- * Loaded before the service (`node --import`): leaves out the log of requests and the counts by key, which no setting turns
- * off, to measure what they cost.
+ * Loaded before the service (`node --import`). Removes the request log and the counts by key, to measure what they cost. No
+ * setting can turn them off.
  */
 
 registerHooks({

@@ -140,7 +140,7 @@ export function pgBoss(far: Far, connectionString: string): Contestant {
       const work = async (batch: readonly { readonly data: Job }[]) => {
         await Promise.all(batch.map(({ data }) => post(data)));
       };
-      // A worker takes no second batch before half a second is over: enough of them that this holds nothing up.
+      // A worker of pg-boss takes its next batch only after half a second. Ten workers are enough that this delays nothing.
       for (let worker = 0; worker < 10; worker++) {
         await boss.work("hooks", { batchSize: BATCH, pollingIntervalSeconds: 0.5 }, work);
       }
@@ -173,7 +173,7 @@ export function graphileWorker(far: Far, connectionString: string): Contestant {
         pollInterval: 100,
         noHandleSignals: true,
         taskList: {
-          // Its batch form: a job's payload is a list.
+          // The batch form of graphile-worker: the payload of a job is a list.
           hooks: async (payload) => {
             await Promise.all((payload as Job[]).map(post));
           },

@@ -7,18 +7,18 @@ import { onPostgres, say } from "../processes.ts";
 import { dispatcherFor } from "./ours.ts";
 import { addEndpoint, CIPHER, enqueue, makeWorld, waitingDeliveries, type World } from "./world.ts";
 
-/** Events committed one by one, evenly. */
+/** A load of events that are committed one by one, at even intervals. */
 interface Trickle {
   readonly event: "ride.started" | "ride.completed";
   readonly events: number;
   readonly seconds: number;
-  /** How many deliveries of each event the receiver gets. */
+  /** The number of deliveries of each event that the receiver gets. */
   readonly deliveries: number;
-  /** It keeps when they came. */
+  /** The receiver, which records when each delivery arrives. */
   readonly receiver: ReceiverProcess;
 }
 
-/** Milliseconds from an event's commit to the receipt of each of its deliveries. */
+/** Returns the milliseconds from the commit of each event to the receipt of each of its deliveries. */
 async function measureDelays(world: World, load: Trickle): Promise<number[]> {
   const dispatcher = dispatcherFor(world, CIPHER);
   const listener = openListener({
@@ -28,7 +28,7 @@ async function measureDelays(world: World, load: Trickle): Promise<number[]> {
     onGap: () => undefined,
   });
   try {
-    // Lanes are taken and connections opened before anything is measured.
+    // Waits until lanes are leased and connections are open, before anything is measured.
     await wait(2_000);
     const committed = await commitEvenly(world, load);
     const arrivals: (readonly [body: string, at: number])[] = [];
@@ -46,7 +46,7 @@ async function measureDelays(world: World, load: Trickle): Promise<number[]> {
   }
 }
 
-/** @returns when each event was committed, by its number */
+/** Commits events at even intervals. @returns the time at which each event was committed, by its number */
 async function commitEvenly({ db, ids, systemId, data }: World, { event: name, events, seconds }: Trickle) {
   const between = (seconds * 1000) / events;
   const committed: number[] = [];
@@ -90,14 +90,15 @@ const BACKLOG = Number(process.env["FAIRNESS_BACKLOG"] ?? 100_000);
 const PER_SECOND = Number(process.env["FAIRNESS_PER_SECOND"] ?? 100);
 const SECONDS = Number(process.env["FAIRNESS_SECONDS"] ?? 60);
 const REPETITIONS = Number(process.env["FAIRNESS_ROUNDS"] ?? 2);
-/** Of the healthy endpoint's p99, in percent. */
+/** The most by which the p99 of the healthy endpoint may rise, in percent. */
 const MAX_RISE = 10;
 
 const forget = statement("fairness.forget", "delete from webhook_queue where system_id = $1 and endpoint_id <> $2");
 
 /**
- * One endpoint that answers at once, with a steady trickle of events, beside 100 that hang for 15 s while 100,000
- * deliveries wait for them. The two are measured in turns, because machines have moods: without, with, without, with.
+ * Measures the delay of deliveries to a healthy endpoint with a steady flow of events, alone and beside 100 endpoints that
+ * hang for 15 s and have 100,000 waiting deliveries. Both cases are measured in turns, because the speed of the machine
+ * varies.
  */
 export function fairness(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
@@ -105,7 +106,7 @@ export function fairness(): Promise<void> {
     const receiver = await startReceiver({ keepsArrivals: true });
     const far = Array.from({ length: HANGING }, (_, endpoint) => hanging.urlOf(endpoint));
     const world = await makeWorld(connectionString, CIPHER, far);
-    // It wants another event than all the others.
+    // The healthy endpoint subscribes to another event than the hanging ones.
     const healthy = await addEndpoint(world, CIPHER, "Healthy", receiver.urlOf(0), "ride.started");
     const [without, beside]: [number[], number[]] = [[], []];
     for (let round = 0; round < REPETITIONS; round++) {

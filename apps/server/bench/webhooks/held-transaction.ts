@@ -9,14 +9,14 @@ import { CIPHER, enqueue, makeWorld, waitingDeliveries, type World } from "./wor
 const SECONDS = Number(process.env["HELD_SECONDS"] ?? 180);
 const ENDPOINTS = Number(process.env["HELD_ENDPOINTS"] ?? 50);
 
-/** Deliveries a second, of each of a phase's parts in turn. */
+/** The deliveries a second in each part of a phase. */
 type Rates = readonly number[];
 
-/** Parts of a phase: what a held transaction costs grows with time, and shows in the last ones. */
+/** The number of parts of a phase. The cost of a held transaction grows with time, so the last parts show it. */
 const PARTS = 6;
 /**
- * Deliveries that always wait, so that the dispatcher never idles. Too high: the measurement includes the memory of the
- * machine.
+ * The number of deliveries that always wait, so that the dispatcher is never idle. Too high: the measurement includes the
+ * memory of the machine.
  */
 const WAITING = 5_000;
 
@@ -24,8 +24,8 @@ const dead = statement("held.dead", "select n_dead_tup as n from pg_stat_user_ta
 const snapshot = statement("held.snapshot", "select count(*) from webhook_queue");
 
 /**
- * Deliveries a second with and without one transaction held open, which keeps PostgreSQL from clearing away any dead row
- * of the queue. `HELD_SECONDS=180` says for how long.
+ * Measures deliveries a second with and without a transaction that is held open, which keeps PostgreSQL from removing dead
+ * rows of the queue. `HELD_SECONDS=180` sets the duration of each phase.
  */
 export function heldTransaction(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
@@ -36,7 +36,7 @@ export function heldTransaction(): Promise<void> {
       say(`${name}: ${rates.map(Math.round).join(", ")} deliveries/s, ${deadRows} dead rows at the end`);
       return rates;
     };
-    // Tables fill up and code gets warm: not to be taken for what is measured.
+    // A warm-up, because tables grow and code is compiled first.
     await phase("warm-up", Math.min(20, SECONDS), false);
     const before = await phase("free", SECONDS, false);
     const held = await phase("held", SECONDS, true);
@@ -57,7 +57,9 @@ function meanOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
 }
 
-/** Sends for so long, while events keep coming. @param count says how many deliveries have been received */
+/**
+ * Sends deliveries for `seconds`, while new events are created. @param count returns how many deliveries have been received
+ */
 async function measureRates(
   world: World,
   { count, seconds, held }: { readonly count: () => Promise<number>; readonly seconds: number; readonly held: boolean },
@@ -94,7 +96,7 @@ async function feed(world: World, wake: (systemId: string) => void, signal: Abor
   }
 }
 
-/** Holds a transaction open that sees the database as it is now: nothing that dies from now on can be cleared away. */
+/** Holds a transaction open whose snapshot is taken now. PostgreSQL cannot remove rows that are deleted after that. */
 async function holdTransaction(connectionString: string): Promise<() => Promise<void>> {
   const db = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   const { promise: over, resolve: release } = Promise.withResolvers<void>();

@@ -13,7 +13,10 @@ const PARTNERS = 100;
 const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
 const RIDES = 5;
 
-/** What every endpoint asks for; each is met, so that as many deliveries are made. */
+/**
+ * The places and limits of all endpoints in each case. Every ride matches them, so that all cases create the same number of
+ * deliveries.
+ */
 const KINDS = {
   anywhere: "null::text[], null::text[], null::float8[], null::int",
   "by stations":
@@ -24,15 +27,15 @@ const KINDS = {
 } as const;
 
 /**
- * How much dearer a ride's event is where 1,000 endpoints ask for places or a limit, beside 1,000 that ask for neither; then,
- * with thresholds, what comparing stations costs.
+ * Measures how much more a ride's event costs if 1,000 endpoints limit events to places or have an hourly limit, compared
+ * with 1,000 endpoints without both. Then measures what comparing stations with thresholds costs.
  */
 export function places(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
     const world = await makeWorld(connectionString, CIPHER, []);
     await fill(world);
     const times: Record<string, number[]> = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
-    // In turn, so that what else the machine does is in each alike; the first round warms up.
+    // The cases take turns, so that other load on the machine affects all. The first round is a warm-up.
     for (let round = 0; round <= ROUNDS; round++)
       for (const [kind, columns] of Object.entries(KINDS)) {
         await world.db.query(
@@ -58,10 +61,10 @@ export function places(): Promise<void> {
   });
 }
 
-/** Stations that change between two comparisons. */
+/** The number of stations that change between two comparisons. */
 const CHANGED = 10;
 
-/** Each endpoint's thresholds are at a tenth of the stations. */
+/** Measures the comparison if the thresholds of each endpoint are for a tenth of the stations. */
 async function watch(world: World): Promise<void> {
   const { db, systemId, ids } = world;
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
@@ -94,7 +97,10 @@ async function watch(world: World): Promise<void> {
   say(`a ride's event beside them: ${median(times).toFixed(1)} ms`);
 }
 
-/** One station has no bikes, and every threshold of every endpoint watches it: each is told to its own endpoint. */
+/**
+ * Measures the case in which one station has no bikes and every threshold of every endpoint is for this station: each
+ * threshold makes a delivery.
+ */
 async function tell({ db, systemId, ids }: World): Promise<void> {
   const run = (sql: string) => db.query<{ n: number }>(statement("", sql), [systemId]);
   await run(insertThresholds("array['station-1']"));
@@ -116,7 +122,7 @@ async function tell({ db, systemId, ids }: World): Promise<void> {
     await run(`delete from webhook_${table} where system_id = $1`);
 }
 
-/** SQL: each endpoint has as many thresholds as it may. */
+/** Returns SQL that gives each endpoint as many thresholds as allowed. */
 const insertThresholds = (stationIds: string) =>
   `insert into webhook_thresholds
      (system_id, id, endpoint_id, position, count_of, fewer_than, for_minutes, station_ids, since)

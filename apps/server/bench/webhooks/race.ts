@@ -29,8 +29,8 @@ interface Race {
 const SIDES = ["sender", "postgres", "receiver"] as const;
 
 /**
- * The service's dispatcher, which logs every attempt with its bytes, against a bare loop without any database, its sender
- * alone, and two job queues that POST the same bodies; then the delay at half the rate.
+ * Compares the service's dispatcher, which logs every attempt with its bytes, with a bare loop without a database, the
+ * service's sender alone, and two job queues that POST the same bodies. Then measures the delay at half the rate.
  */
 export function race(): Promise<void> {
   return onPostgres(async ({ connectionString }) => {
@@ -75,7 +75,7 @@ export function byEndpoints(): Promise<void> {
     };
     say(`${ENDPOINT_DELIVERIES} deliveries; µs of processor time of a delivery`);
     say("| endpoints | deliveries/s | sender µs | PostgreSQL µs | receiver µs |\n|---|---|---|---|---|");
-    // The first warms up.
+    // The first measurement is a warm-up.
     await measure(50);
     for (const endpoints of ENDPOINT_COUNTS) say(`| ${endpoints} | ${await measure(endpoints)} |`);
   });

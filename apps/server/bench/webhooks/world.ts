@@ -12,13 +12,13 @@ import { LOOPBACK_RULES, openNewSystem, SYSTEM_ID } from "../provision.ts";
 /** Encrypts the secrets in benches where no other process reads them. */
 export const CIPHER: SecretCipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
 
-/** A deployment whose partners all want one event. */
+/** A deployment whose endpoints all subscribe to one event. */
 export interface World {
   readonly db: Database;
   readonly ids: Ids;
   readonly systemId: string;
   readonly endpoints: number;
-  /** What a ride's event says. */
+  /** The data of a ride's event, as JSON. */
   readonly data: string;
 }
 
@@ -34,7 +34,7 @@ export async function makeWorld(
   return world;
 }
 
-/** Makes a partner whose endpoint wants an event. @returns the endpoint's id */
+/** Creates a partner with an endpoint that subscribes to an event. @returns the endpoint's id */
 export async function addEndpoint(
   { db, ids, systemId }: World,
   cipher: SecretCipher,
@@ -48,7 +48,7 @@ export async function addEndpoint(
   return endpoint.id;
 }
 
-/** Leaves events in the outbox, a thousand in a transaction. Each makes a delivery for every endpoint. */
+/** Writes events to the outbox, a thousand in each transaction. Each event makes a delivery for every endpoint. */
 export async function enqueue({ db, ids, systemId, data }: World, events: number): Promise<void> {
   for (let left = events; left > 0; left -= 1000) {
     const batch = Array.from({ length: Math.min(left, 1000) }, () => ({
@@ -63,13 +63,13 @@ export async function enqueue({ db, ids, systemId, data }: World, events: number
 
 const waiting = statement("bench.waiting", "select count(*) as n from webhook_queue where system_id = $1");
 
-/** Deliveries that are not done. */
+/** Returns the number of deliveries that are still in the queue. */
 export async function waitingDeliveries({ db, systemId }: World): Promise<number> {
   const [row] = await db.query<{ n: number }>(waiting, [systemId]);
   return row?.n ?? 0;
 }
 
-/** The ride that the documents show, checked against the contract. */
+/** Returns the example ride of the OpenAPI document, checked against the contract. */
 function exampleRide() {
   const document = createOpenApiDocument({ baseUrl: "http://localhost", version: "0" });
   const operation = document.webhooks?.["ride.completed"]?.post;

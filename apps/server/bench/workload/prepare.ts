@@ -24,7 +24,7 @@ const STATIONS_OF_EACH = 8;
 /** Bikes for each client that makes reservations. Too low: the service refuses many reservations. */
 const BIKES_FOR_A_HOLDER = 3;
 
-/** Migrates the database and makes a system for a workload: partners with keys and webhooks, stations and bikes. */
+/** Migrates the database and creates a system for a workload: partners with keys and webhooks, stations and bikes. */
 export async function prepareSystem(options: PrepareOptions): Promise<PreparedSystem> {
   const { databaseUrl, secretsFile, receiver, riders, holders, partners = 2, systemId = "main" } = options;
   const context = openContext(databaseUrl);

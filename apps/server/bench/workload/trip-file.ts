@@ -5,7 +5,7 @@ const BIKES = 26_000;
 const HEADER =
   '"tripduration","starttime","stoptime","start station id","start station name","start station latitude","start station longitude","end station id","end station name","end station latitude","end station longitude","bikeid","usertype","birth year","gender"\n';
 
-/** Yields the lines of a trip file of the old Citi Bike kind, the same in every run. */
+/** Yields the lines of a trip file in the old Citi Bike format, the same in every run. */
 export function* tripLines(rows: number): Iterable<string> {
   const random = createRandom(1);
   const next = (below: number) => random.between(0, below - 1);
