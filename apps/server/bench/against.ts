@@ -67,7 +67,10 @@ interface Side {
   readonly db: Database;
 }
 
-/** Microseconds of the processor for each command or poll: in its own turns, and with what followed them. */
+/**
+ * Microseconds of processor time for each command or poll. `turns` has one value for each turn. `service` and `postgres`
+ * also include the background work during the other side's turns.
+ */
 interface Cost {
   readonly turns: number[];
   service: number;

@@ -62,7 +62,7 @@ async function get(path: string): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** What every reader sees of the one bike. */
+/** Reads what every list and feed says about the only bike. */
 async function seen(reservationId: string) {
   const station = await get("/v1/stations/s");
   const feed = (await get("/gbfs/main/2.3/station_status.json")) as {
@@ -85,9 +85,9 @@ it("with no worker beside it, readers of bikes, stations and feeds see what a re
   const { id } = (await response.json()) as { id: string };
   expect(await seen(id)).toEqual({ reservation: "active", bike: "reserved", counters: [0, 1], feed: [0] });
   clock.advance(60_000);
-  // It is the process itself that sweeps, within about a second.
+  // The API process expires the reservation itself, within about a second.
   await until(async () => {
-    // The same copy of the feed is served for two seconds, which the clock must pass.
+    // The service serves a cached feed for two seconds, so the clock must advance beyond that.
     clock.advance(100);
     return (await seen(id)).feed[0] === 1;
   });

@@ -10,7 +10,7 @@ import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { findUndeclaredAnswers } from "./declared-answers.ts";
 
-/** A running service on a database of its own, with one partner. */
+/** A running service on a separate database, with one partner. */
 export interface TestApp extends TestDatabase {
   readonly url: string;
   readonly clock: TestClock;
@@ -18,9 +18,9 @@ export interface TestApp extends TestDatabase {
   readonly partnerId: string;
   /** Lines that the service logged, parsed. */
   readonly logged: readonly Record<string, unknown>[];
-  /** Makes a key of the partner; with every scope and a rate that no test reaches, unless told otherwise. */
+  /** Creates a key of the partner. Default: every scope, and a rate limit that no test reaches. */
   issue(input?: Partial<IssueInput>): Promise<IssuedKey>;
-  /** GET with a key of every scope (or with the given key, or none for null). */
+  /** Sends a GET with a key that has every scope, or with the given key. Null: without a key. */
   get(
     path: string,
     options?: { readonly key?: string | null; readonly headers?: Record<string, string> },
@@ -49,13 +49,13 @@ export async function startTestApp(): Promise<TestApp> {
     },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
-    // Without files, unless a test brings its own.
+    // A directory that does not exist, because most tests need no files.
     dataDir: "/nowhere",
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
-    // Without pages: what matters is which sites may show them.
+    // Without the dashboard's pages: only the policy about frames is tested.
     dashboard: { directory: "/nowhere", ready: () => Promise.resolve(), frameAncestors: ["https://portal.example"] },
-    // No test reaches it, unless it is about that.
+    // A limit that only the tests about it reach.
     publicRateLimit: 1_000_000,
   });
   const undeclared = findUndeclaredAnswers(app);
@@ -71,7 +71,8 @@ export async function startTestApp(): Promise<TestApp> {
       ...input,
     });
   const everything = await issue();
-  // Last: what the app reads at its start would otherwise take connections beside the one above, each 20 ms of processor time.
+  // Listens last. If the app began its first reads earlier, they would need more connections, each of which costs 20 ms of
+  // processor time.
   const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
   return {
     ...database,

@@ -1,15 +1,15 @@
 import { createHash, createSign, generateKeyPairSync, randomBytes } from "node:crypto";
 
-/** A passkey in software: what a phone or a security key does, without asking anybody for a fingerprint. */
+/** A passkey in software. It does what a phone or a security key does, but asks nobody for a fingerprint. */
 export interface SoftwarePasskey {
   readonly id: string;
-  /** Answers the options of a registration, as `startRegistration` does. */
+  /** Returns the response to the options of a registration, as `startRegistration` does. */
   register(options: RegistrationOptions): object;
-  /** Answers the options of an authentication, as `startAuthentication` does. */
+  /** Returns the response to the options of an authentication, as `startAuthentication` does. */
   authenticate(options: { readonly challenge: string }): object;
-  /** What the next signature says of those before it; 0 for an authenticator that does not count. */
+  /** The signature counter in the next response; 0 for an authenticator that does not count. */
   counter: number;
-  /** Whether the person was asked for a fingerprint, a face or a PIN. */
+  /** Whether responses say that the person was verified by a fingerprint, a face or a PIN. */
   isVerified: boolean;
 }
 
@@ -23,7 +23,10 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 
-/** @param origin of the page that the browser shows; @param rpId of the service that the passkey is made for */
+/**
+ * Creates a passkey in software. @param origin the origin of the page in the browser @param rpId the id of the service for
+ * which the passkey is made
+ */
 export function createSoftwarePasskey(origin = "http://localhost", rpId = "localhost"): SoftwarePasskey {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const credentialId = randomBytes(32);
@@ -52,7 +55,7 @@ export function createSoftwarePasskey(origin = "http://localhost", rpId = "local
     register({ challenge, user }) {
       userHandle = user.id;
       const cosePublicKey = Buffer.concat([
-        // A map of five: kty 2 (EC2), alg -7 (ES256), crv 1 (P-256), x, y.
+        // A CBOR map of five entries: kty 2 (EC2), alg -7 (ES256), crv 1 (P-256), x, y.
         Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20]),
         Buffer.from(x, "base64url"),
         Buffer.from([0x22, 0x58, 0x20]),
@@ -63,7 +66,7 @@ export function createSoftwarePasskey(origin = "http://localhost", rpId = "local
       const authData = authenticatorData(Buffer.concat([Buffer.alloc(16), length, credentialId, cosePublicKey]));
       const authLength = Buffer.alloc(2);
       authLength.writeUInt16BE(authData.length);
-      // A map of three: fmt "none", attStmt {}, authData.
+      // A CBOR map of three entries: fmt "none", attStmt {}, authData.
       const attestationObject = Buffer.concat([
         Buffer.of(0xa3),
         cborText("fmt"),
@@ -99,7 +102,7 @@ function sha256(bytes: Buffer): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-/** A text of fewer than 24 bytes. */
+/** Encodes a text of fewer than 24 bytes as CBOR. */
 function cborText(text: string): Buffer {
   return Buffer.concat([Buffer.of(0x60 + text.length), Buffer.from(text)]);
 }

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const json = { "content-type": "application/json" };
 
-/** Returns a body that an endpoint takes, other than its example. */
+/** Returns a valid body for an endpoint that differs from its example. */
 function otherBody({ method, scope }: Endpoint, isBatch: boolean): object {
   if (isBatch) return { items: [{ id: "another" }] };
   if (scope === "operator") return method === "PATCH" ? {} : { viewer: "another" };
@@ -34,7 +34,7 @@ describe.each(endpoints.filter(({ body }) => body !== undefined))("the body of $
   const some = (body: unknown) => JSON.stringify(body);
 
   /**
-   * Sends what must be refused whole, each body with each of the headers, and holds it against having changed anything.
+   * Sends each body with each set of headers. Expects that every request is refused and that nothing has changed.
    * @returns the messages
    */
   async function refused(

@@ -5,7 +5,7 @@ import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import type { TestApp } from "./app.ts";
 import { closeApp } from "./close-app.ts";
 
-/** Another process, as it were, on the database of a test's app. */
+/** A second app on the database of a test's app. It stands for another process. */
 export interface BuiltApp {
   readonly app: App;
   readonly url: string;
@@ -17,7 +17,7 @@ export interface BuiltApp {
 /** The key that encrypts cursors in tests. */
 const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
 
-/** Builds and opens an app that differs from the test's own in what `changes` says. */
+/** Builds an app and makes it listen. Its options are those of the test's app except for `changes`. */
 export async function buildAnother(
   first: Pick<TestApp, "db" | "clock" | "ids">,
   changes: Partial<Omit<AppOptions, "logger">> = {},
@@ -35,7 +35,7 @@ export async function buildAnother(
     secrets: { cursorKeys: [cursorKey], webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }] },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
-    // Without files, unless a test brings its own.
+    // A directory that does not exist, because most tests need no files.
     dataDir: "/nowhere",
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
@@ -47,7 +47,7 @@ export async function buildAnother(
   return { app, url, logged, close: () => closeApp(app) };
 }
 
-/** What the verbs on keys need. */
+/** Returns the context that the functions on keys need. */
 export function keyContext({ db, clock, ids }: Pick<TestApp, "db" | "clock" | "ids">): ActorContext {
   return { db, clock, ids, actor: "test" };
 }

@@ -5,15 +5,18 @@ import type { TestApp } from "./app.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { operatedSystem, restoreWorld } from "./walker-world.ts";
 
-/** Calls of a walked world's endpoints, each as the contract describes it. */
+/** Calls the endpoints of a filled service (`walker-world.ts`) as the contract describes them. */
 export interface Calls {
-  /** Sends what an endpoint takes. What an earlier call reserved is given back before. */
+  /** Sends a valid request to an endpoint. First undoes what earlier calls have reserved. */
   send(endpoint: Endpoint, headers?: Record<string, string>, query?: string): Promise<Response>;
-  /** Sends a body as it is. */
+  /** Sends a request with exactly this body. */
   sendBody(endpoint: Endpoint, headers: Record<string, string>, body: string | undefined): Promise<Response>;
-  /** A key that an endpoint lets in, and no more than that. */
+  /** Creates a key with exactly the scope that an endpoint needs. */
   keyFor(endpoint: Endpoint, input?: Partial<IssueInput>): Promise<IssuedKey>;
-  /** Headers of somebody whom an endpoint lets in. Events show only what the key may read: such a key reads all. */
+  /**
+   * Returns the headers of an authorised caller. For events, the key has every scope, because events are shown only to keys
+   * that may read their resource.
+   */
   allowed(endpoint: Endpoint): Promise<Record<string, string>>;
 }
 
@@ -43,7 +46,7 @@ export function callsOn(app: TestApp): Calls {
   };
 }
 
-/** Holds an answer against what is true of every error; gives its message. */
+/** Expects what is true of every error response. @returns the message of the error */
 export async function expectError(response: Response, status: number, error: string): Promise<string> {
   const text = await response.text();
   expect([response.status, text]).toEqual([status, expect.stringContaining(`"${error}"`)]);
@@ -55,7 +58,7 @@ export async function expectError(response: Response, status: number, error: str
   return body.message;
 }
 
-/** Holds an answer against what is true of every one. */
+/** Expects what is true of every response. */
 export function expectAlways(response: Response): void {
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("request-id")).toMatch(/^req_\w+$/);

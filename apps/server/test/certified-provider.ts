@@ -4,19 +4,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
 
-/** A provider that the OpenID Foundation has certified, on this machine, at which everybody signs in as one person. */
+/**
+ * An identity provider whose software the OpenID Foundation has certified. It runs on this machine, and everybody signs in
+ * as the same person.
+ */
 export interface CertifiedProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** How often somebody had to sign in, rather than being known. */
+  /** How often the provider asked for a sign-in, because the browser had no session there. */
   signIns(): number;
   close(): Promise<void>;
 }
 
 type Stored = Readonly<Record<string, unknown>>;
 
-/** Where the provider keeps what it has given out. Its own such adapter warns on the console. */
+/** Stores what the provider has issued, in memory. The provider's own memory adapter would print a warning. */
 class MemoryAdapter {
   static readonly #all = new Map<string, Stored>();
   readonly #name: string;
@@ -59,7 +62,7 @@ class MemoryAdapter {
   }
 }
 
-/** Starts it, with one client. */
+/** Starts the provider with one client. */
 export async function startCertifiedProvider(
   email: string,
   client: { readonly redirectUri: string; readonly postLogoutRedirectUri: string },
@@ -131,11 +134,14 @@ export async function startCertifiedProvider(
   };
 }
 
-/** A browser at the provider, with its cookies there. */
+/** A browser at the provider, which keeps the provider's cookies. */
 export class BrowserAtProvider {
   readonly #cookies = new Map<string, string>();
 
-  /** Follows redirects, and sends forms that ask whether to go on, until they lead away. @returns the address that they lead to */
+  /**
+   * Follows redirects and submits confirmation forms until a redirect leads to an address that begins with `away`. @returns
+   * this address
+   */
   async follow(from: string, away: string): Promise<string> {
     let url = from;
     let form: URLSearchParams | undefined;

@@ -42,7 +42,7 @@ async function changeSlowly(id: string, range: number) {
   const [changed, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const done = app.db.transaction(async (tx) => {
     await setRange([id], range, tx as never);
-    // A command writes its bikes at its end; the statement shows that it was run.
+    // The result of this statement shows that the write of the bike has been executed, too.
     await tx.query(statement("", "select 1"));
     changed.resolve();
     await ended.promise;
@@ -100,7 +100,7 @@ describe("a list whose changes are followed", () => {
 
   it("says the same as long as nothing changes: an answer that is kept is current", async () => {
     let checkpoint: string | undefined = await checkpointOf("/v1/bikes");
-    // What changed in the last second may come again.
+    // Changes of the last second may be returned again, so waits until none is.
     await until(async () => {
       const page: ListEnvelope<Item> = await slice(app, `/v1/bikes?limit=200&changes_since=${checkpoint}`);
       checkpoint = page.checkpoint;
@@ -252,7 +252,7 @@ describe("what disappears", () => {
     const ids: string[] = [];
     for (const name of names) ids.push(await hold(name));
     const mirror = createMirror(get, "/v1/reservations", { limit: 1 });
-    // What changed a moment ago comes again.
+    // Recent changes are returned again, so waits until none of these is.
     await until(async () => (await mirror.follow()).every(({ id }) => !ids.includes(id)));
     app.clock.advance(61_000);
     const shown = idsOf(await mirror.follow()).filter((id) => ids.includes(id));

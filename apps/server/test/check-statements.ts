@@ -2,9 +2,12 @@ import { checkStatements } from "../src/storage/db/statement.ts";
 import { readTableKinds } from "../src/storage/distribution/table-kinds.ts";
 import { refusedIn } from "../tools/statement-rules.ts";
 
-/** Before each file: whoever makes a statement that a distributed database does not run fails. Tests' own have no name, or `test.…`. */
+/**
+ * Runs before each test file. Creating a statement that a distributed database cannot run throws an error. Statements of
+ * tests are exempt: they have no name, or one that begins with `test.`.
+ */
 const kinds = await readTableKinds();
-/** Some statements are made again for each call. */
+/** Texts that were already accepted, because some statements are created for each call. */
 const accepted = new Set<string>();
 checkStatements((named) => {
   if (named.name === "" || named.name.startsWith("test.") || accepted.has(named.text)) return;

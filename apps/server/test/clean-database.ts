@@ -1,17 +1,17 @@
 import type { Database } from "../src/storage/db/database.ts";
 
-/** Makes a test's database as new; false when it would differ from a new one all the same. */
+/** Cleans a test's database so that it equals an unused one. Returns false if that is not possible. */
 export type Cleaner = (db: Database) => Promise<boolean>;
 
-/** Bytes of a table. Rows that were deleted stay in its pages, which later tests would read. */
+/** Most bytes of a table that is cleaned. Deleted rows stay in its pages, which later tests would read. */
 const MAX_TABLE_BYTES = 512 * 1024;
 
-/** What PostgreSQL brings along has lower ids. */
+/** PostgreSQL's own catalog objects have lower ids. */
 const FIRST_OWN_ID = 16_384;
 
 /**
- * What of the catalog a test can change (a row of it has a new `xmin` then); whether a table has statistics, with which
- * PostgreSQL would plan otherwise; and connections, those of processes that the test has left among them.
+ * Reads what a test can change besides rows. The catalog: a changed row has a new `xmin`. Statistics, which would change
+ * PostgreSQL's plans. Connections, because a test may have left processes running.
  */
 const CATALOG = `select
   (select sum(hashtext(oid::text || xmin::text)) from pg_class where relpersistence <> 't')::text as relations,
@@ -26,13 +26,16 @@ const CATALOG = `select
   (select count(*)::int from pg_stat_activity
     where datname = current_database() and backend_type = 'client backend') as sessions`;
 
-/** A function takes no more than a hundred arguments: names and values of so many tables. */
+/**
+ * Tables in each call of `jsonb_build_object`: it needs two arguments for each, and a function of PostgreSQL has at most
+ * 100.
+ */
 const TABLES_A_CALL = 40;
 
-/** By table: its rows as JSON, or null. Of a table that is empty in a new database: whether it has any. */
+/** For each table, its rows as JSON, or null. For a table that is empty in an unused database: whether it has rows. */
 type Contents = Readonly<Record<string, string | boolean | null>>;
 
-/** @param unused a database that no test has used: others are made to equal it */
+/** Returns a function that cleans databases. @param unused a database that no test has used: cleaned databases equal it */
 export async function createCleaner(unused: Database): Promise<Cleaner> {
   const tables = await readTables(unused);
   const rowsOf = (table: string) => `(select json_agg(t)::text from only ${table} t)`;
@@ -73,7 +76,7 @@ async function readCatalog(db: Database): Promise<{ readonly catalog: string; re
   return { catalog: JSON.stringify(catalog), sessions };
 }
 
-/** @param expressions by table: what is read of it */
+/** @param expressions for each table, the SQL expression to read */
 async function readContents(db: Database, name: string, expressions: ReadonlyMap<string, string>): Promise<Contents> {
   const pairs = [...expressions].map(([table, expression]) => `'${table}', ${expression}`);
   const calls: string[] = [];
@@ -85,7 +88,7 @@ async function readContents(db: Database, name: string, expressions: ReadonlyMap
   return found?.contents ?? {};
 }
 
-/** The names of all tables that hold rows, each before those that its rows refer to. */
+/** Returns the names of all tables that hold rows, each before the tables that it references. */
 async function readTables(db: Database): Promise<string[]> {
   const found = await db.query<{ readonly name: string }>({
     name: "test_tables",

@@ -14,7 +14,7 @@ const program = await programForPages();
 const nameOf = ({ long, flags }: { readonly long?: string | undefined; readonly flags: string }) => long ?? flags;
 const shared = program.createHelp().visibleOptions(program).map(nameOf);
 
-/** Every command that does something, by its words. */
+/** Every executable command, by its words. */
 const commands = new Map(leavesOf(program).map(({ words, command }) => [words.join(" "), command]));
 
 it.each(PAGES_WITH_TABLES)("%s has the tables that the code makes: otherwise run `pnpm run docs`", async (page) => {
@@ -40,7 +40,7 @@ it("the default that the page gives a variable is the value that the configurati
   }
 });
 
-/** The cells of the first column of the table below a heading. */
+/** Returns the cells of the first column of the table below a heading. */
 function firstColumn(page: string, heading: string): string[] {
   const [, section = ""] = `\n${page}`.split(`\n${heading}\n`);
   const [text = ""] = section.split("\n## ");
@@ -69,7 +69,7 @@ const guides = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `d
   name.endsWith(".md"),
 );
 
-/** Fails for a command or an option that a text names and that there is not. */
+/** Expects that every command and option that a text names exists. */
 function expectKnownCommands(text: string): void {
   for (const [, line = ""] of text.matchAll(/(?:^ *|`|@12 )bikeshare ([^<\n`][^\n`]*)/gm)) {
     const words = line.split(/\s+/);

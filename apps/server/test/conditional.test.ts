@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** An answer whose body is what stood on the wire, compressed or not. */
+/** A response. Its body is as it was sent, compressed or not. */
 interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -61,7 +61,7 @@ const resources = [
 ] as const;
 
 describe.each(resources)("of $list", ({ list, id, field }) => {
-  // While something has changed within the last second, the checkpoint of a walk by changes moves on.
+  // Waits until the checkpoint of a list of changes stays the same. It moves on for a second after each change.
   beforeAll(async () => {
     const followed = `/v1/${list}?updated_since=2020-01-01T00:00:00Z`;
     await until(async () => new Set([await etag(followed), await etag(followed)]).size === 1);
@@ -106,7 +106,7 @@ describe.each(resources)("of $list", ({ list, id, field }) => {
             "authorization",
           ]);
           expect(headers["content-encoding"]).toBeUndefined();
-          // Of a HEAD it may tell the length that the body would have, as RFC 9110 allows for 304; it is never 0.
+          // The 304 to a HEAD may have the length of the full body, as RFC 9110 allows. It is never 0.
           if (method === "GET") expect(headers["content-length"]).toBeUndefined();
           expect(headers["content-length"]).not.toBe("0");
           expect(headers["request-id"]).toMatch(/^req_/);

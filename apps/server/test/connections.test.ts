@@ -35,7 +35,7 @@ async function open(url = app.url): Promise<Socket> {
   return socket;
 }
 
-/** Everything that a server sends until it ends the connection. */
+/** Returns everything that a server sends until it closes the connection. */
 async function readAll(socket: Socket): Promise<string> {
   let text = "";
   socket.setEncoding("utf8").on("data", (part: string) => (text += part));
@@ -132,7 +132,7 @@ describe("the 413 of a body that is too large is read by its sender", () => {
     const socket = await open();
     const failures: unknown[] = [];
     socket.on("error", (error) => failures.push(error));
-    // Nothing is read until all is sent, as simple clients do.
+    // Reads nothing until everything is sent, as simple clients do.
     socket.pause();
     socket.write(head(framing) + before);
     const block = Buffer.alloc(64 * 1024, " ");
@@ -156,7 +156,7 @@ describe("the 413 of a body that is too large is read by its sender", () => {
     socket.write(Buffer.alloc(2 * 1024 * 1024, " "));
     socket.write(post('{"station_id":"a","rider_ref":"behind"}'));
     expect(statuses(await answer)).toEqual([413]);
-    // The connection ends by itself, though its caller leaves it open.
+    // The server closes the connection, although the client leaves it open.
     if (!socket.closed) await once(socket, "close");
     expect(await active("behind")).toBe(0);
   });
@@ -169,7 +169,7 @@ describe("a caller that does not read", () => {
     const shared = Buffer.alloc(size, "x");
     const other = await buildAnother(app, {}, ({ http }) => {
       expect(http.server.timeout).toBe(30_000);
-      // Lower lets go the one who reads slowly where the machine stands still for as long.
+      // Too low: on a machine that stalls for this long, the connection of a slow reader is closed.
       http.server.setTimeout(2_000);
       http.get("/large", () => shared);
     });

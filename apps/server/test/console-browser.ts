@@ -1,17 +1,20 @@
 import { account, consoleSession } from "@bikeshare/contract/console";
 import { expect } from "vitest";
 
-/** A browser that keeps cookies, changes things as the pages do, and goes to the identity provider and back. */
+/**
+ * A simulated browser. It keeps cookies, sends requests as the dashboard does, and follows the way to the identity provider
+ * and back.
+ */
 export class ConsoleBrowser {
   readonly #cookies = new Map<string, string>();
   readonly #url: string;
 
-  /** @param url of the service */
+  /** @param url the address of the service */
   constructor(url: string) {
     this.#url = url;
   }
 
-  /** What it keeps, each as `name=value`. */
+  /** The cookies, each as `name=value`. */
   get cookies(): string[] {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`);
   }
@@ -44,7 +47,7 @@ export class ConsoleBrowser {
     return response;
   }
 
-  /** Changes something, as a page does. */
+  /** Sends a request that changes something, with the CSRF token, as a page does. */
   async change(method: string, path: string, body: unknown = {}): Promise<Response> {
     const { csrf_token } = await this.session();
     return this.call(method, path, method === "DELETE" ? undefined : body, { "x-csrf-token": csrf_token });
@@ -62,12 +65,12 @@ export class ConsoleBrowser {
     return account.parse(await (await this.call("GET", "/console/v1/account")).json());
   }
 
-  /** Where a request that begins sends the browser. */
+  /** Begins a sign-in at the provider. @returns the address at the provider */
   async begin(body: object = {}): Promise<string> {
     return urlOf(await this.call("POST", "/console/v1/sign-in/oidc", body));
   }
 
-  /** The page to which the provider's answer leads. */
+  /** Opens the callback address. @returns the page to which the service redirects */
   async comeBack(callback: string): Promise<string> {
     const { pathname, search } = new URL(callback);
     const response = await this.call("GET", pathname + search, undefined, { "sec-fetch-site": "cross-site" });
@@ -75,19 +78,19 @@ export class ConsoleBrowser {
     return (response.headers.get("location") ?? "").replace("http://localhost/dashboard", "");
   }
 
-  /** Begins, signs in at the provider, and comes back. @returns the page on which the browser ends */
+  /** Signs in at the provider, from the beginning to the redirect back. @returns the page on which the browser ends */
   async goThrough(body: object = {}): Promise<string> {
     return this.comeBack(await atProvider(await this.begin(body)));
   }
 }
 
-/** The address in an answer that sends the browser to the provider. */
+/** Returns the address at the provider from a response that begins a sign-in. */
 export async function urlOf(response: Response): Promise<string> {
   expect(response.status).toBe(200);
   return ((await response.json()) as { url: string }).url;
 }
 
-/** What the provider answers to a browser. */
+/** Opens an address at the provider. @returns the address to which the provider redirects */
 export async function atProvider(url: string): Promise<string> {
   const response = await fetch(url, { redirect: "manual" });
   return response.headers.get("location") ?? "";

@@ -2,18 +2,18 @@ import type { ConsoleNeeds, EndpointMetadata } from "@bikeshare/contract";
 import { consoleContract } from "@bikeshare/contract/console";
 import type { AppRoute, AppRouter } from "@ts-rest/core";
 
-/** An endpoint of the console, as a walker calls it. */
+/** An endpoint of the dashboard's API, with what a test needs to call it. */
 export interface ConsoleEndpoint {
-  /** `session.get` */
+  /** Noun and verb: `session.get`. */
   readonly name: string;
   readonly method: string;
-  /** With parameters as `:name`. */
+  /** The path, with parameters as `:name`. */
   readonly path: string;
   readonly needs: ConsoleNeeds;
   readonly statuses: readonly number[];
 }
 
-/** Every endpoint of the console, read from its contract. */
+/** Every endpoint of the dashboard's API, from its contract. */
 export const consoleEndpoints: readonly ConsoleEndpoint[] = endpointsOf(consoleContract);
 
 function endpointsOf(router: AppRouter, parents: readonly string[] = []): ConsoleEndpoint[] {

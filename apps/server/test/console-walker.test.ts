@@ -13,7 +13,7 @@ beforeAll(async () => {
   await addPartners(app.db, app.systemId, ["other-partner"]);
   await addPartners(app.db, "elsewhere", ["foreign-partner"]);
 });
-// Requests are counted by session and by address.
+// Advances the clock before each test, because requests are limited by session and by address.
 beforeEach(() => app.clock.advance(61_000));
 afterAll(() => app.close());
 
@@ -24,7 +24,10 @@ function pathOf({ path }: ConsoleEndpoint): string {
   return path.replace(":system_id", app.systemId).replace(":partner_id", app.partnerId).replaceAll(/:\w+/g, "sample-1");
 }
 
-/** Calls an endpoint with given headers. Whoever is refused is so before anybody reads a body. */
+/**
+ * Calls an endpoint with given headers. The body is always `{}`: an unauthorised caller must be refused before the body is
+ * checked.
+ */
 async function call(endpoint: ConsoleEndpoint, headers: Readonly<Record<string, string>>) {
   const body = hasBody(endpoint) ? { body: "{}" } : {};
   const type: Record<string, string> = hasBody(endpoint) ? { "content-type": "application/json" } : {};
@@ -37,12 +40,12 @@ async function call(endpoint: ConsoleEndpoint, headers: Readonly<Record<string, 
   return { status: response.status, error: answer.error, response };
 }
 
-/** Somebody whom an endpoint lets in. */
+/** Signs in a person who may call an endpoint. */
 function rightfulCaller({ needs }: ConsoleEndpoint): Promise<SignedIn> {
   return signIn(app, needs.audience === "operator" ? { partnerId: null } : { partnerId: app.partnerId });
 }
 
-/** Whoever lacks what makes a session good gets 401. */
+/** Kinds of callers without a valid session, who must get 401. */
 const wrongSessions: Readonly<Record<string, (caller: SignedIn) => Promise<Readonly<Record<string, string>>>>> = {
   "no session": () => Promise.resolve({ origin: app.url }),
   "a session that is not ours": () =>
@@ -201,7 +204,7 @@ describe("every endpoint of the console", () => {
   it("declares what any request may meet", () => {
     for (const { name, statuses } of consoleEndpoints)
       expect(statuses, name).toEqual(expect.arrayContaining([400, 401, 403, 404, 405, 429, 500, 503]));
-    // Only where a browser comes from another site is it sent on.
+    // Only endpoints that browsers open from another site redirect them.
     const redirecting = consoleEndpoints.filter(({ statuses }) => !statuses.includes(200));
     expect(redirecting.map(({ name, statuses }) => [name, statuses.includes(303)])).toEqual([
       ["signIn.finishAtProvider", true],

@@ -128,7 +128,7 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
         }),
       ),
     );
-    // The first deep page asks for the depths to be learnt, in the background; those after it use them.
+    // The first deep page starts a background job that learns the depths of the list. Later pages use them.
     app.clock.advance(3_000);
     for (let request = 0; request < 50; request++) await Promise.all([pageOf(app.url, 2), pageOf(other.url, 2)]);
   });
@@ -167,7 +167,7 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
     }
   });
 
-  /** In one transaction, so that the list's length is never another. */
+  /** Deletes one row and inserts another in one transaction, so that the length of the list never changes. */
   async function moveOne(): Promise<void> {
     await app.db.transaction(async (tx) => {
       const to = new Date("2021-01-01T02:10:00.000Z");

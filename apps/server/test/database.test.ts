@@ -6,7 +6,7 @@ import { createTestDatabase, createUnusedDatabase, type TestDatabase } from "./d
 
 const run = ({ db }: Pick<TestDatabase, "db">, text: string) => db.query<Record<string, unknown>>(statement("", text));
 
-/** Every table's rows. */
+/** Reads the rows of every table. */
 const rowsOf = (database: TestDatabase) =>
   run(
     database,

@@ -8,37 +8,37 @@ import { copyDatabase, dropDatabase, SYSTEM_ID, withDatabaseName } from "./serve
 
 export interface TestDatabase {
   readonly db: Database;
-  /** The one system in it. */
+  /** The only system in the database. */
   readonly systemId: string;
-  /** Gives the database back: nothing of the test can use it any more. */
+  /** Gives the database back. The test can no longer use it. */
   close(): Promise<void>;
 }
 
 /**
- * Milliseconds for a test's own statements, and for the wait for their connections. Too low: fails tests with many
- * concurrent statements on a busy machine.
+ * Milliseconds that a test's own statements may take, and that they may wait for a connection. Too low: fails tests with
+ * many concurrent statements on a busy machine.
  */
 const TEST_TIMEOUT_MS = 60_000;
 
-/** A database with its pool, whose connections a later test finds open. */
+/** A database with its pool. A later test can reuse the open connections. */
 interface Pooled {
   readonly name: string;
   readonly db: Database;
 }
 
 /**
- * Databases of this process that no test has, each as new. To clean one takes a tenth of the processor time of copying one,
+ * Cleaned databases that no test uses now. Cleaning a database takes a tenth of the processor time of copying one,
  * connecting to it and reading its catalog.
  */
 const spares: Pooled[] = [];
-/** More are dropped. */
+/** Most spare databases. More are dropped. */
 const MAX_SPARES = 4;
 
 let cleaning: Promise<Cleaner> | undefined;
 
-/** A migrated database of the test's own, with one system. */
+/** Returns a separate, migrated database with one system. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  // A distributed database has sessions of the extension's own.
+  // A distributed database is never reused, because the Citus extension keeps its own sessions open.
   if (process.env["TEST_CITUS_URL"] !== undefined) return createUnusedDatabase();
   const pooled = spares.pop() ?? (await copyOf(inject("systemTemplateDatabase")));
   cleaning ??= createCleaner(pooled.db);
@@ -46,14 +46,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /**
- * A database as `createTestDatabase` gives it, which no test had before: for what looks at plans, at pages or at statistics,
- * where rows that were deleted are seen.
+ * Like `createTestDatabase`, but no test has used the database before. For tests that look at plans, pages or statistics, on
+ * which deleted rows have an effect.
  */
 export async function createUnusedDatabase(): Promise<TestDatabase> {
   return lend(await copyOf(inject("systemTemplateDatabase")));
 }
 
-/** A copy of a test's database with all its rows. Nobody may be connected to that: close its `db` before. */
+/**
+ * Returns a copy of a test's database with all its rows. No connection to the original may be open: close its `db` first.
+ */
 export async function copyTestDatabase({ db }: Pick<TestDatabase, "db">): Promise<TestDatabase> {
   return lend(await copyOf(new URL(db.connectionString).pathname.slice(1)));
 }
@@ -67,15 +69,18 @@ async function copyOf(template: string): Promise<Pooled> {
     connectTimeoutMs: TEST_TIMEOUT_MS,
     statementTimeoutMs: TEST_TIMEOUT_MS,
   });
-  // A copy has the template's rows, and not what its sessions begin with.
+  // A copy has the template's rows, but not its settings of the database.
   if (process.env["TEST_CITUS_URL"] !== undefined) await updateDatabaseSettings(db);
   return { name, db };
 }
 
-/** What the work meets that a test has left running: it must not reach the next one's rows. */
+/** Rejects every statement of work that a test has left running, because it must not reach the rows of the next test. */
 const refuse = () => Promise.reject(new DatabaseUnavailable("the test is over"));
 
-/** Lends a database to one test; it is kept for another where it can be cleaned, and dropped otherwise. */
+/**
+ * Lends a database to one test. Afterwards the database is kept for another test if it can be cleaned, and dropped
+ * otherwise.
+ */
 function lend(pooled: Pooled, clean?: Cleaner): TestDatabase {
   const { db } = pooled;
   let isReturned = false;
@@ -104,7 +109,7 @@ function lend(pooled: Pooled, clean?: Cleaner): TestDatabase {
   };
 }
 
-/** A database of the test's own that no program has migrated. */
+/** Returns a separate database that was never migrated. */
 export async function createEmptyDatabase(): Promise<Omit<TestDatabase, "systemId">> {
   const serverUrl = inject("serverUrl");
   const name = newName();
@@ -119,5 +124,5 @@ export async function createEmptyDatabase(): Promise<Omit<TestDatabase, "systemI
   };
 }
 
-/** By its beginning those of a run are found in the end. */
+/** The prefix identifies the databases of this run, which are dropped at its end. */
 const newName = () => `${inject("templateDatabase")}_${randomBytes(8).toString("hex")}`;

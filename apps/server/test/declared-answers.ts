@@ -2,9 +2,9 @@ import { batchResults, type EndpointMetadata, errorBody } from "@bikeshare/contr
 import type { App } from "../src/app.ts";
 
 /**
- * Holds every answer that an app gives while tests run against what the contract declares of its endpoint: the status, of
- * a 409 the code, and the codes of a batch's items.
- * @returns what was answered and is not declared
+ * Compares every response of an app with what the contract declares for its endpoint: the status, the code of a 409, and the
+ * codes of item errors.
+ * @returns a list that grows with each undeclared response
  */
 export function findUndeclaredAnswers({ http }: App): readonly string[] {
   const undeclared: string[] = [];

@@ -40,7 +40,7 @@ async function send(path: string, items: readonly object[]): Promise<BatchResult
   return batchResults.parse(await response.json());
 }
 
-/** Sends a batch of which no item fails. */
+/** Sends a batch, and expects that no item fails. */
 async function done(path: string, items: readonly object[]): Promise<void> {
   expect(await send(path, items)).toMatchObject({ failed: 0 });
 }
@@ -63,7 +63,7 @@ const insertPaused = statement(
    values ($1, ($3::timestamptz)::date, 'of-a-paused', 'paused', 'event', 'ride.corrected', $3, 'failed')`,
 );
 
-/** By batch endpoint and declared code: an item that fails with it. */
+/** For each batch endpoint and declared code: an item that fails with this code. */
 const failingItems: Readonly<Record<string, { readonly [Code in ErrorCode]?: object }>> = {
   "/operator/v1/stations": { invalid_parameter: { id: "new" } },
   "/operator/v1/stations/offline": { invalid_parameter: { id: "" }, not_found: { id: "nowhere" } },
@@ -108,7 +108,7 @@ function past(id: string) {
   return { id, bike_id: "another", started_at: "2026-01-01T00:00:00Z", ended_at: "2026-01-01T01:00:00Z" };
 }
 
-/** Requests that wait at once: each keeps a database connection. */
+/** Requests that wait at the same time. Each occupies a database connection. */
 const TOGETHER = 4;
 
 describe("an item of a batch", () => {
@@ -128,7 +128,7 @@ describe("an item of a batch", () => {
   });
 });
 
-/** Reserves a bike, which succeeds. @returns the reservation's path */
+/** Reserves a bike, and expects that to succeed. @returns the reservation's path */
 async function reserve(request: object, key = partnerKey): Promise<string> {
   const response = await call("POST", "/v1/reservations", request, key);
   expect(response.status).toBe(201);
@@ -136,14 +136,14 @@ async function reserve(request: object, key = partnerKey): Promise<string> {
   return `/v1/reservations/${id}`;
 }
 
-/** The path of a reservation that was cancelled. */
+/** Reserves a bike and cancels the reservation. @returns its path */
 async function reservedAndCancelled(): Promise<string> {
   const path = await reserve({ bike_id: "free-3" });
   expect((await call("DELETE", path)).status).toBe(200);
   return path;
 }
 
-/** By endpoint and declared code of status 409: a request that is answered with it. */
+/** For each endpoint and declared code of a 409: a request that gets this code. */
 const conflicts: Readonly<Record<string, { readonly [Code in ErrorCode]?: () => Promise<Response> }>> = {
   [`POST /v1/deliveries/${sampleId}/resend`]: {
     conflict: async () => {
@@ -210,7 +210,7 @@ describe("an endpoint", () => {
 
   const running = new Map<string, string>();
 
-  // Each waits for seconds before it answers: some wait together.
+  // Each request waits for seconds before its response, so several are sent together.
   beforeAll(async () => {
     const repeatable = declaring.filter(({ metadata }) => metadata.idempotent === true);
     for (let first = 0; first < repeatable.length; first += TOGETHER) {
@@ -234,7 +234,7 @@ describe("an endpoint", () => {
     expect(produced.toSorted()).toEqual([...(endpoint.metadata.conflicts ?? [])].toSorted());
   });
 
-  /** The code of a request's answer while another with the same `Idempotency-Key` is still running. */
+  /** Sends a request while another with the same `Idempotency-Key` is still running. @returns the code of the response */
   async function whileRunning({ method, path, scope, body }: Endpoint): Promise<string> {
     const headers = {
       authorization: `Bearer ${scope === "operator" ? operatorKey : partnerKey}`,

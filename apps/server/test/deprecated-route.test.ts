@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { signIn } from "./sign-in.ts";
 
-/** A route that is there for the tests only, and is to be retired. */
+/** The metadata of a deprecated route that exists only in this test. */
 const deprecated = { since: "2027-01-31", sunset: "2028-01-31", successor: "GET /v1/me" };
 const { me } = partnerContract;
 const contract = initContract().router({
@@ -76,7 +76,8 @@ it("the console names the keys that still call it: a partner's own to the partne
   const keyIds = (calls: Awaited<ReturnType<typeof mine>>) => calls.map(({ key_id }) => key_id);
   const requestsOf = (calls: Awaited<ReturnType<typeof mine>>, id: string) =>
     calls.find(({ key_id }) => key_id === id)?.requests;
-  // Usage is written every few seconds, also between two of the calls. Who asks too often is over the console's limit.
+  // The service writes usage every few seconds, so the counts may arrive one after the other. Polls slowly, to stay within
+  // the rate limit of the dashboard.
   await expect
     .poll(async () => [requestsOf(await all(), theirs.id), requestsOf(await mine(), own.id)], PATIENTLY)
     .toEqual([1, 2]);
@@ -90,7 +91,7 @@ it("the console names the keys that still call it: a partner's own to the partne
   });
   expect(keyIds(await mine())).not.toContain(theirs.id);
   expect(keyIds(await all())).toEqual(expect.arrayContaining([own.id, theirs.id]));
-  // Where nothing is deprecated nothing is named, whoever called.
+  // A service without deprecated routes lists none, whoever has called.
   const plain = await signIn(app, { partnerId: null, role: "viewer" });
   expect(await read(plain, system)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { beforeEach } from "vitest";
 
 /*
- * Where TEST_CITUS_URL is set (a superuser's address on a server that has the extension), tests' databases are distributed,
- * and the tests below are left out: what they assert is not so there, or cannot be seen.
+ * If TEST_CITUS_URL is set (the address of a superuser on a server with Citus), the databases of tests are distributed. The
+ * tests below are then skipped: what they assert is not true in a distributed database, or cannot be observed.
  */
 
 const PLANS = "pages and scans are counted by the tables' own names, and here shards have others";
@@ -12,7 +12,7 @@ const SUPERUSER = "the role is a superuser's, whom no missing right keeps from a
 const LOCKS =
   "row locks on a reference table lock all of it: of so many at once some deadlock more often than they are retried";
 
-/** Tests by their file and, where not all of it is meant, the beginning of their full name; each with the reason. */
+/** The skipped tests: the file, a pattern of names if only some of its tests are skipped, and the reason. */
 const leftOut: readonly { readonly file: string; readonly name?: RegExp; readonly reason: string }[] = [
   { file: "src/city/rides/filtered-plans.test.ts", reason: PLANS },
   { file: "src/city/rides/filtered-visits.test.ts", reason: PLANS },

@@ -19,7 +19,7 @@ beforeEach(() => app.clock.advance(61_000));
 
 afterAll(() => app.close());
 
-/** An answer whose body is what stood on the wire, compressed or not. */
+/** Sends a request. @returns the response, with its body as it was sent, compressed or not */
 async function call(path: string, headers: Record<string, string> = {}, { method = "GET", url = app.url } = {}) {
   const sent = plainRequest(url + path, { method, headers }).end();
   const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -197,7 +197,7 @@ describe("requests without a key", () => {
     const { headers } = await call("/docs/js/scalar.js");
     const etag = { "if-none-match": String(headers["etag"]) };
     for (let n = 0; n < 5; n++) expect([await status("HEAD"), await status("GET", etag)]).toEqual([200, 304]);
-    // More than 4 MiB: 17 requests.
+    // A document of more than 4 MiB counts as 17 requests.
     expect([await status("GET"), await status("GET"), await status("GET", etag)]).toEqual([200, 200, 429]);
     await generous.close();
   });

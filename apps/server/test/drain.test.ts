@@ -9,7 +9,7 @@ import { sendRaw } from "./raw-http.ts";
 import { until } from "./until.ts";
 
 let app: TestApp;
-/** The service that goes down; each test has its own. */
+/** The service that is stopped. Each test has a separate one. */
 let leaving: BuiltApp;
 let key: string;
 
@@ -65,7 +65,7 @@ it("answers the request that has begun before it closes, and takes no new connec
     answer.catch(() => undefined);
     await begun;
     drain();
-    // Without the bound after which `closeApp` cuts what is under way.
+    // Not `closeApp`, because it closes running requests after a time limit.
     closing = http.close().then(() => void (closed = true));
     await until(async () =>
       get("/healthz").then(
@@ -81,7 +81,10 @@ it("answers the request that has begun before it closes, and takes no new connec
   await closing;
 });
 
-/** A client that keeps its connection, asks again as soon as it is answered, and goes elsewhere once it is told to. */
+/**
+ * A client that keeps its connection and sends the next request after each response. It ends when a response has
+ * `Connection: close` and the service no longer serves.
+ */
 async function askOnAndOn(agent: Agent, isServing: () => boolean, answers: Answers): Promise<void> {
   for (;;) {
     const asked = request(`${leaving.url}/v1/me`, { agent, headers: { authorization: `Bearer ${key}` } });
@@ -115,7 +118,7 @@ it("a stop under load fails no request: clients are told by an answer, and then 
     idleMs: 60_000,
     requestsMs: 60_000,
   });
-  // What a load balancer does: it asks, and sends nobody more once it is told.
+  // Acts as a load balancer: polls /readyz, and sends no more requests after a 503.
   await until(async () => (await get("/readyz")).status === 503);
   isServing = false;
   await Promise.all(clients);

@@ -3,49 +3,49 @@ import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare
 import { type AppRoute, type AppRouter, isZodType } from "@ts-rest/core";
 import { z } from "zod";
 
-/** An endpoint of a contract, as a test calls it. */
+/** An endpoint of a contract, with what a test needs to call it. */
 export interface Endpoint {
   readonly method: string;
-  /** With ids of `sampleId` in it. */
+  /** The path, with `sampleId` for each id. */
   readonly path: string;
-  /** Required parameters with the value `sampleId`, such as `?public_id=sample-1`; empty where there are none. */
+  /** The required parameters with the value `sampleId`: `?public_id=sample-1`. Empty if there are none. */
   readonly query: string;
   readonly scope: EndpointMetadata["scope"];
   readonly metadata: EndpointMetadata;
   readonly successStatus: number;
   readonly success: z.ZodTypeAny;
-  /** Every status that the contract says it may answer with. */
+  /** Every status that the contract declares. */
   readonly statuses: readonly number[];
-  /** A body that it takes: the first of the documents' examples; undefined where it takes none. */
+  /** A valid body: the first example of the OpenAPI document. Undefined: the endpoint has no body. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The id that the walked resources have. */
+/** The id of the sample resources in `walker-world.ts`. */
 export const sampleId = "sample-1";
 
-/** What of an OpenAPI document is looked at here. */
+/** The part of an OpenAPI document that is read here. */
 interface Document {
   readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 const documentOptions = { baseUrl: "http://127.0.0.1", version: "0.0.0" };
 
-/** Every endpoint there is, read from the contracts themselves. */
+/** Every endpoint of the partners' and the operator's contracts. */
 export const endpoints: readonly Endpoint[] = [
   ...endpointsOf(partnerContract, createOpenApiDocument(documentOptions)),
   ...endpointsOf(operatorContract, createOperatorOpenApiDocument(documentOptions)),
 ];
 
-/** Those that ask for a key. */
+/** The endpoints that need a key. */
 export const guarded = endpoints.filter(({ scope }) => scope !== "none");
 
-/** The methods that a path takes, as `Allow` names them. */
+/** Returns the methods of a path, as the header `Allow` lists them. */
 export function methodsOf(path: string): string[] {
   const methods = endpoints.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort();
 }
 
-/** Every scope but the one that an endpoint asks for. */
+/** Returns every scope except the one that an endpoint needs. */
 export function otherScopes(scope: EndpointMetadata["scope"]): Scope[] {
   return scopeNames.filter((name) => name !== scope);
 }

@@ -27,7 +27,7 @@ afterEach(() => {
 
 afterAll(() => app.close());
 
-/** Holds an answer against what every error is; gives its message. */
+/** Expects what is true of every error response. @returns the message of the error */
 async function expectError(answer: Response | RawAnswer, status: number, error: string): Promise<string> {
   const { headers } = answer;
   const text = answer instanceof Response ? await answer.text() : answer.body;
@@ -219,7 +219,7 @@ it("say that the disk is full, and not that the database is away", async () => {
     "The database's disk is full. Nothing was changed.",
   );
   expect(reasons).toMatchObject([{ code: "53100" }]);
-  // Whoever keeps the log readable says it; a line for each request would not.
+  // The error is passed to `onUnavailable`, which logs it once. A log line for each request would flood the log.
   expect(full.logged.filter(({ level }) => Number(level) > 30)).toEqual([]);
   await full.close();
 });
@@ -243,8 +243,8 @@ describe("without its database", () => {
       expect((await get(path)).status, path).toBe(200);
 
     await proxy.cut();
-    // Pages kept ready are given until it is known that changes would go unheard; one look at the database serves all who
-    // ask for a moment whether it is there.
+    // Repeats, because cached pages are served until the service knows that it would miss changes. /readyz also reuses the
+    // result of a recent check of the database.
     for (const path of ["/v1/stations", "/readyz"]) {
       await until(async () => {
         const { status } = await get(path);
@@ -300,7 +300,7 @@ describe("without its database", () => {
       expect(response.headers.get("retry-after")).toBe("5");
       await expectError(response, 503, "unavailable");
     });
-    // On a busy machine a tenth of a second is not always enough for what nobody holds up.
+    // Repeats, because on a busy machine even an unblocked read can take longer than the timeout of a tenth of a second.
     await until(async () => {
       const response = await fetch(`${impatient.url}/v1/bikes?vehicle_state=available`, {
         headers: { authorization: `Bearer ${key}` },

@@ -17,7 +17,10 @@ import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { makeCertificate } from "./servers/certificates.ts";
 import { until } from "./until.ts";
 
-/* What callers who want to wear the service out are refused, while others are answered. docs/performance.md has figures. */
+/*
+ * Tests that the service limits callers who try to exhaust it, and still answers others. docs/performance.md has the
+ * figures.
+ */
 
 let app: TestApp;
 const sockets: Socket[] = [];
@@ -38,7 +41,7 @@ async function serve(...options: [Parameters<typeof buildAnother>[1]?, Parameter
   return service;
 }
 
-/** A connection from an address of this machine's. */
+/** Opens a connection from a local address. */
 async function open(url: string, localAddress = "127.0.0.1"): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
@@ -67,7 +70,7 @@ it("slow heads and slow bodies are ended in time, each with an answer, and nobod
   slow.forEach((socket, n) =>
     socket.write(n % 2 === 0 ? "GET / HTTP/1.1\r\n" : `${head}Content-Length: 1000\r\n\r\n{`),
   );
-  // A byte now and then, as who wants to hold a connection sends it.
+  // Sends a byte from time to time, as attackers do to keep connections open.
   const trickle = setInterval(
     () => slow.forEach((socket, n) => void (socket.writable && socket.write(n % 2 === 0 ? "x" : " "))),
     50,
@@ -84,7 +87,7 @@ it("a caller without a key is refused before the database is asked, whatever it 
   let asked: string[] = [];
   let requests = new Set<Activity | undefined>();
   const tracker = createActivityTracker();
-  // What the service asks by itself meanwhile, such as its heartbeat, belongs to no request.
+  // Statements without a request, such as those of the heartbeat, do not count.
   const activities: ActivityTracker = {
     ...tracker,
     begin(span) {
@@ -112,7 +115,7 @@ it("a caller without a key is refused before the database is asked, whatever it 
     "/gbfs/none/2.3/gbfs.json",
   ];
   for (let n = 0; n < 50; n++) await (await fetch(counted.url + paths[n % paths.length]!)).arrayBuffer();
-  // All of its connections are listened to.
+  // Proves that the statements of all connections are observed.
   expect(asked).not.toEqual([]);
   [asked, requests] = [[], new Set()];
   for (let n = 0; n < 200; n++) {
@@ -137,7 +140,7 @@ it("idle connections beyond the bound are closed as they come, from however many
   await Promise.allSettled(Array.from({ length: 600 }, (_, n) => open(service.url, addresses[n % addresses.length])));
   await until(() => sockets.filter((socket) => socket.closed).length >= 300);
   expect(await connectionsOf(service)).toBe(300);
-  // Both ends are in this process.
+  // The limit includes both ends of the connections, because both are in this process.
   expect(process.memoryUsage().rss - before).toBeLessThan(600 * 256 * 1024);
   for (const socket of sockets.splice(0)) socket.destroy();
   await until(async () => (await connectionsOf(service)) === 0);
@@ -176,7 +179,7 @@ it("reads that are sent ahead on a connection are made one by one, as their call
   socket.pause();
   socket.write("GET /long HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20));
   await until(() => asked > 0);
-  // What the operating system takes of a connection is less than two of these.
+  // The buffers of the operating system hold less than two of these responses.
   for (let n = 0; n < 20; n++) expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
   expect(asked).toBeLessThanOrEqual(2);
   let received = 0;
@@ -210,7 +213,8 @@ it("of one partner's reads few run at once, whatever its keys and connections; a
   for (const socket of hogs.splice(10)) socket.destroy();
   await until(async () => (await connectionsOf(service)) <= connected - 50);
   gate.resolve();
-  // Those that stay get all of theirs; of those that have left nothing runs but what ran.
+  // Clients that stay get all their responses. For clients that have left, only requests that were already running are
+  // completed.
   await until(() => asked >= 500);
   hogs.forEach((socket) => socket.resume());
   const mine = await fetch(`${service.url}/v1/me`, { headers: { authorization: `Bearer ${keys[0].key}` } });
@@ -245,7 +249,7 @@ it.each(["made at once", "kept"])(
     const hogs = await Promise.all(Array.from({ length: 30 }, () => open(service.url)));
     for (const socket of hogs) socket.pause().write(get.repeat(50));
     await until(() => asked === 1_500);
-    // Those that run, and as many to which they pass their turns in the same round.
+    // Twice the limit: the running reads, and as many that start in the same turn in which those end.
     expect(most).toBeLessThanOrEqual(2 * MAX_RUNNING_READS);
   },
 );
@@ -280,7 +284,7 @@ it("TLS of our own: no HTTP/2, nothing below 1.2, no renegotiation, and no hands
     const socket = connectTls({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...options });
     sockets.push(socket);
     const { promise, resolve } = Promise.withResolvers<void>();
-    // What is refused says so by an error.
+    // A refused connection emits an error.
     socket.on("error", () => resolve()).on("secureConnect", () => resolve());
     await promise;
     return socket;
@@ -299,7 +303,7 @@ it("TLS of our own: no HTTP/2, nothing below 1.2, no renegotiation, and no hands
       resolve("refused");
   });
   expect(refused).not.toBe("renegotiated");
-  // Connections that never send a byte count as any other, and end.
+  // Connections that never send a byte count too, and are closed.
   const silent = await Promise.all(Array.from({ length: 20 }, () => open(service.url)));
   await until(async () => (await connectionsOf(service)) >= 20);
   await until(() => silent.every((socket) => socket.closed));

@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 
 /**
- * Expects what is tried to take less than `bound` milliseconds. What took longer is tried anew, ten times at most: a
- * machine that is busy for a while makes some tries late, a service that is too slow makes all of them late.
+ * Expects that an attempt takes less than `bound` milliseconds. A slower attempt is repeated, ten times at most: on a busy
+ * machine some attempts are slow, but with a slow service all are.
  *
- * @param attempt gives the milliseconds that it took
+ * @param attempt returns the milliseconds that it took
  */
 export async function expectWithin(bound: number, attempt: () => Promise<number>): Promise<void> {
   const taken: number[] = [];

@@ -1,7 +1,7 @@
 import type { Queryable } from "../src/storage/db/database.ts";
 import { createFilteredReads, type FilteredReads } from "../src/storage/lists/read-context.ts";
 
-/** Places for filtered lists as a process has them, on a test's own connections. */
+/** Creates the queue of filtered reads that each process has, on a test's connections. */
 export function filteredReadsOn(db: Queryable): FilteredReads {
   return createFilteredReads({
     run: (work) => work(db),

@@ -6,15 +6,15 @@ import { fillWith, type ListName } from "../bench/lists/rows.ts";
 import { type Meter, openMeter } from "../bench/lists/work.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
-/** Of each list. What is counted or stepped over whole is found by it. */
+/** Rows of each list. Enough to notice a read that counts or skips the whole list. */
 const ROWS = 6_000;
 /**
- * Rows and index entries that a page may look at: its own, and of events a block of those that it begins in, and for each name
- * the first of everybody's and of the partner's own.
+ * Most rows and index entries that a page may read: the rows of the page. For events also the block in which the page
+ * begins, and the first event of each name, of all partners and of this one.
  */
 const MOST_VISITED: Readonly<Record<string, number>> = { stations: 100, bikes: 100, reservations: 100, events: 1_900 };
 
-/** Rides have a test of their own, which knows how they are written: filtered-visits.test.ts. */
+/** Without rides, which have a separate test: filtered-visits.test.ts. */
 const lists = (Object.keys(listFilters) as ListName[]).filter((list) => list !== "rides");
 
 describe.each(lists)("a page of %s, from a table that nobody has analysed", (list) => {

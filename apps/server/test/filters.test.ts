@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Rows in which every filter finds some and leaves some, and borders are met exactly. */
+/** Creates rows of which every filter matches some but not all. Some values are exactly at the limits of ranges. */
 function makeRows() {
   const pick = <Value>(values: readonly Value[], index: number): Value => values[index % values.length]!;
   const stations = Array.from({ length: 60 }, (_, index) =>
@@ -68,7 +68,7 @@ function makeRows() {
   return { stations, bikes, rides };
 }
 
-/** An instant on or beside those of the rows, written in one of the ways that RFC 3339 allows, with its value. */
+/** Draws an instant equal or close to those of the rows, in one of the notations of RFC 3339, with its value. */
 const instant = fc
   .record({
     index: fc.integer({ min: -1, max: 8 }),
@@ -85,7 +85,7 @@ const instant = fc
     return { at, text: new Date(at + offset * 60_000).toISOString().replace("Z", suffix) };
   });
 
-/** A filter's text in the query, and what it lets through. */
+/** The text of a filter in the query, and a function that tells whether a row matches. */
 interface Filter<Row> {
   readonly text: string;
   readonly passes: (row: Row) => boolean;
@@ -96,7 +96,7 @@ const since = <Row extends { updated_at: string }>() =>
 const equal = <Row>(field: keyof Row, ...values: string[]) =>
   fc.constantFrom(...values).map((text): Filter<Row> => ({ text, passes: (row) => row[field] === text }));
 
-/** Where something is; a bike on a trip is nowhere. */
+/** The position of an item. A bike on a ride has none. */
 type Located = Pick<Bike, "lat" | "lon">;
 
 const bbox = fc
@@ -149,13 +149,13 @@ const rideFilters = {
   updated_since: since<Ride>(),
 };
 
-/** Holds a list under any combination of its filters against the same filters over the rows in memory. */
+/** Compares a list with any combination of its filters with the same filters applied to the rows in memory. */
 function checkAgainst<Row extends { readonly id: string }>(
   path: string,
   filters: Record<string, fc.Arbitrary<Filter<Row>>>,
   all: readonly Row[],
 ): Promise<void> {
-  // Few at once, since many together let nothing through.
+  // Few filters at once, because many together match nothing.
   const chosen = fc
     .subarray(Object.keys(filters), { maxLength: 3 })
     .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, filters[name]!]))));

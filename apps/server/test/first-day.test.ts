@@ -11,7 +11,7 @@ import { walkByCursor, walkByPage } from "./walk.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../shared/data");
 const absent = !existsSync(join(shared, "trips"));
-/** One of each format. real-files.test.ts imports all four. */
+/** One file of each format. real-files.test.ts imports all four files. */
 const months = ["202101", "202102"].map((month) => join(shared, "trips", `JC-${month}-citibike-tripdata.csv`));
 
 describe.skipIf(absent)(

@@ -3,18 +3,18 @@ import type { Database } from "../src/storage/db/database.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import { type Item, withQuery } from "./walk.ts";
 
-/** GETs a page of a list. */
+/** Sends a GET for a page of a list. */
 export type GetPage = (path: string) => Promise<ListEnvelope<Item>>;
 
-/** A partner's copy of a list, kept up to date as the documents say. */
+/** A partner's copy of a list, kept up to date as the documentation describes. */
 export interface Mirror {
   /** Each item as it was last received, as JSON. */
   readonly items: Map<string, string>;
-  /** Goes on from the checkpoint that was kept, the first time from the beginning. @returns what it received */
+  /** Reads the changes since the stored checkpoint; the first time, the whole list. @returns the received items */
   follow(): Promise<readonly Item[]>;
 }
 
-/** How a mirror asks for what has changed. */
+/** Returns the query with which a mirror asks for changes. */
 type Ask = (before: { readonly checkpoint: string | undefined }) => Readonly<Record<string, string>>;
 
 const BEGINNING = "1970-01-01T00:00:00Z";
@@ -24,7 +24,7 @@ const byCheckpoint: Ask = ({ checkpoint }) =>
 
 export interface MirrorOptions {
   readonly limit?: number;
-  /** By checkpoints, unless told otherwise. */
+  /** Default: by checkpoint. */
   readonly ask?: Ask;
 }
 
@@ -53,7 +53,7 @@ export function createMirror(
   };
 }
 
-/** The lists whose changes can be followed, with the column that the load changes. */
+/** The lists whose changes can be followed. For each, the column that the writers change. */
 const followed = {
   stations: "capacity",
   bikes: "current_range_meters",
@@ -66,14 +66,17 @@ const lists = Object.keys(followed) as FollowedList[];
 /** Rows in each list. */
 const ROWS = 120;
 const HOUR_MS = 3_600_000;
-/** For how long a transaction stays open after its change: longer than a checkpoint lies back for the sake of clocks. */
+/**
+ * Milliseconds for which a slow transaction stays open after its change: longer than the safety margin of checkpoints for
+ * wrong clocks.
+ */
 export const LONG_MS = 1_500;
-/** Of a writer's transactions one in so many does. */
+/** One in so many transactions of a writer is slow. */
 const LONG_EVERY = 10;
-/** Times that the lists are followed once more when nothing changes any longer. */
+/** Most times that the lists are followed again after the last change. */
 const LAST_TRIES = 20;
 
-/** Rides of hours that are over must be counted by whoever writes them, so these are younger. */
+/** Rides start in the present hour, because rides of past hours would have to be counted by the writer. */
 const fills = [
   `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, updated_at, source, counters)
    select $1, 'followed-' || n, 'S', 1, 2, true, true, true, 'online', now(), 'operator', 'mirrored' from generate_series(1, ${ROWS}) n`,
@@ -85,7 +88,7 @@ const fills = [
    select $1, 'followed-' || n, $2, 'cancelled', 'b', now() - n * interval '1 minute', now(), now(), 'partner', now() from generate_series(1, ${ROWS}) n`,
 ];
 
-/** Changes a row at a time of a process whose clock may be wrong ($3). */
+/** Changes a row. $3 is the time by the clock of the writer, which may be wrong. */
 const changeOf = (list: FollowedList) =>
   statement(
     "",
@@ -94,22 +97,22 @@ const changeOf = (list: FollowedList) =>
   );
 
 export interface FollowOptions {
-  /** The primary. */
+  /** The database of the primary. */
   readonly db: Database;
   readonly systemId: string;
   readonly partnerId: string;
   readonly get: GetPage;
-  /** Of each writer. */
+  /** The number of changes of each writer. */
   readonly changes: number;
   readonly ask?: () => Ask;
-  /** Waited for when the lists are filled and nothing has changed yet. */
+  /** Awaited after the lists are filled and before anything changes. */
   readonly ready?: () => Promise<unknown>;
 }
 
 /**
- * Follows every list while writers change it, whose clocks are wrong by an hour, and some of whom keep their transactions open
- * while the lists are walked several times.
- * @returns for each list what the mirror has in the end, and what the list has
+ * Follows every list while writers change it. The clocks of the writers are wrong by an hour, and some keep transactions
+ * open while the lists are read several times.
+ * @returns for each list, the final items of the mirror and of the list
  */
 export async function followUnderLoad(options: FollowOptions) {
   const { db, systemId, partnerId, get, changes, ask = () => byCheckpoint } = options;
@@ -119,7 +122,7 @@ export async function followUnderLoad(options: FollowOptions) {
   const mirrors = lists.map((list) => ({ list, mirror: createMirror(get, `/v1/${list}`, { ask: ask(), limit: 40 }) }));
   let walked = Promise.withResolvers<void>();
   let isWriting = true;
-  // One after the other, as a partner reads filtered lists.
+  // One list after the other, because a partner reads filtered lists one at a time.
   const followAll = async () => {
     for (const { mirror } of mirrors) await mirror.follow();
   };
@@ -135,7 +138,7 @@ export async function followUnderLoad(options: FollowOptions) {
       const list = lists[(writer + n) % lists.length] ?? "bikes";
       const clockDifference = ((n % 3) - 1) * HOUR_MS;
       await db.transaction(async (tx) => {
-        // In one order, so that no two writers wait for each other.
+        // All writers lock rows in the same order, so that they cannot deadlock.
         const first = 1 + Math.floor(Math.random() * (ROWS - 1));
         const at = new Date(Date.now() + clockDifference);
         const value = Math.floor(Math.random() * 1e6);
@@ -161,7 +164,8 @@ export async function followUnderLoad(options: FollowOptions) {
       }),
     );
   };
-  // Pages of stations that are cached are cleared some milliseconds after the last commit. What was left out never comes.
+  // Tries several times, because cached pages of stations are cleared some milliseconds after the last commit. A change that
+  // was really missed never arrives.
   let compared = await compare();
   const isSame = () => compared.every(({ mirrored, present }) => mirrored.join() === present.join());
   for (let tries = 0; tries < LAST_TRIES && !isSame(); tries++) compared = await compare();

@@ -20,27 +20,27 @@ import {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A PostgreSQL server's maintenance database. */
+    /** The connection string of the PostgreSQL server's maintenance database. */
     serverUrl: string;
-    /** Name of a migrated database, for tests to copy. */
+    /** The name of a migrated database that tests copy. */
     templateDatabase: string;
-    /** Name of its copy with one system, which nearly each test copies. */
+    /** The name of a copy of it with one system. Nearly all tests copy this one. */
     systemTemplateDatabase: string;
   }
 }
 
-/** What all tests' databases take at most, with room to spare. */
+/** More bytes than the databases of all tests need. */
 const NEEDED_BYTES = 8 * 1024 ** 3;
 
 /**
- * Starts one PostgreSQL for all tests (or uses `TEST_DATABASE_URL`) and migrates the template that tests copy. What survives
- * a crash is tested on clusters of those tests' own.
+ * Starts one PostgreSQL for all tests (or uses `TEST_DATABASE_URL`) and migrates the template that tests copy. Tests about
+ * crashes start their own PostgreSQL servers.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const citusUrl = process.env["TEST_CITUS_URL"];
   const given = citusUrl ?? process.env["TEST_DATABASE_URL"];
   const directory = await makeDatabaseDirectory("bikeshare-test-", NEEDED_BYTES);
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the tests run as root, PostgreSQL runs under another account, which needs access to the directory.
   await chmod(directory, 0o711);
   const own =
     given === undefined
@@ -69,7 +69,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("templateDatabase", templateDatabase);
   project.provide("systemTemplateDatabase", systemTemplateDatabase);
   return async () => {
-    // Databases that were kept for further tests have its name and more.
+    // Drops the template, and the databases of tests, whose names begin with the template's name.
     for (const name of await databasesLike(serverUrl, templateDatabase)) await dropDatabase(serverUrl, name);
     await own?.close();
     await rm(directory, { recursive: true, force: true });

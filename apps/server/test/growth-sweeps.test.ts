@@ -17,11 +17,13 @@ import { updateHeartbeat } from "../src/webhooks/queue/lane-queries.ts";
 import { insertReplay } from "../src/webhooks/queue/replay-queries.ts";
 import { type EndpointsHarness, openEndpointsHarness } from "./webhooks/endpoints.harness.ts";
 
-/* That rows which are past their time go, and others stay: growth.test.ts says what bounds each table. */
+/*
+ * Tests that each sweeper deletes the rows that are too old, and keeps others. growth.test.ts says what limits each table.
+ */
 
 let harness: EndpointsHarness;
 let endpointId: string;
-/** PostgreSQL's time, by which some of them go. */
+/** The time by PostgreSQL's clock, by which some sweepers delete. */
 let now: Date;
 beforeEach(async () => {
   harness = await openEndpointsHarness();
@@ -32,11 +34,11 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 interface Sweep {
-  /** Its column that names a row. */
+  /** The column that identifies a row. */
   readonly name: string;
-  /** The values of a row: $1 is the system, $2 its name, $3 an instant, $4 the endpoint, $5 the partner. */
+  /** The values of a row: $1 is the system, $2 the name of the row, $3 an instant, $4 the endpoint, $5 the partner. */
   readonly columns: Readonly<Record<string, string>>;
-  /** How long ago the instant is of a row that is past, and of one that is not. */
+  /** Milliseconds: the age of a row that must be deleted. `kept`: the age of a row that must stay. */
   readonly past: number;
   readonly kept: number;
   readonly run: () => Promise<unknown>;
@@ -46,7 +48,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A sweeper's run, over the one system. */
+/** Returns the options of a sweeper that runs on the only system. */
 const surroundings = () => ({
   systems: () => Promise.resolve([harness.systemId]),
   onError: (error: unknown) => {
@@ -65,7 +67,7 @@ const sweeps: Readonly<Record<string, Sweep>> = {
   key_holders: {
     ...processes,
     columns: { process: "$2", host: "'host'", keys: "'{}'", current_keys: "'{}'", alive_until: "$3" },
-    // By another one that goes on.
+    // Rows of ended processes are deleted by another process, when it updates its own row.
     run: () => updateKeyHolder(harness.db, { process: "another", host: "host", keys: [], current_keys: [] }, 10_000),
   },
   api_processes: {
@@ -169,7 +171,7 @@ const sweeps: Readonly<Record<string, Sweep>> = {
 
 async function insert(table: string, { columns }: Sweep, name: string, ageMs: number): Promise<void> {
   const at = new Date(now.getTime() - ageMs);
-  // Each value has a use, so that PostgreSQL knows its type.
+  // Uses each parameter once, so that PostgreSQL can infer its type.
   const isGiven =
     "$1::text <> '' and $2::text <> '' and $3::timestamptz is not null and $4::text <> '' and $5::text <> ''";
   const values = Object.values(columns).map((value) => (value === "$3" ? "$3::timestamptz" : value));
@@ -197,7 +199,10 @@ describe("what is past goes, and nothing else, of", () => {
   });
 });
 
-/** For how many days after it a day is kept: events and attempts for 30, the log of requests for 7, acts for a year. */
+/**
+ * Days for which the partition of a day is kept: 30 for events and attempts, 7 for the request log, about a year for the
+ * audit log.
+ */
 const KEPT_DAYS = {
   ...{ events: 30, webhook_deliveries: 30, webhook_bodies: 30, webhook_attempts: 30 },
   ...{ request_log: 7, key_usage_minutes: 7, audit_log: 366 + 30, station_changes: 397 + 30, vehicle_events: 396 },

@@ -8,21 +8,21 @@ import { dailyTables } from "../src/storage/partitions/partition.rules.ts";
 import { createFirstPartitions, dropPastDays } from "../src/storage/partitions/service.ts";
 import { createTestDatabase } from "./database.ts";
 
-/** Why a table does not grow for ever. */
+/** The reason why a table does not grow without limit. */
 type Bound =
-  /** Its partitions are dropped: partition.rules.ts says when. */
+  /** Its old partitions are dropped. partition.rules.ts says when. */
   | { readonly dropped: "by partition" }
-  /** The statement that deletes what is past, and when that is. */
+  /** The statement that deletes old rows, and which rows are old. */
   | { readonly deletedBy: string; readonly when: string }
-  /** It has as many rows as the operator's business has of something, which is what the service is there to keep. */
+  /** It grows with the operator's business, such as the number of stations, whose data the service must keep. */
   | { readonly growsWith: string };
 
-/** How the statements that are made for each table name it. */
+/** The placeholder for the table in statements that are created for several tables. */
 const TABLE = "${table}";
 
 const byPartition: Bound = { dropped: "by partition" };
 
-/** Every table of the schema. A new one is entered here, with what bounds it. */
+/** Every table of the schema, with what limits its growth. Add new tables here. */
 const bounds: Readonly<Record<string, Bound>> = {
   systems: { growsWith: "systems" },
   partners: { growsWith: "partners; a removed one keeps its row, so that its id is never given again" },
@@ -161,7 +161,7 @@ describe("the database", () => {
       if (!("deletedBy" in bound)) continue;
       const [, text = ""] = code.split(new RegExp(`["\`]${RegExp.escape(bound.deletedBy)}["\`],`));
       const [itself = ""] = text.split("statement(");
-      // One text makes the statements for all tables by day.
+      // One template makes the statements for all tables that are partitioned by day.
       const target = bound.deletedBy.endsWith(TABLE) ? TABLE : table;
       expect(itself, `${table}: ${bound.deletedBy}`).toMatch(new RegExp(`delete from ${RegExp.escape(target)}\\s`));
     }

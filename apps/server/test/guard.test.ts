@@ -11,9 +11,9 @@ import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { until } from "./until.ts";
 
 let app: TestApp;
-/** A process whose log and metrics no other test fills. */
+/** A separate process, so that no other test writes to its log and metrics. */
 let service: BuiltApp;
-/** Transactions that it began. */
+/** The number of transactions that this process has begun. */
 let transactions = 0;
 const metrics = createMetrics({ version: "1" });
 
@@ -51,7 +51,7 @@ describe("wrong credentials", () => {
     expect(statuses).toEqual([...Array<number>(120).fill(401), ...Array<number>(5).fill(429)]);
     expect((await ask("/v1/me", used.key)).status).toBe(200);
     expect((await ask("/v1/me", fresh.key)).status).toBe(200);
-    // A revocation empties what every process keeps in memory; who was good is let in all the same.
+    // A revocation clears the cached keys of every process. Valid keys must still be accepted.
     const { id } = await app.issue();
     await app.db.query(statement("", "select pg_notify('keys', $1)"), [app.systemId]);
     expect((await ask("/v1/me", used.key)).status).toBe(200);
@@ -100,8 +100,8 @@ describe("keys in URLs", () => {
     expect((await ask(`/v1/rides?key=${key}`)).status).toBe(400);
     const at = await compromisedAt(id);
     expect(at).not.toBeNull();
-    // Marked, and every process has heard of it: repeating it writes nothing. Again where the log of earlier requests, which
-    // is written every second, was written meanwhile.
+    // The key is marked as compromised, and every process knows it, so another use writes nothing. Repeats if the request
+    // log, which is written every second, was written at the same time.
     await until(async () => {
       app.clock.advance(61_000);
       const before = transactions;
@@ -136,7 +136,7 @@ describe("a database that is kept busy", () => {
       resolve();
       await Promise.allSettled(held);
     };
-    // A test that fails before it has released them would take the next one's connections.
+    // Releases the connections even if the test fails, because the next test needs them.
     onTestFinished(release);
     return { taken: () => until(() => taken.length === connections).then(() => Promise.all(taken)), release };
   }
@@ -145,7 +145,7 @@ describe("a database that is kept busy", () => {
     const { key } = await app.issue();
     const busy = occupy(10, "select 1");
     await busy.taken();
-    // Work of the app's own in the background may wait for one.
+    // Does not check the number of waiters, because background work of the app may wait for a connection.
     expect(app.db.usage()).toMatchObject({ inUse: 10, idle: 0 });
     expect((await ask("/readyz")).status).toBe(200);
     for (const path of [
@@ -178,7 +178,7 @@ describe("a database that is kept busy", () => {
     expect(await counted(`bikeshare_filtered_reads_refused_total{reason="slow"}`)).toBeGreaterThan(before);
     await locked.release();
     expect((await ask("/v1/rides?status=completed", heavy.key)).status).toBe(200);
-    // It was the partner's doing, not the database's.
+    // The service must not log a problem of the database, because the partner caused the wait.
     expect(service.logged.filter(({ msg }) => String(msg).includes("database"))).toEqual([]);
   });
 

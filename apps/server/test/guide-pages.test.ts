@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** What stands on a page of a guide: neither the head nor the navigation. */
+/** Returns the article of a page, without the head and the navigation. */
 function articleOf(page: string): string {
   return /<article>(.*)<\/article>/s.exec(page)?.[1] ?? "";
 }

@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
 import { report } from "./guides/report.ts";
 
-/** A command of a guide, and the answer that the guide shows below it. */
+/** A command of a guide, with the response that the guide shows below it. */
 interface Example {
   readonly command: string;
   readonly answer: unknown;
@@ -25,7 +25,10 @@ function guide(name: string): string {
   return readFileSync(join(import.meta.dirname, "../../../docs", name), "utf8");
 }
 
-/** The commands of a guide with their answers, and before them what they need: the shell functions it defines. */
+/**
+ * Returns the commands of a guide with their responses. `prelude` has the commands without a response, such as definitions
+ * of shell functions.
+ */
 function examplesIn(text: string): { readonly prelude: string; readonly examples: readonly Example[] } {
   const blocks = [...text.matchAll(/```sh\n(.*?)```(?:\n\n```json\n(.*?)```)?/gs)];
   const prelude = blocks.filter(([, , answer]) => answer === undefined).map(([, command]) => command);
@@ -37,7 +40,9 @@ function examplesIn(text: string): { readonly prelude: string; readonly examples
   };
 }
 
-/** In a guide "…" stands for a text that is another each time, and an instant for that of the day on which it is read. */
+/**
+ * Replaces values of a guide that are different in each run by matchers: "…" matches any string, a time matches any time.
+ */
 function withAnyText(value: unknown): unknown {
   if (value === "…") return expect.any(String);
   if (typeof value === "string" && INSTANT.test(value)) return expect.stringMatching(INSTANT);
@@ -62,7 +67,7 @@ async function run(command: string): Promise<Record<string, unknown>> {
 
 describe.skipIf(!curl)(`the commands of the guides${curl ? "" : " (skipped: there is no curl)"}`, () => {
   it("pasted as they stand, the operator's first and then the partner's, are answered as the guides show", async () => {
-    // They are pasted by people, whose clock is that of the day.
+    // Uses the real time, as people do who paste the commands.
     const today = await buildAnother(app, { clock: () => Date.now() });
     env["BASE_URL"] = today.url;
     const operators = examplesIn(guide("operators-guide.md"));
@@ -117,7 +122,7 @@ it("the operator's guide names every path with what may fail there, as the contr
     readonly metadata: EndpointMetadata;
   }
   const endpoints = Object.values(operatorContract).flatMap((noun): Endpoint[] => Object.values(noun) as Endpoint[]);
-  // Facts are described field by field, elsewhere.
+  // Only POST: the endpoints of facts are documented elsewhere, field by field.
   const posts = endpoints.filter(({ method }) => method === "POST");
   expect(posts.length).toBeGreaterThanOrEqual(14);
   for (const { path, summary, metadata } of posts) {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Who is signed in at the provider, and what it says of them. */
+/** The person who is signed in at the provider, with the claims about them. */
 interface ProviderUser {
   sub: string;
   email?: string;
@@ -13,28 +13,28 @@ interface ProviderUser {
   [claim: string]: unknown;
 }
 
-/** An OpenID provider on this machine, whose answers a test can spoil. */
+/** An OpenID provider on this machine, whose responses a test can falsify. */
 export interface TestProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Whoever comes next is signed in as this person. */
+  /** The person as whom the next browser is signed in. */
   user: ProviderUser;
   /** Changes the claims of the next ID tokens. */
   spoilClaims: (claims: Record<string, unknown>) => Record<string, unknown>;
   /** Changes the next signed ID tokens. */
   spoilToken: (token: string) => string;
-  /** Answers a request in its own way: true where it has. */
+  /** May answer a request instead of the provider. Returns true if it has. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /** Codes may be used more than once, which providers must not allow. */
+  /** Whether a code may be used more than once, which providers must not allow. */
   acceptsCodesAgain: boolean;
-  /** Claims other than `sub` are in no token: they must be asked for. */
+  /** Whether ID tokens contain only `sub`. Other claims must then be read from the userinfo endpoint. */
   hasThinTokens: boolean;
-  /** The parameters with which the last browser came. */
+  /** The parameters of the last authorisation request. */
   lastAuthorization: URLSearchParams;
   /** Paths of the requests that the service has made. */
   readonly requests: string[];
-  /** Back to an honest provider. */
+  /** Makes the provider honest again. */
   restore(): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ interface Grant {
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Starts an honest provider, with one client. @param redirectUri the only one that it sends browsers to */
+/** Starts an honest provider with one client. @param redirectUri the only address to which it redirects browsers */
 export async function startTestProvider(redirectUri: string): Promise<TestProvider> {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: "key-1", alg: "RS256", use: "sig" };

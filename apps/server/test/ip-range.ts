@@ -1,12 +1,12 @@
 import ipaddr from "ipaddr.js";
 
-/** An IP address as a number, so that tests can walk through ranges without the code that they test. */
+/** An IP address as a number. Tests compute ranges with it, independently of the code that they test. */
 export interface IpNumber {
   readonly family: 4 | 6;
   readonly value: bigint;
 }
 
-/** The first and the last address of a network. */
+/** Returns the first and the last address of a network. */
 export function ipRange(network: string): { readonly family: 4 | 6; readonly first: bigint; readonly last: bigint } {
   const [address, prefix] = ipaddr.parseCIDR(network);
   const family = address.kind() === "ipv4" ? 4 : 6;

@@ -22,9 +22,9 @@ import { type CliHarness, openCliHarness } from "./cli/cli.harness.ts";
 import { until } from "./until.ts";
 import { loopback } from "./webhooks/dispatcher.harness.ts";
 
-/* Two processes of the service, and their keys changed while they answer and send. */
+/* Rotates the encryption keys of two processes of the service while they answer requests and send deliveries. */
 
-/** The processes' own clock. */
+/** The real clock, which the processes use too. */
 const clock = () => Math.round(performance.timeOrigin + performance.now());
 const main = await serviceProgram();
 const children = new Set<ChildProcess>();
@@ -111,7 +111,7 @@ const logged: string[] = [];
 async function serve(): Promise<string> {
   const { stdout, stderr } = start("serve");
   createInterface({ input: stderr as NodeJS.ReadableStream }).on("line", (line) => {
-    // Said where the dashboard has not been built before.
+    // This line is logged if the dashboard was not built before.
     if (!line.startsWith("The dashboard's pages were missing or old")) logged.push(line);
   });
   const [line] = (await once(createInterface({ input: stdout as NodeJS.ReadableStream }), "line")) as [string];
@@ -126,13 +126,16 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 const secretsFile = async () => JSON.parse(await readFile(join(dataDir, "secrets.json"), "utf8")) as SecretsFile;
 
-/** What of an answer the callers go on with. */
+/** The part of a response that the callers need for their next request. */
 interface Called {
   readonly id?: string;
   readonly next_cursor?: string;
 }
 
-/** Callers who go from process to process: one walks by cursor, one reserves and cancels, which makes deliveries. */
+/**
+ * Starts callers that alternate between the processes. One walks a list by cursor, one reserves and cancels, which creates
+ * deliveries.
+ */
 function startLoad() {
   const failures: string[] = [];
   let isOver = false;
@@ -175,7 +178,7 @@ it("changes every key while two processes work, killed midway or not: no request
   const before = await secretsFile();
   await until(() => deliveries.verified > 5);
   const early = (await (await get(0, "/v1/stations?limit=2")).json()) as { next_cursor: string };
-  // Killed while it waits for the processes to have the new keys, or to use them, where they have been quick to read them.
+  // Kills the command while it waits for the processes to load or use the new keys.
   const killed = start("secrets", "rotate");
   await once(createInterface({ input: killed.stderr as NodeJS.ReadableStream }), "line");
   killed.kill("SIGKILL");
@@ -192,7 +195,7 @@ it("changes every key while two processes work, killed midway or not: no request
   for (const n of [0, 1]) expect((await get(n, `/v1/stations?limit=2&cursor=${early.next_cursor}`)).status).toBe(200);
 
   await expect(cli.run("secrets", "remove-old-keys")).rejects.toThrow("--now");
-  // Walks that began with the old keys end first, as they do within the hour that the command asks for.
+  // Waits until walks that began with the old keys have ended. In production, the command requires waiting an hour for that.
   const walked = load.walks();
   await until(() => load.walks() >= walked + 2);
   expect(JSON.parse((await cli.run("--json", "secrets", "remove-old-keys", "--now")).stdout)).toEqual({ removed: 2 });

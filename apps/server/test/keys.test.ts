@@ -34,7 +34,7 @@ const status = async (url: string, key: string) => {
   return response.status;
 };
 
-/** Revokes a key, and waits until a process refuses it. @returns milliseconds from the one to the other */
+/** Revokes a key, and waits until a process rejects it. @returns the milliseconds in between */
 async function revokeFor(url: string, { id, key }: { readonly id: string; readonly key: string }): Promise<number> {
   await revokeKey(keyContext(app), app.systemId, id);
   return until(async () => (await status(url, key)) === 401);
@@ -135,7 +135,7 @@ describe("revoking", () => {
   it("holds within a second while the connections that tell of it are cut", async () => {
     await expectWithin(1000, async () => {
       const issued = await app.issue();
-      // One that was cut when this was last tried may be found so only now.
+      // Waits until the process accepts the key, because it may still be reconnecting after an earlier attempt.
       await until(async () => (await status(other.url, issued.key)) === 200);
       await app.db.query(
         statement(
@@ -144,7 +144,7 @@ describe("revoking", () => {
         ),
       );
       const taken = await revokeFor(other.url, issued);
-      // Nor does it work again once both hear of changes again, though the other had it in memory.
+      // After both processes have reconnected, the key is still rejected, although the other process had it in memory.
       await until(async () => (await listeners()) === 2);
       for (let repeat = 0; repeat < 20; repeat++) expect(await status(other.url, issued.key)).toBe(401);
       return taken;
@@ -160,7 +160,7 @@ describe("revoking", () => {
     await expectWithin(1000, async () => {
       const proxy = await startDatabaseProxy(app.db.connectionString);
       const db = openDatabase({ connectionString: proxy.connectionString });
-      // The first connection that an app opens is the one it listens on.
+      // The first connection that an app opens is the one for notifications.
       const distant = await buildAnother({ ...app, db });
       const issued = await app.issue();
       expect(await status(distant.url, issued.key)).toBe(200);
@@ -186,7 +186,7 @@ describe("revoking", () => {
       for (let repeat = 0; repeat < 3; repeat++) expect(await status(distant.url, issued.key)).toBe(200);
       proxy.dropNotifications();
       const taken = await revokeFor(distant.url, issued);
-      // Keys work as long as this lasts, each looked up anew.
+      // Valid keys still work in this state: the service reads each key from the database.
       const next = await app.issue();
       expect(await status(distant.url, next.key)).toBe(200);
       await distant.close();

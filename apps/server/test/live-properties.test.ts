@@ -25,17 +25,17 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** A world of few things, so that commands meet: bikes, rides and stations by number. */
+/** Draws from few bikes, rides and stations, so that commands affect the same ones. */
 const bike = fc.nat(3);
 const ride = fc.nat(5);
 const station = fc.constantFrom("A", "B", "C");
-/** Minutes from now, most of them in the past. */
+/** Draws minutes from now, most of them in the past. */
 const when = fc.integer({ min: -9, max: 1 });
 
 const command = fc.oneof(
   fc.record({
     do: fc.constant("start"),
-    // Often just now: whoever started before a bike was held does not fulfil the reservation.
+    // Often 0: a ride that started before the bike was reserved does not fulfil the reservation.
     rides: fc.array(fc.record({ ride, bike, when: fc.oneof(when, fc.constant(0)) }), { minLength: 1, maxLength: 4 }),
   }),
   fc.record({
@@ -77,7 +77,7 @@ const command = fc.oneof(
 );
 type Command = typeof command extends fc.Arbitrary<infer One> ? One : never;
 
-/** Commands that are sent at once, from connections of their own, and the minutes that pass before. */
+/** Draws commands that are sent concurrently on separate connections, and the minutes that pass before them. */
 const round = fc.record({ minutes: fc.nat(12), commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
 
 let worlds = 0;
@@ -113,13 +113,14 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   await sequencer.close();
   await harness.expectSound();
   await expectSoundLogs(harness.db, harness.systemId);
-  // The commands have brought everything about that they can. Thresholds are crossed by time, where an endpoint has some.
+  // Every event that the commands can cause has occurred. Events of thresholds are not among them: they need time and an
+  // endpoint with thresholds.
   const seen = await harness.db.query<{ event: string; n: number }>(eventsSeen, [harness.systemId]);
   expect(seen.map(({ event }) => event)).toEqual(caused.toSorted());
   expect(seen.filter(({ n }) => n < 3)).toEqual([]);
 });
 
-/** Accepts a ServiceError as an answer; any other error fails the test. */
+/** Accepts a ServiceError as a result. Any other error fails the test. */
 async function refusable(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;

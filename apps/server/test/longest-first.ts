@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const directory = join(import.meta.dirname, "..");
 
-/** Files that take over ten seconds, the longest first. Which of two is first matters little. */
+/** Test files that take more than ten seconds, the longest first. The exact order matters little. */
 const LONGEST = [
   "src/storage/backup/verify.test.ts",
   "src/cli/start.test.ts",
@@ -73,8 +73,8 @@ const LONGEST = [
 ];
 
 /**
- * Begins the longest files first, and the others in the order that vitest has for them. Without it a file of 40 s may
- * begin last and run alone, while the other workers have nothing to do.
+ * Runs the longest files first, and the others in vitest's order. Otherwise a file of 40 s might begin last and run alone,
+ * while the other workers have nothing to do.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

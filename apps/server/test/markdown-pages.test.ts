@@ -33,7 +33,7 @@ it("every page of the documentation is there as Markdown, says so, and leads to 
     for (const [, target = ""] of text.matchAll(/\]\(http:\/\/127\.0\.0\.1(\/[^)#\s]*)/g)) {
       if (!/^\/(dashboard|gbfs|v1)/.test(target)) await read(target);
     }
-    // Links to files of the repository lead nowhere for partners.
+    // No relative links, because partners cannot open files of the repository.
     expect(text.replaceAll(/```[^]*?```|`[^`\n]*`/g, "")).not.toMatch(/\]\((?!https?:|#|mailto:)/);
   }
   const reference = (await read("/docs/reference.md")).text + (await read("/docs/operator.md")).text;

@@ -14,7 +14,7 @@ beforeAll(async () => {
   const activities = createActivityTracker();
   activities.countWaits(metrics.http.connectionWaited);
   const db = openDatabase({ connectionString: app.db.connectionString, observer: activities, name: "general" });
-  // Every request is slow enough for a line.
+  // A threshold so low that every request is logged as slow.
   const measured = { metrics: metrics.http, activities, slowRequestMs: 1e-6 };
   service = await buildAnother({ ...app, db }, measured, ({ http }) => void http.addHook("onClose", () => db.close()));
 });
@@ -62,7 +62,7 @@ it("counts requests by endpoint, never by path, and leads from a bucket to the l
   expect(line).toMatchObject({ msg: "slow request", ...route });
   const spent = ["ms", "database_ms", "connection_wait_ms", "other_ms"].map((name) => Number(line?.[name]));
   for (const ms of spent) expect(ms).toBeGreaterThanOrEqual(0);
-  // The key's and the page's, at least.
+  // At least two statements: the one that finds the key, and the one that reads the page.
   expect(Number(line?.["statements"])).toBeGreaterThanOrEqual(2);
   expect(openMetrics.endsWith("# EOF\n")).toBe(true);
   expect(openMetrics).toContain("# TYPE bikeshare_http_requests counter\n");

@@ -5,7 +5,10 @@ import { type Program, readProgram } from "../src/storage/db/migrate/program.ts"
 
 const MIGRATIONS = join(import.meta.dirname, "../migrations");
 
-/** A program of a later version: this one's migrations, and more that are given as the text of each. */
+/**
+ * Returns a program of a later version, with the present migrations and additional ones. @param added the texts of the
+ * additional migrations
+ */
 export async function laterProgram(version: string, ...added: readonly string[]): Promise<Program> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-migrations-"));
   try {

@@ -26,7 +26,7 @@ const delivered = statement(
    order by d.created_at, d.id, partner`,
 );
 
-/** Has a partner of that id want some events. */
+/** Creates a partner with this id, whose endpoint subscribes to events. */
 export async function subscribe(
   { db, systemId }: Database,
   partnerId: string,
@@ -37,11 +37,11 @@ export async function subscribe(
   await db.query(endpoint, [systemId, partnerId, events, status]);
 }
 
-/** A notice as it is delivered. */
+/** A notice, with its delivery. */
 export interface DeliveredNotice {
   readonly partner: string;
   readonly status: string;
-  /** Whether it is queued. */
+  /** Whether the delivery is in the queue. */
   readonly due: boolean;
   readonly event: "station.updated" | "bike.state_changed";
   readonly delivery_id: string;
@@ -49,7 +49,7 @@ export interface DeliveredNotice {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Every notice there is, oldest first, each held against the contract. */
+/** Returns all notices, oldest first. Expects each to match the contract. */
 export async function noticesIn({ db, systemId }: Database): Promise<DeliveredNotice[]> {
   const notices = await db.query<DeliveredNotice>(delivered, [systemId]);
   for (const { event, delivery_id, occurred_at: at, data } of notices) {
@@ -59,7 +59,7 @@ export async function noticesIn({ db, systemId }: Database): Promise<DeliveredNo
   return notices;
 }
 
-/** Of each notice one field of what it tells of. */
+/** Returns one field of the data of each notice. */
 export async function tellingsOf(database: Database, field: string): Promise<unknown[]> {
   return (await noticesIn(database)).map(({ data }) => data[field]);
 }

@@ -31,12 +31,12 @@ it("whoever writes reads its write in the list of stations at once, before the c
   await upsert("zero");
   // Pages are kept once the process hears of changes: then a second look gives the first one's bytes.
   proxy.dropNotificationsOf("stations");
-  // Again where a busy machine makes it miss a heartbeat meanwhile, and so drop them.
+  // Repeats, because a busy machine may make the process miss a heartbeat, after which it drops the cached pages.
   await until(async () => {
     await upsert("before");
     await names();
     await app.db.transaction((tx) => tx.run("update stations set name = 'unheard'"));
-    // A request that was refused has written nothing, and must not cost others the kept pages.
+    // A refused request has written nothing, so it must not clear the cached pages.
     for (const path of ["/operator/v1/stations", "/v1/reservations"]) {
       const refused = await fetch(`${url}${path}`, { method: "POST", headers: { authorization: `Bearer ${key}` } });
       expect(refused.status).toBeGreaterThanOrEqual(400);

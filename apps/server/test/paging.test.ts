@@ -15,7 +15,7 @@ beforeAll(async () => {
   write = rowWriter(app, () => turn++ % 16);
 });
 
-/** Deleted as a service would, so that what the counts say afterwards is tested by whatever comes next. */
+/** Deletes the rows as the service does, with their counts, so that the next test also tests these counts. */
 afterEach(clear);
 afterAll(() => app.close());
 
@@ -30,20 +30,20 @@ async function clear(): Promise<void> {
   }
 }
 
-/** Ids that sort by bytes and by letters differently, and some that a careless writer of JSON or SQL breaks. */
+/** Draws ids whose order by bytes and by letters differs, and some that break careless JSON or SQL. */
 const itemId = fc.string({
   unit: fc.constantFrom("a", "B", "0", "-", " ", "é", "日", "😀", "'", '"', "\\", "\n", "%", "/"),
   minLength: 1,
   maxLength: 4,
 });
 
-/** Hours at the ends of a day, a month, a leap month and a year, and one in the middle. */
+/** Hours at the end or beginning of days, months, a leap month and a year, and one in the middle. */
 const hours = ["2023-12-31T23", "2024-01-01T00", "2024-02-29T23", "2024-03-01T00", "2024-03-01T01", "2024-03-15T12"];
 const startedAt = fc
   .tuple(fc.constantFrom(...hours), fc.constantFrom("00:00.000", "00:00.001", "30:00.000", "59:59.999"))
   .map(([hour, rest]) => `${hour}:${rest}Z`);
 
-/** The lists, each with a way to make a row of an id and an instant, and its order. */
+/** The lists. Each has a function that makes a row from an id and an instant, and the order of the list. */
 const lists = [
   {
     list: "stations",
@@ -78,7 +78,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
   const insert = async (made: readonly { id: string; at: string }[]) => {
     const items = made.map(({ id, at }) => make(id, at));
     await (write[list] as (rows: readonly unknown[]) => Promise<void>)(items);
-    // Deep pages take another way once what is known of the list's depths may be learnt anew.
+    // Advances the clock so that the known depths of the list may be learnt again. Deep pages then use another method.
     app.clock.advance(3_000);
     return items as unknown as Item[];
   };

@@ -23,7 +23,7 @@ const ask = (url: string, key: string, path = "/v1/me") =>
   fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
 const status = async (url: string, key: string) => (await ask(url, key)).status;
 
-/** A partner with a key that both processes have in memory. */
+/** Creates a partner with a key, and lets both processes cache the key. */
 async function partnerWithKey(name: string): Promise<{ readonly id: string; readonly key: string }> {
   const { id } = await createPartner(keyContext(app), app.systemId, name);
   const { key } = await app.issue({ partnerId: id });
@@ -59,7 +59,7 @@ it("a suspended partner's keys are refused on every process within a second, and
     });
     expect(await status(url, untouched.key)).toBe(200);
   }
-  // A key that is made meanwhile is as good as the others: not at all.
+  // A key that is created while the partner is suspended does not work either.
   expect(await status(app.url, (await app.issue({ partnerId: suspended.id })).key)).toBe(401);
   await resumePartner(keyContext(app), app.systemId, suspended.id);
   for (const url of [app.url, other.url]) await until(async () => (await status(url, suspended.key)) === 200);
@@ -93,7 +93,7 @@ it("a removed partner's keys are revoked, it cannot be brought back, and its nam
   for (const verb of [removePartner, suspendPartner, resumePartner]) {
     await expect(verb(keyContext(app), app.systemId, id)).rejects.toThrow(/^Partner \S+ was removed .+, for good\.$/);
   }
-  // A key that somebody made at the last moment opens nothing either.
+  // A key that was created at the last moment does not work either.
   expect(await status(app.url, (await app.issue({ partnerId: id })).key)).toBe(401);
   expect((await createPartner(keyContext(app), app.systemId, "Gone Company")).id).not.toBe(id);
   expect((await acts(id)).at(-1)).toMatchObject({

@@ -1,7 +1,7 @@
 import { insertPartner } from "../src/partners/queries.ts";
 import type { Queryable } from "../src/storage/db/database.ts";
 
-/** Makes partners of a system, for tests that name them themselves. @param maxReservations null: the default */
+/** Creates partners of a system with ids that the test chooses. @param maxReservations null: the default */
 export async function addPartners(
   db: Queryable,
   systemId: string,

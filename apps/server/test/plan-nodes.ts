@@ -1,4 +1,4 @@
-/** A node of a plan, as `explain (analyze, format json)` describes it. */
+/** A node of a query plan in the output of `explain (analyze, format json)`. */
 export interface PlanNode {
   readonly "Node Type": string;
   readonly "Index Name"?: string;
@@ -11,12 +11,12 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** Returns a plan's nodes, each before those below it. */
+/** Returns the nodes of a plan, each before its children. */
 export function nodesOf(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
-/** Returns how many rows a node has looked at in all its loops: those that it gave, and those that it left out. */
+/** Returns how many rows a node has read in all its loops: those that it returned and those that it filtered out. */
 export function rowsSeenBy(node: PlanNode): number {
   const left = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
   return node["Actual Loops"] * (node["Actual Rows"] + left);

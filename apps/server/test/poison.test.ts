@@ -11,10 +11,10 @@ import { openFleetHarness, stationItem } from "./fleet/fleet.harness.ts";
 import { noticesIn, subscribe } from "./notices.ts";
 import { until } from "./until.ts";
 
-/** Half a minute of processor time: `pnpm poison` runs it. */
+/** Needs half a minute of processor time, so only `pnpm poison` runs this test. */
 const isWanted = process.env["TEST_POISON"] === "1";
 const main = await serviceProgram();
-/** A worker needs less, and cannot hold a name of 200 MB. */
+/** A heap in which a worker can run, but which is too small for a name of 200 MB. */
 const NODE_OPTIONS = "--max-old-space-size=120";
 
 test.runIf(isWanted)(
@@ -45,7 +45,7 @@ test.runIf(isWanted)(
         await ended(child);
         expect(child.signalCode ?? child.exitCode).not.toBe(0);
         expect((await rows<{ n: number }>("select count(*) as n from work_runs where system_id = $1"))[0]?.n).toBe(1);
-        // The minute in which a run ends, or its process has.
+        // Ends the minute within which a run must end, after which its process counts as dead.
         await rows("update work_runs set ends_by = now() where system_id = $1");
       }
       const last = begin();

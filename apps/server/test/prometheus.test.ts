@@ -23,17 +23,20 @@ import { startFeedServer } from "./gbfs/feed-server.ts";
 import { makeCertificate } from "./servers/certificates.ts";
 import { hasPrometheus, startPrometheus, WITH_PROMETHEUS } from "./servers/prometheus.ts";
 
-/** The processes' own. */
+/** The real clock, which the processes use too. */
 const clock = () => Math.round(performance.timeOrigin + performance.now());
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), "utf8");
 const readMetricsPage = () => read("../../../docs/metrics.md");
 
 /** Metrics that only a PostgreSQL with a replica has. */
 const OF_REPLICAS = ["bikeshare_postgres_replica_lag_bytes", "bikeshare_postgres_replica_lag_seconds"];
-/** For everything to have happened and been scraped, on a busy machine. */
+/** The time until everything has happened and was scraped, on a busy machine. */
 const TIMEOUT = { timeout: 60_000, interval: 250 };
 
-/** An API process and a worker with all that is measured: TLS, a replica, backups, a feed, webhooks and reservations. */
+/**
+ * Starts an API process and a worker with everything that has metrics: TLS, a replica, backups, a feed, webhooks and
+ * reservations.
+ */
 async function startDeployment() {
   const { db, systemId, close } = await createTestDatabase();
   onTestFinished(close);
@@ -44,7 +47,7 @@ async function startDeployment() {
   const path = (name: string) => join(directory, name);
   const { key, cert } = await makeCertificate("bikes.example");
   await Promise.all([writeFile(path("key.pem"), key), writeFile(path("cert.pem"), cert)]);
-  // A backup of now, so that none is made.
+  // Creates a file that looks like a backup of now, so that the service makes none.
   const stamp = new Date(clock()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   await writeFile(path(`bikeshare-${stamp}.zip`), "");
   await createFirstPartitions(db, clock);
@@ -54,7 +57,7 @@ async function startDeployment() {
   const issued = await issueKey(context, { systemId, partnerId, scopes: scopeNames, rateLimit: 60 });
   await upsertStations(context, systemId, [{ item: { id: "a", name: "A", lat: 1, lon: 2 } }]);
   await upsertBikes(context, systemId, [{ item: { id: "1", station_id: "a", vehicle_state: "available" } }]);
-  // Nothing listens there: each attempt fails.
+  // Nothing listens at this address, so each attempt fails.
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   const url = `http://127.0.0.1:${await findFreePort()}/`;
   const events = ["reservation.created"] as const;
@@ -66,7 +69,7 @@ async function startDeployment() {
   const processes = [
     superviseService("api", {
       ...{ ...common, PORT: `${port}`, METRICS_PORT: `${metricsPorts[0]}`, DRAIN_DELAY: "0s" },
-      // Not a replica, so that it is left out.
+      // The primary itself instead of a replica, so the service does not use it.
       DATABASE_REPLICA_URL: db.connectionString,
     }),
     superviseService("worker", {
@@ -85,11 +88,11 @@ async function startDeployment() {
   return { db, systemId, reserve, targets: metricsPorts.map((each) => `127.0.0.1:${each}`) };
 }
 
-/** Names of metrics in a text, as Prometheus has them. */
+/** Returns the names of metrics in a text. */
 const namesIn = (text: string) =>
   new Set([...text.matchAll(/\b(?:bikeshare|process|nodejs)_\w+/g)].map(([name]) => name));
 
-/** Those of the page's table: a histogram has series of three names. */
+/** Returns the names of all series of the metrics on the page. A histogram has three series. */
 function namesOnPage(): string[] {
   const rows = [...readMetricsPage().matchAll(/^- `(bikeshare_\w+)(?:{[\w,]+})?`: /gm)];
   const isHistogram = (name: string) => /_(?:duration_seconds|wait_seconds|used_ratio)$/.test(name);

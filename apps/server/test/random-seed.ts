@@ -1,4 +1,4 @@
 import fc from "fast-check";
 
-/** Before each file: random tests of all files draw the same, so that what fails on one machine fails on the next. */
+/** Runs before each test file. A fixed seed, so that a failure of a random test can be repeated on another machine. */
 fc.configureGlobal({ seed: 1 });

@@ -1,13 +1,16 @@
 import { connect } from "node:net";
 
-/** An answer as its bytes stood on the wire. */
+/** A response, parsed from the bytes that were received. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** Sends bytes to a server and reads the one answer; the connection must be closed by the server or after `Content-Length`. */
+/**
+ * Sends bytes to a server and reads one response. The response ends when the server closes the connection, or after
+ * `Content-Length`.
+ */
 export function sendRaw(url: string, request: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

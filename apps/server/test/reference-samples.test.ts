@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 
-/** What runs a sample of each language. */
+/** The command that runs a sample, by language. */
 const INTERPRETERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
   sh: ["bash", "-c"],
   js: [process.execPath, "--input-type=module", "--eval"],
@@ -22,7 +22,7 @@ const WINDOW_MS = 60_000;
 
 let app: TestApp;
 let service: BuiltApp;
-/** How far the service's clock is ahead of the programs', which wait in real time. */
+/** Milliseconds by which the service's clock is ahead of the real clock, by which the programs wait. */
 let aheadMs = 0;
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ interface Sample {
   readonly program: string;
 }
 
-/** The programs in the introduction of a document, from which the reference is made. */
+/** Returns the programs in the introduction of an OpenAPI document, from which the reference is generated. */
 function samplesIn(create: typeof createOpenApiDocument): Sample[] {
   const { description } = create({ baseUrl: service.url, version: "0.0.0" }).info;
   return [...description.matchAll(/```(\w+)\n(.*?)\n```/gs)].map(([, language = "", program = ""]) => ({
@@ -64,7 +64,7 @@ function samplesIn(create: typeof createOpenApiDocument): Sample[] {
   }));
 }
 
-/** Runs a program as its reader would. */
+/** Runs a program as a reader of the reference would. */
 async function run({ language, program }: Sample, key: string) {
   const [command, ...args] = INTERPRETERS[language] ?? [];
   if (command === undefined) throw new Error(`nothing runs a sample in ${language}`);

@@ -11,13 +11,13 @@ import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { createEmptyDatabase } from "./database.ts";
 
 /**
- * A database of version 0.1.0 after an hour of work: stations and bikes of a feed and of the operator, rides, imports,
- * reservations, events, deliveries with their attempts, people, requests.
+ * A backup of a database of version 0.1.0 after an hour of use. It has stations and bikes of a feed and of the operator,
+ * rides, imports, reservations, events, deliveries with their attempts, people and requests.
  */
 const RELEASED = join(import.meta.dirname, "released/0.1.0.zip");
-/** When it was made. */
+/** The time of the backup. */
 const NOW = "2026-11-25T22:40:00.000Z";
-/** Of the partner in it. */
+/** The key of the partner in the backup. */
 const KEY = "bss_live_H6fGq0cWW5cmjaeU2SElK9pOnD7DjiBcJv3knfbH";
 
 let db: Database;

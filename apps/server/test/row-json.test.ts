@@ -13,7 +13,7 @@ let write: RowWriter;
 beforeAll(async () => {
   app = await startTestApp();
   write = rowWriter(app);
-  // Nothing of the session may show in the JSON.
+  // Changes settings of the session, which must not affect the JSON.
   await app.db.query(
     statement(
       "",
@@ -36,7 +36,7 @@ beforeEach(async () => {
 
 afterAll(() => app.close());
 
-/** Characters that a careless writer of JSON, SQL or rows by line breaks, in any mixture; PostgreSQL keeps no NUL. */
+/** Draws characters that break careless JSON, SQL or line-based code. Without NUL, which PostgreSQL cannot store. */
 const nasty = fc.constantFrom(
   '"',
   "\\",
@@ -73,7 +73,7 @@ const text = fc.oneof(
 );
 const id = text.map((value) => (value === "" ? "id" : value));
 const integer = fc.oneof(fc.constantFrom(0, 1, 2_147_483_647), fc.nat());
-/** The ends of what four digits of a year can say, and leap seconds' neighbours. */
+/** Instants at the limits of years with four digits, and next to leap seconds. */
 const instants = [
   "0001-01-01T00:00:00.000Z",
   "1969-12-31T23:59:59.999Z",
@@ -96,7 +96,7 @@ const degrees = (most: number) =>
     )
     .map((value) => value + 0);
 
-/** Random values that a schema accepts. A new field of a resource is covered as soon as its schema has it. */
+/** Draws values that a schema accepts. A new field of a resource is tested as soon as the schema has it. */
 function valuesOf(schema: z.ZodTypeAny): fc.Arbitrary<unknown> {
   if (schema instanceof z.ZodNullable) return fc.option(valuesOf(schema.unwrap() as z.ZodTypeAny), { nil: null });
   if (schema instanceof z.ZodObject) {
@@ -116,7 +116,7 @@ function valuesOf(schema: z.ZodTypeAny): fc.Arbitrary<unknown> {
 
 const rowsOf = <Row>(schema: z.ZodType<Row>) => valuesOf(schema) as fc.Arbitrary<Row>;
 
-// What a schema does not say and the tables check.
+// Satisfies a constraint of the table that the schema does not express.
 const anyStation = rowsOf<Station>(station).map((row) =>
   row.status === "offline" || row.status === "removed" ? row : { ...row, offline_reason: null },
 );
@@ -157,7 +157,7 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
     let made = 0;
     await fc.assert(
       fc.asyncProperty(rows, rows, async (first, second) => {
-        // Distinct ids and bikes: two rows may not share one.
+        // Makes ids and bikes unique, because two rows must not share one.
         const own = made++;
         const unique = (row: Row) => ({
           ...row,
@@ -197,7 +197,7 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
   });
 });
 
-/** The writer of one list, whichever it is. */
+/** Returns the function that writes rows of a list. */
 function writerOf(list: "stations" | "bikes" | "rides") {
   return (rows: readonly unknown[]) => (write[list] as (items: readonly unknown[]) => Promise<void>)(rows);
 }

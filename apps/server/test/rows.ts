@@ -4,10 +4,10 @@ import type { Transaction } from "../src/storage/db/database.ts";
 import { statement } from "../src/storage/db/statement.ts";
 import type { TestApp } from "./app.ts";
 
-/** Any instant that no test depends on. */
+/** An arbitrary instant on which no test depends. */
 const SOME_TIME = "2026-05-01T08:00:00.000Z";
 
-/** A station as it stands in the database, which is what goes over the wire. */
+/** Returns a row of a station with defaults for missing fields. The API sends rows unchanged. */
 export function stationRow(fields: Partial<Station> & { readonly id: string }): Station {
   return withNulls(station, {
     name: `Station ${fields.id}`,
@@ -39,7 +39,7 @@ export function bikeRow(fields: Partial<Bike> & { readonly id: string }): Bike {
   });
 }
 
-/** A ride that ended after ten minutes, unless the fields say otherwise. */
+/** Returns a row of a ride. Default: it ended after ten minutes. */
 export function rideRow(fields: Partial<Ride> & { readonly id: string; readonly started_at: string }): Ride {
   return withNulls(ride, {
     bike_id: `bike of ${fields.id}`,
@@ -56,15 +56,15 @@ type List = "stations" | "bikes" | "rides";
 type Item = Readonly<Record<string, unknown>>;
 
 /**
- * Writes and deletes rows with their counts in one transaction, as the services do. What it has written is what the
- * app answers with: it waits until the app has heard of it.
+ * Writes and deletes rows and their counts in one transaction, as the services do. Each function waits until the app has
+ * been notified, so that the app's next response shows the change.
  */
 export interface RowWriter {
   stations(rows: readonly Station[]): Promise<void>;
   bikes(rows: readonly Bike[]): Promise<void>;
   rides(rows: readonly Ride[]): Promise<void>;
   remove(list: List, ids: readonly string[]): Promise<void>;
-  /** Sets columns of one row. */
+  /** Changes columns of one row. */
   update(list: List, id: string, fields: Item): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
       countRows(tx, systemId, list, slot(), rows.length);
     });
   return {
-    // Known since an instant of the tests' clock, not of the database's.
+    // `known_since` is a fixed time instead of the database's time.
     stations: (rows) =>
       insert("stations", rows, {
         ...{ counters: "mirrored", absent_snapshots: 0, was_installed: true, known_since: SOME_TIME },

@@ -17,8 +17,9 @@ let calls: Calls;
 let next: Program;
 
 /**
- * What the next version may do to every table of a running service: columns, an index, a check, and filling a column. Its
- * checks hold for what this version writes, which fills no new column.
+ * Simulates a migration of the next version on the database of a running service: new columns in every table, an index, a
+ * check constraint, and a backfill. The present version does not fill the new columns, and its writes satisfy the
+ * constraint.
  */
 beforeAll(async () => {
   app = await startTestApp();
@@ -45,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close());
 
-/** Calls every endpoint that takes a key, on this service or another. @returns those that failed */
+/** Calls every endpoint that needs a key, on this service or another. @returns the endpoints that failed */
 async function failuresOf(url = app.url): Promise<string[]> {
   const there = url === app.url ? calls : callsOn({ ...app, url });
   const failed: string[] = [];

@@ -2,20 +2,20 @@ import { Socket } from "node:net";
 import pg from "pg";
 import { until } from "./until.ts";
 
-/** The one system of a test's database. */
+/** The id of the only system in a test's database. */
 export const SYSTEM_ID = "main";
 
-/** This process's connection to each server, kept: a new one takes as long as most statements, and there are thousands. */
+/** One open connection to each server. A new connection takes as long as most statements, and tests run thousands. */
 const connections = new Map<string, Promise<Connection>>();
 
 interface Connection {
   readonly client: pg.Client;
   readonly socket: Socket;
-  /** Statements that are under way. Without one it keeps no process alive. */
+  /** The number of running statements. An idle connection does not keep the process alive. */
   running: number;
 }
 
-/** Runs one statement that no transaction may hold, such as `create database`. */
+/** Runs a statement that cannot run in a transaction, such as `create database`. */
 export async function runOnServer(serverUrl: string, text: string): Promise<pg.QueryResult> {
   const connection = await (connections.get(serverUrl) ?? connect(serverUrl));
   const { client, socket } = connection;
@@ -31,7 +31,7 @@ function connect(serverUrl: string): Promise<Connection> {
   const socket = new Socket();
   const client = new pg.Client({ connectionString: serverUrl, stream: () => socket });
   const forget = () => void connections.delete(serverUrl);
-  // Also when the server stops.
+  // Forgets the connection when it ends, for example because the server stops.
   client.on("error", forget).on("end", forget);
   const connected = client.connect().then(() => ({ client, socket, running: 0 }));
   connections.set(serverUrl, connected);
@@ -43,16 +43,16 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 const OBJECT_IN_USE = "55006";
 
 /**
- * Makes a database like another one, to which nobody must be connected: who is just leaving is waited for. Its files are
- * copied, which takes a fifth of the processor time of the default: writing all of them to the write-ahead log.
+ * Creates a copy of a database. Waits until nobody is connected to the original. The strategy `file_copy` needs a fifth of
+ * the processor time of the default, which writes everything to the write-ahead log.
  */
 export async function copyDatabase(serverUrl: string, template: string, name: string): Promise<void> {
   await until(() => isDone(runOnServer(serverUrl, `create database ${name} template ${template} strategy file_copy`)));
 }
 
 /**
- * Drops a database with whatever is still connected to it. An autovacuum worker belongs to the superuser: we may not end
- * it, but a drop without force asks it to leave.
+ * Drops a database and ends its connections. An autovacuum worker belongs to the superuser, so `force` may not end it. A
+ * drop without `force` asks the worker to stop.
  */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await until(
@@ -62,7 +62,7 @@ export async function dropDatabase(serverUrl: string, name: string): Promise<voi
   );
 }
 
-/** The names of the databases that begin with `prefix`, which has letters, digits and underscores alone. */
+/** The names of the databases that begin with `prefix`, which may have only letters, digits and underscores. */
 export async function databasesLike(serverUrl: string, prefix: string): Promise<string[]> {
   const { rows } = await runOnServer(
     serverUrl,
@@ -71,7 +71,7 @@ export async function databasesLike(serverUrl: string, prefix: string): Promise<
   return (rows as { readonly datname: string }[]).map(({ datname }) => datname);
 }
 
-/** False when somebody else's use of a database kept it from being done. */
+/** Runs a command. Returns false if it failed because a database is in use. */
 async function isDone(command: Promise<unknown>): Promise<boolean> {
   try {
     await command;
@@ -83,7 +83,7 @@ async function isDone(command: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The URL of another database on the same server. */
+/** Returns the URL of another database on the same server. */
 export function withDatabaseName(serverUrl: string, name: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
@@ -91,8 +91,8 @@ export function withDatabaseName(serverUrl: string, name: string): string {
 }
 
 /**
- * Keeps everybody from a database that others are copied from, and ends the connections that it has: a distributed
- * database has one of the extension's own, which would come back.
+ * Forbids new connections to a template database and ends the existing ones. A distributed database has a connection of the
+ * Citus extension, which would otherwise reconnect.
  */
 export async function closeToConnections(serverUrl: string, name: string): Promise<void> {
   await runOnServer(serverUrl, `alter database ${name} allow_connections false`);

@@ -16,15 +16,15 @@ import { hasRedis, type RedisServer, startRedis, WITH_REDIS } from "./servers/re
 import { signIn } from "./sign-in.ts";
 import { until } from "./until.ts";
 
-/** `serve --role api` as operators run it: a process of its own. */
+/** `serve --role api` in a separate process, as operators run it. */
 interface Process {
   readonly url: string;
-  /** A figure of its metrics. */
+  /** Returns the value of a metric of the process. */
   metric(name: string): Promise<number>;
   concerns(): Promise<readonly string[]>;
-  /** Lines of its log, from `warn` up. */
+  /** The lines of its log, from `warn` up. */
   readonly logged: readonly string[];
-  /** SIGTERM. @returns the exit status */
+  /** Sends SIGTERM. @returns the exit status */
   stop(): Promise<number | null>;
 }
 
@@ -32,7 +32,7 @@ const LIMIT = 60;
 const main = await serviceProgram();
 const children = new Set<ChildProcess>();
 const ids = createTestIds();
-/** The processes' own. */
+/** The real clock, which the processes use too. */
 const now = () => Math.round(performance.timeOrigin + performance.now());
 const clock = Object.assign(now, { advance: () => undefined });
 let database: TestDatabase;
@@ -117,7 +117,7 @@ async function ask(base: string, path: string, key: string): Promise<Response> {
   return response;
 }
 
-/** The statuses of requests made at once, counted. */
+/** Sends concurrent requests. @returns the number of responses by status */
 async function statusesOf(base: string, requests: number, key: string): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   const responses = Array.from({ length: requests }, () => ask(base, "/v1/stations", key));
@@ -125,15 +125,15 @@ async function statusesOf(base: string, requests: number, key: string): Promise<
   return counts;
 }
 
-/** Whether each process does, or does not, say that it cannot use Redis. */
+/** Tells whether every process reports (or none does) that it cannot use Redis. */
 async function allSay(isRedisLost: boolean, processes: readonly Process[]): Promise<boolean> {
   const concerns = await Promise.all(processes.map((each) => each.concerns()));
   return concerns.every((texts) => texts.some((text) => text.includes("Redis")) === isRedisLost);
 }
 
 /**
- * Expects a key to get its limit over all processes. A busy machine may let Redis be late, at the start of a process too:
- * the processes use it before the requests are made, and those during which one has lost it do not count.
+ * Expects that a key gets exactly its rate limit over all processes. On a busy machine Redis may be late. So the processes
+ * must use Redis before the requests are sent, and an attempt during which a process has lost Redis is repeated.
  */
 async function expectExactLimit(processes: readonly Process[]): Promise<void> {
   const losses = async () =>
@@ -148,10 +148,13 @@ async function expectExactLimit(processes: readonly Process[]): Promise<void> {
   }
 }
 
-/** Of a client between two requests. Too low: the load takes the processor from the processes that start under it. */
+/**
+ * Milliseconds between two requests of a client. Too low: the load takes the processor from the processes that start under
+ * it.
+ */
 const CLIENT_PAUSE_MS = 25;
 
-/** Asks through the balancer until it is stopped. @returns what was not answered 200 */
+/** Sends requests through the balancer until it is stopped. @returns the responses that were not 200 */
 function load(key: string): { stop(): Promise<{ readonly answers: number; readonly failures: readonly string[] }> } {
   let isStopped = false;
   let answers = 0;
@@ -174,7 +177,7 @@ function load(key: string): { stop(): Promise<{ readonly answers: number; readon
   };
 }
 
-/** The one account that docs/configuration.md gives the service in Redis. */
+/** Creates the Redis account that docs/configuration.md recommends for the service. */
 async function createRedisAccount(server: RedisServer): Promise<string> {
   const allowed =
     "~bikeshare:rate:* +@connection +info +eval +evalsha +time +llen +lindex +lrange +ltrim +rpush +pexpire";
@@ -223,11 +226,11 @@ it.skipIf(!hasRedis)(
       await session.arrayBuffer();
     }
     await revokeKey({ db: database.db, clock, ids, actor: "test" }, database.systemId, id);
-    // Well before the age at which a process reads a key anew without being told.
+    // The limit of 20 s is well below the age at which a process reloads a key without a notification.
     for (const { url } of [one, other])
       await until(async () => (await ask(url, "/v1/stations", key)).status === 401, 20_000);
 
-    // One is replaced after the other.
+    // Replaces one process after the other.
     const loaded = load((await issue(1_000_000)).key);
     expect(await one.stop()).toBe(0);
     const third = await serve(settings);
@@ -237,7 +240,7 @@ it.skipIf(!hasRedis)(
     expect(failures).toEqual([]);
     expect(answers).toBeGreaterThan(100);
 
-    // Redis goes, and comes back empty.
+    // Redis is lost, and comes back empty.
     const running = [third, fourth];
     await until(
       async () => (await Promise.all(running.map((each) => each.metric("bikeshare_api_processes")))).join() === "2,2",

@@ -8,21 +8,21 @@ import type { TestApp } from "./app.ts";
 /** A person who is signed in to the dashboard. */
 export interface SignedIn {
   readonly personId: string;
-  /** What the audit log names. */
+  /** The name of the actor in the audit log. */
   readonly actor: string;
   /** The `Cookie` header. */
   readonly cookie: string;
   readonly csrfToken: string;
-  /** Headers of a request that a page of ours sends: cookie, origin and CSRF token. */
+  /** The headers that a page of the dashboard sends: cookie, origin and CSRF token. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sends a request as the page does: with JSON where there is a body. */
+  /** Sends a request as a page does, with a JSON body if one is given. */
   call(method: string, path: string, body?: unknown): Promise<Response>;
 }
 
 /**
  * Signs a new person in to an app.
- * @param membership of a partner, or with `partnerId` null of the operator; an admin, unless told otherwise. Of nothing
- *   when left out
+ * @param membership for a partner, or for the operator if `partnerId` is null; default role: admin. Undefined:
+ *   no membership
  */
 export async function signIn(
   app: Pick<TestApp, "db" | "clock" | "ids" | "url" | "systemId">,
@@ -41,7 +41,7 @@ export async function signIn(
   return signInAgain(app, id);
 }
 
-/** Gives a person one more session. */
+/** Begins another session of a person. */
 export async function signInAgain(
   { db, clock, ids, url }: Pick<TestApp, "db" | "clock" | "ids" | "url">,
   personId: string,
@@ -52,7 +52,7 @@ export async function signInAgain(
   return signedIn(url, { personId, actor: `person:${personId}`, cookie, csrfToken }, {});
 }
 
-/** Opens a partner's pages in a frame of the operator's portal, by a link. */
+/** Opens a partner's pages in a frame of the operator's portal, with a dashboard link. */
 export async function openFrame(
   { db, clock, ids, url, systemId }: Pick<TestApp, "db" | "clock" | "ids" | "url" | "systemId">,
   { partnerId, role = "admin", ...of }: { partnerId: string; role?: MembershipRole; systemId?: string },

@@ -15,9 +15,12 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { until } from "./until.ts";
 import { walkByCursor } from "./walk.ts";
 
-/** Milliseconds of the wall clock, two minutes of the city's. */
+/** Milliseconds of real time in each step, which are two minutes in the simulated city. */
 const STEP_MS = 200;
-/** Of 200 bikes. Of those on rides, broken ones and those that are collected, nothing is believed. */
+/**
+ * The least number of the 200 bikes that must be parked at stations. For bikes on rides, broken or collected ones, no state
+ * is expected.
+ */
 const MIN_STANDING = 80;
 
 let app: TestApp;
@@ -46,8 +49,8 @@ async function simulate(post: PostBatch, observed?: Awaited<ReturnType<typeof re
 }
 
 /**
- * Lets the city live until so many rides are over and enough bikes stand to be compared; it waits for the service rather
- * than run ahead of it.
+ * Runs the simulation until `completed` rides have ended and enough bikes are parked for a comparison. Time advances only
+ * when the service has answered everything.
  */
 async function live(simulation: Simulation, completed: number): Promise<void> {
   await until(() => {
@@ -59,7 +62,7 @@ async function live(simulation: Simulation, completed: number): Promise<void> {
   });
 }
 
-/** Loses requests on their way there, and answers on their way back. */
+/** Simulates a network that loses requests and responses at random. */
 function unreliable(post: PostBatch, random: Random): PostBatch {
   const lost = { kind: "retry", reason: "connection reset", afterMs: 0 } as const;
   return async (path, items, key) => {
@@ -69,7 +72,7 @@ function unreliable(post: PostBatch, random: Random): PostBatch {
   };
 }
 
-/** A connection that can be cut. What is on its way is answered before: nothing of it comes as a surprise later. */
+/** A connection that can be cut. `cut` waits for requests under way, so that none of them has an effect later. */
 function cuttable(post: PostBatch): { readonly post: PostBatch; readonly cut: () => Promise<void> } {
   let isCut = false;
   const underWay = new Set<Promise<unknown>>();
@@ -91,7 +94,7 @@ async function mustBeAsBelieved(simulation: Simulation): Promise<void> {
   const checks = await checkInvariants(app.db, app.systemId);
   expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
   const bikes = new Map((await walkByCursor(app, "/v1/bikes", 200)).map((bike) => [bike.id, bike]));
-  // With few, the next lines would say little.
+  // With fewer parked bikes, the comparison would prove little.
   expect(simulation.standing().size).toBeGreaterThan(MIN_STANDING);
   for (const [bikeId, station] of simulation.standing()) {
     expect(bikes.get(bikeId)).toMatchObject({ vehicle_state: "available", station_id: station.id });

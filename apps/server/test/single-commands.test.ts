@@ -9,15 +9,14 @@ import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { until } from "./until.ts";
 
 /*
- * Requests that share transactions, over HTTP: what becomes of those that wait while the service stops, and of those that
- * are too many.
+ * Tests requests that share transactions: what happens to waiting requests when the service stops, and to too many requests.
  */
 
 let app: TestApp;
-/** The service that is asked; each test has its own. */
+/** The service under test. Each test has a separate one. */
 let busy: BuiltApp;
 let key: string;
-/** The statuses of its answers to commands, in the order in which they were given. */
+/** The statuses of its responses to commands, in order. */
 let answered: number[];
 
 beforeEach(async () => {
@@ -48,7 +47,7 @@ const post = (path: string, items: readonly object[], idempotencyKey = "") =>
     body: JSON.stringify({ items }),
   });
 
-/** Has every command wait, as behind another's transaction, until `work` has ended. */
+/** Makes every command wait for a lock until `work` has ended. */
 const whileBikesAreLocked = (work: () => Promise<void>) =>
   app.db.transaction(async (tx: Transaction) => {
     await tx.run("lock table bikes in access exclusive mode");
@@ -143,10 +142,10 @@ test("a request that was answered before has no second effect where it shares a 
   ]);
 });
 
-/** So many that each sends fewer requests ahead than a connection may. */
+/** Enough connections that each pipelines fewer requests than allowed. */
 const CONNECTIONS = 20;
 
-/** Sends requests one after the other on one connection without waiting for their answers. @returns the answers */
+/** Pipelines requests on one connection, without waiting for responses. @returns the responses */
 async function sendPipelined(requests: readonly string[]): Promise<string[]> {
   const { port } = new URL(busy.url);
   const socket = connect(Number(port), "127.0.0.1").setEncoding("latin1");

@@ -1,7 +1,4 @@
-/**
- * The specification of the interface, sentence by sentence, as far as it speaks of reading. Each test is named
- * after the sentence it holds the service to.
- */
+/** Tests the specification of reading, sentence by sentence. Each test is named after the sentence that it checks. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { revokeKey, rotateKey } from "../src/partners/keys/service.ts";
@@ -18,7 +15,7 @@ interface Envelope {
 
 const STATIONS = 243;
 const RIDES = 120;
-/** Ids in the order of the list, 1-based as the specification counts. */
+/** The ids in the order of the list. They count from 1, as the specification does. */
 const stationIds = Array.from({ length: STATIONS }, (_, index) => `station-${String(index + 1).padStart(4, "0")}`);
 const rideIds = Array.from({ length: RIDES }, (_, index) => `ride-${String(RIDES - index).padStart(4, "0")}`);
 

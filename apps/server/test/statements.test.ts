@@ -6,8 +6,8 @@ import { declaredKinds, readTableKinds } from "../src/storage/distribution/table
 import { refusedIn } from "../tools/statement-rules.ts";
 
 /*
- * check-statements.ts looks at every statement that any test makes, and fails it if a distributed database does not run
- * it. Here all that stand in the sources are made, and each kind that is refused is shown to be.
+ * check-statements.ts checks every statement that a test creates: a distributed database must be able to run it. The tests
+ * here create all statements in the sources, and show that each kind of forbidden statement is refused.
  */
 
 const SOURCES = join(import.meta.dirname, "../src");

@@ -13,7 +13,7 @@ import { deliveryTransitions } from "./webhooks/model/delivery.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/states.md"), "utf8");
 
-/** The arrows of a section's diagram, with their labels. */
+/** Returns the arrows of the diagram in a section, with their labels. */
 function arrowsOf(section: string): { readonly from: string; readonly to: string; readonly label: string }[] {
   const [, diagram = ""] = new RegExp(`## ${section}\\n.*?\`\`\`mermaid\\n(.*?)\`\`\``, "s").exec(page) ?? [];
   return [...diagram.matchAll(/^ {2}(\S+) --> (\w+)(?:: (.*))?$/gm)].map(([, from = "", to = "", label = ""]) => ({
@@ -23,7 +23,7 @@ function arrowsOf(section: string): { readonly from: string; readonly to: string
   }));
 }
 
-/** The arrows without their labels, each once. */
+/** Returns the arrows of a section without labels and duplicates. */
 function edgesOf(section: string): string[] {
   return [...new Set(arrowsOf(section).map(({ from, to }) => `${from} ${to}`))].sort();
 }
@@ -65,7 +65,9 @@ describe("the page on states", () => {
 
 const nowhere = { reported_station_id: null, reported_lat: null, reported_lon: null };
 
-/** Every way in which a bike can be found; `non_operational` stands for all the states that keep it from being ridden. */
+/**
+ * Returns all combinations of facts about a bike. `non_operational` stands for all states in which a bike cannot be ridden.
+ */
 function bikeFacts(): BikeFacts[] {
   const found = (facts: Pick<BikeFacts, "ride_id" | "reservation_id" | "reported_state">) => ({ ...nowhere, ...facts });
   return [
@@ -77,7 +79,7 @@ function bikeFacts(): BikeFacts[] {
   ];
 }
 
-/** What one command makes of a bike. */
+/** Returns the facts about a bike after each possible command. */
 function followers(bike: BikeFacts): BikeFacts[] {
   const broken = { ...bike, reported_state: "non_operational", reservation_id: null } as const;
   const repaired = { ...bike, reported_state: "available" } as const;
@@ -87,7 +89,7 @@ function followers(bike: BikeFacts): BikeFacts[] {
   return [broken, started, { ...bike, reservation_id: bike.reservation_id === null ? "held" : null }];
 }
 
-/** Every way that a station can go, found by trying every sign and command in every state. */
+/** Returns every transition of a station, found by trying every combination of flags and every command in every state. */
 function stationEdges(): Set<string> {
   const flags = [true, false];
   const signs = flags.flatMap((is_installed) =>
@@ -104,7 +106,7 @@ function stationEdges(): Set<string> {
       const installed = was_installed || sign.is_installed;
       const now = { ...sign, is_returning: sign.is_renting, was_installed: installed };
       reach(state.status, stationState(state, now), installed);
-      // `stations/online` asks the signs, whatever the operator said before; what is removed stays so.
+      // `stations/online` forgets what the operator set before, so only the flags count. A removed station stays removed.
       if (state.status !== "removed") reach(state.status, stationState(undefined, now), installed);
     }
     if (state.status === "removed") return;

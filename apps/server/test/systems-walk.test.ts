@@ -15,7 +15,8 @@ let calls: Calls;
 /** Two systems with the same ids in them, and a partner in each. */
 let systems: readonly Pick<TestApp, "systemId" | "partnerId">[];
 
-// What no answer to somebody of the other system may show, in a field of each resource and in what events hold.
+// Writes a mark with the system's id into a field of each resource and into the data of events. No response to a caller of
+// the other system may contain it.
 const marks = [
   "update stations set name = 'mark of ' || system_id",
   "update bikes set number = 'mark of ' || system_id",
@@ -39,7 +40,7 @@ beforeAll(async () => {
     partnerId: partner.id,
     get: (path, options = {}) => app.get(path, { key, ...options }),
   });
-  // Whom the operator's requests name.
+  // The partner that the operator's requests name.
   for (const { systemId: each } of systems) await addPartners(app.db, each, [sampleId]);
   for (const mark of marks) await app.db.query(mark);
 });
@@ -100,7 +101,7 @@ function isOwnToName({ method, path, scope }: Endpoint): boolean {
   return scope === "operator" && (method === "DELETE" || /\/(vehicle_types|regions|pricing_plans)\//.test(path));
 }
 
-/** A body with every id that names something changed to one that only the other system has. */
+/** Returns a body in which every id is replaced by an id that exists only in the other system. */
 function onlyElsewhere(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, inner: unknown) =>

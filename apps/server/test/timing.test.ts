@@ -6,8 +6,8 @@ import { keyContext } from "./built-app.ts";
 import { signIn } from "./sign-in.ts";
 
 /*
- * What takes longer tells what there is. What is compared is done in turn, and medians are compared: a machine that is busy for
- * a while slows all alike.
+ * Tests that the duration of a refusal reveals nothing, such as whether a key exists. The compared requests take turns, and
+ * their medians are compared, so that a busy machine affects all alike.
  */
 
 let app: TestApp;
@@ -21,11 +21,11 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Milliseconds that each of several requests takes, in the median of `passes`. */
+/** Returns the median milliseconds of each kind of request over `passes` rounds. */
 async function compare(passes: number, requests: Readonly<Record<string, () => Promise<() => Promise<Response>>>>) {
   const times = new Map<string, number[]>();
   for (let round = 0; round < passes; round++) {
-    // Limits of wrong credentials and of attempts to sign in begin anew.
+    // Advances the clock, so that the limits of failed authentications and sign-ins start again.
     app.clock.advance(16 * 60_000);
     for (const [name, prepare] of Object.entries(requests)) {
       const send = await prepare();
@@ -47,7 +47,7 @@ function expectAlike(medians: ReadonlyMap<string, number>): void {
 }
 
 it("an unknown key, a revoked one and an expired one take as long to be refused, each seen for the first time", async () => {
-  // The same is done before each request: what a change of keys sets off would slow down some and not others.
+  // Makes the same changes of keys before each request, because their effects would otherwise slow down only some requests.
   const prepare = async (choose: (keys: { revoked: string; expired: string; unknown: string }) => string) => {
     const revoked = await app.issue();
     const expired = await app.issue({ expiresAt: new Date(app.clock()) });
@@ -82,7 +82,7 @@ it("an account with a password, one without and none take as long to be refused"
     unknown: attempt("nobody@example.com"),
   });
   expectAlike(medians);
-  // What a wrong password leaves behind is written after the answer.
+  // The audit entry about a wrong password is written after the response.
   const text = "select count(*) as n from audit_log where action = 'person.sign_in_refused' and subject = $1";
   const refused = async () => (await app.db.query<{ n: number }>({ name: "timing.refused", text }, [personId]))[0]?.n;
   await expect.poll(refused).toBe(11);

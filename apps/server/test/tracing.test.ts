@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Stops the service, which sends its last spans. */
+/** Stops the service, which then sends its last spans. */
 async function stop(): Promise<void> {
   await service?.close();
   service = undefined;
@@ -99,7 +99,7 @@ it("follows a request through its statements to the attempts of its webhook, wit
       "bikeshare.request_id": response.headers.get("request-id"),
     },
   });
-  // Each of its events has a trace, in which its attempts are.
+  // Each event of the request has a separate trace, which contains its attempts.
   expect(request?.links.map(({ traceId }) => traceId)).toContain(attempt?.traceId);
   const statements = collector.spans.filter(({ parentSpanId }) => parentSpanId === request?.spanId);
   expect(statements.map(({ name }) => name)).toEqual(expect.arrayContaining(["commit"]));

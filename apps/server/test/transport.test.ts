@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 
 let app: TestApp;
-/** Believes what this machine says of others, so that a test can come from anywhere. */
+/** A service that trusts this machine as a proxy, so that tests can pretend to come from any address. */
 let proxied: BuiltApp;
 
 beforeAll(async () => {
@@ -94,7 +94,7 @@ describe("plain HTTP from another machine", () => {
     const third = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
     const { id, key } = await app.issue();
     await plainly("/v1/me", { authorization: `Bearer ${key}` }, third.url);
-    // Writes what was noted of uses.
+    // Closing writes the recorded uses of keys.
     await third.close();
     expect((await keysOf(app, app.systemId)).find((row) => row.id === id)?.last_used_at).toBeNull();
   });

@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Milliseconds after which a condition counts as never true. Too low: fails good tests on a busy machine. */
+/** Milliseconds after which the wait for a condition fails. Too low: fails good tests on a busy machine. */
 const HANG_TIMEOUT_MS = 60_000;
 
-/** Asks again and again until the answer is yes; gives the milliseconds that took. Fails after `bound` milliseconds. */
+/** Polls a condition until it is true. @returns the milliseconds that took @throws after `bound` milliseconds */
 export async function until(isTrue: () => Promise<boolean> | boolean, bound = HANG_TIMEOUT_MS): Promise<number> {
   const start = performance.now();
   while (!(await isTrue())) {

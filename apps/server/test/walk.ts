@@ -1,7 +1,7 @@
 import type { ListEnvelope } from "@bikeshare/contract";
 import type { TestApp } from "./app.ts";
 
-/** An item as the tests of lists look at it. */
+/** An item of a list, with the fields that tests of lists use. */
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>;
 
 /** The status and body of an error response. */
@@ -11,20 +11,20 @@ export interface ErrorAnswer {
   readonly message: string;
 }
 
-/** GETs a slice of a list, which must be answered with 200. */
+/** Sends a GET for a page of a list. @throws if the status is not 200 */
 export async function slice(app: TestApp, path: string): Promise<ListEnvelope<Item>> {
   const response = await app.get(path);
   if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as ListEnvelope<Item>;
 }
 
-/** GETs what must be refused. */
+/** Sends a GET that must be refused. @returns the status and the error */
 export async function refused(app: TestApp, path: string): Promise<ErrorAnswer> {
   const response = await app.get(path);
   return { status: response.status, ...((await response.json()) as { error: string; message: string }) };
 }
 
-/** `path` with query parameters added to those it has. */
+/** Returns a path with additional query parameters. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const url = new URL(path, "http://localhost");
   for (const [name, value] of Object.entries(query))
@@ -34,7 +34,7 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 
 /**
  * Walks a list by cursor to its end.
- * @param during runs at the same time as the fetch of each slice but the first
+ * @param during runs concurrently with the request for each page but the first
  */
 export async function walkByCursor(
   app: TestApp,
@@ -64,7 +64,7 @@ export async function walkByPage(app: TestApp, path: string, limit: number): Pro
   }
 }
 
-/** Order of text as `collate "C"` has it. */
+/** Compares texts by their bytes, as PostgreSQL does with `collate "C"`. */
 export function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

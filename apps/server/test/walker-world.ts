@@ -12,10 +12,10 @@ import { putReadyExport } from "./exports/ready-exports.ts";
 import { addPartners } from "./partners.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 
-/** The system that the operator's commands are walked on, so that they do not disturb what partners are shown. */
+/** The system on which tests call the operator's commands, so that they do not change the data that partners read. */
 export const operatedSystem = "operated";
 
-/** Far beyond where any test's clock goes. */
+/** A time that no test's clock reaches. */
 const FAR = "2099-01-01T00:00:00.000Z";
 /** Reservations that end there were made so little before that they may be extended. */
 const NOT_SO_FAR = "2098-12-31T23:50:00.000Z";
@@ -80,7 +80,7 @@ const freeBikes = statement(
    where system_id = $1 and reservation_id not like 'sample-%'`,
 );
 
-/** Fills the app's system, and makes the one that the operator's commands are walked on. */
+/** Fills the app's system, and creates the one on which the operator's commands are called. */
 export async function fillWorld(app: TestApp): Promise<void> {
   await createSystem(app.db, operatedSystem, "Another city", app.clock());
   await addPartners(app.db, operatedSystem, [sampleId]);
@@ -91,7 +91,7 @@ export async function fillWorld(app: TestApp): Promise<void> {
   await fillSystem(app);
 }
 
-/** Describes what the operator's endpoints of facts read, and the plan that the example of a vehicle type names. */
+/** Sets the facts that the operator's endpoints read, and the pricing plan that the example of a vehicle type names. */
 async function describeSamples(app: TestApp, systemId: string): Promise<void> {
   const acting = { ...app, actor: "test" };
   const plan = { name: "Ride", currency: "EUR", price: 1, is_taxable: false, description: "1 EUR" };
@@ -100,7 +100,7 @@ async function describeSamples(app: TestApp, systemId: string): Promise<void> {
   await describe(acting, systemId, "region", sampleId, { name: "North" });
 }
 
-/** Fills a system so that every endpoint has something to answer with: two of each, and what the examples name. */
+/** Fills a system so that every endpoint has data: two of each resource, and everything that the examples name. */
 export async function fillSystem(app: TestApp): Promise<void> {
   const write = rowWriter(app);
   const samples = [sampleId, "sample-2"];
@@ -133,7 +133,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await sequencer.close();
 }
 
-/** Takes back what reserving, extending and cancelling did, so that the same can be asked for again. */
+/** Undoes what reserving, extending and cancelling have changed, so that the same requests can be sent again. */
 export async function restoreWorld({ db, systemId }: TestApp): Promise<void> {
   await db.query(freeBikes, [systemId]);
   await db.query(forgetReservations, [systemId]);
@@ -141,7 +141,7 @@ export async function restoreWorld({ db, systemId }: TestApp): Promise<void> {
   await db.query(holdBikes, [systemId]);
 }
 
-/** The ids that the examples of partners' requests give in a field. */
+/** Returns the ids in a field of the example requests of partners. */
 function namedBy(field: string): string[] {
   const bodies = endpoints.filter(({ scope }) => scope !== "operator").map(({ body }) => body?.[field]);
   return bodies.filter((id) => typeof id === "string");
@@ -164,7 +164,7 @@ const pictures = tables.map((table) =>
   ),
 );
 
-/** Every row of the live system (of one system where it is named), to be compared with a later picture. */
+/** Returns every row of the fleet, of one system or of all, to compare with a later call. */
 export function pictureOf({ db }: Pick<TestApp, "db">, systemId: string | null = null): Promise<unknown[][]> {
   return Promise.all(pictures.map((picture) => db.query(picture, [systemId])));
 }

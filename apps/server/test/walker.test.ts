@@ -17,7 +17,7 @@ beforeAll(async () => {
   calls = callsOn(app);
 });
 
-// Refused credentials are counted by address; each test begins with none.
+// Advances the clock before each test, because failed authentications are limited by address.
 beforeEach(() => app.clock.advance(61_000));
 
 afterAll(() => app.close());
@@ -60,7 +60,7 @@ describe.each(guarded)("$method $path", (endpoint) => {
   it("lets a key with its scope alone in", async () => {
     const { key } = await calls.keyFor(endpoint);
     const response = await call({ authorization: `Bearer ${key}` });
-    // An event is hidden from a key that may not read its resource.
+    // 404 too, because an event is hidden from a key that may not read its resource.
     expect([successStatus, ...(scope === "events:read" ? [404] : [])]).toContain(response.status);
     await response.arrayBuffer();
   });
@@ -163,7 +163,7 @@ describe.each(endpoints.filter(({ method }) => method === "GET"))("$method $path
       const response = await fetch(app.url + endpoint.path, { method, headers });
       const seen = Object.fromEntries(response.headers);
       for (const name of ["date", "request-id", "ratelimit", "connection", "keep-alive"]) delete seen[name];
-      // What /v1/me says of the budget changes with each call.
+      // The ETag of /v1/me changes with each call, because the body contains the remaining requests.
       if (endpoint.path === "/v1/me") delete seen["etag"];
       return { status: response.status, headers: seen, body: await response.text() };
     };

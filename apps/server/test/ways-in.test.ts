@@ -14,13 +14,16 @@ import { type SmtpServer, startSmtpServer } from "./servers/smtp-server.ts";
 import { type SignedIn, signIn } from "./sign-in.ts";
 
 /**
- * Whoever may hold an account of an address: its owner, who gets every mail and every link that is handed out, and those
- * who invite it, who open each link that they are shown.
+ * The people who may get into the account of a mail address. The owner gets every mail and every link that is handed out.
+ * The inviters open each link that the service shows them.
  */
 const holders = ["owner", "ann", "ben", "operator", "elsewhere"] as const;
 type Holder = (typeof holders)[number];
 
-/** What each inviter could give, as `<system> <partner>`, with `operator` for no partner. The owner may hold anything. */
+/**
+ * The memberships that each inviter may give, as `<system> <partner>`, with `operator` for no partner. The owner may have
+ * any.
+ */
 const mayGive: Readonly<Record<Exclude<Holder, "owner">, readonly string[]>> = {
   ann: ["main ann"],
   ben: ["main ben"],
@@ -28,9 +31,9 @@ const mayGive: Readonly<Record<Exclude<Holder, "owner">, readonly string[]>> = {
   elsewhere: ["elsewhere far", "elsewhere operator"],
 };
 
-/** Whoever is not the owner is, in each run, one of the inviters. */
+/** Draws who acts: the owner, or the squatter, who is one of the inviters in each run. */
 const who = fc.constantFrom("owner", "squatter");
-/** How many newer links somebody has that they do not open. */
+/** Draws how many of the newest links a person does not open. */
 const skipped = fc.constantFrom(0, 0, 0, 0, 1, 2);
 const inviters = ["squatter", "squatter", "ann", "ben", "operator", "operator", "elsewhere", "command line"] as const;
 const action = fc.oneof(
@@ -51,7 +54,10 @@ const scene = fc.record({
   actions: fc.array(action, { minLength: 4, maxLength: 14 }),
 });
 
-/** A partner's admin invites somebody, opens the link, and waits for what others give to that address. */
+/**
+ * Returns actions in which a partner's admin invites an address, opens the link themselves, and waits for memberships that
+ * others give to this address.
+ */
 function squattedUntil(...then: Action[]) {
   const actions: Action[] = [
     { do: "invite", by: "ann", into: 0 },
@@ -66,7 +72,7 @@ function squattedUntil(...then: Action[]) {
 let base: TestApp;
 let provider: TestProvider;
 let smtp: SmtpServer;
-/** One that mails invitations, and one that shows their links. */
+/** Two services: one mails invitations, the other shows their links. */
 let mailing: BuiltApp;
 let showing: BuiltApp;
 
@@ -96,7 +102,7 @@ afterAll(async () => {
 
 let addresses = 0;
 
-/** An address, whoever has got at its account, and what they hold. */
+/** A mail address with its account: who has sessions of it, and which links each person knows. */
 class World {
   readonly email = `victim-${++addresses}@example.com`;
   readonly #app: BuiltApp;
@@ -112,7 +118,7 @@ class World {
   }
 
   async begin(): Promise<void> {
-    // A partner makes few in an hour.
+    // Advances the clock, because a partner may send few invitations an hour.
     base.clock.advance(3_600_000);
     const into = { ann: "ann", ben: "ben", operator: null } as const;
     for (const [name, partnerId] of Object.entries(into))
@@ -160,7 +166,7 @@ class World {
     const body = { email: this.email, role: "admin", ...(isOperator && { partner_id: partners[into] ?? null }) };
     const mails = smtp.mails.length;
     const response = await this.#inviters.get(by)?.call("POST", `${path}/invitations`, body);
-    // One address gets few.
+    // The service limits the invitations to one address.
     if (response?.status === 429) return;
     expect(response?.status).toBe(200);
     const { url } = issuedInvitation.parse(await response?.json());
@@ -171,7 +177,7 @@ class World {
     this.#links.push({ token, known: url === null ? ["owner"] : ["owner", by as Holder] });
   }
 
-  /** The newest link but `back` that somebody has. */
+  /** Returns a link that a person knows: the newest, or `back` links before it. */
   #linkOf(by: Holder, back: number): string | undefined {
     return this.#links.filter(({ known }) => known.includes(by)).at(-1 - back)?.token;
   }
@@ -190,7 +196,7 @@ class World {
     return browser;
   }
 
-  /** A browser in which somebody is signed in to the account. */
+  /** Returns a browser in which a person is signed in to the account. */
   async signedInBrowser(by: Holder): Promise<ConsoleBrowser | undefined> {
     for (const one of this.browsers) if (one.by === by && (await one.browser.isSignedIn())) return one.browser;
     return undefined;
@@ -214,7 +220,7 @@ class World {
     return (await this.#newBrowser(by).call("POST", "/console/v1/sign-in/password", body)).status;
   }
 
-  /** Whoever owns the address has it verified at the provider; the others have addresses of their own. */
+  /** Sets who is signed in at the provider: the owner with the verified address, anybody else with another address. */
   #become(by: Holder): void {
     const email = by === "owner" ? this.email : `${by}-${this.email}`;
     provider.user = {
@@ -245,7 +251,10 @@ class World {
     await resetPerson({ db, clock, ids, actor: "cli:test" }, base.systemId, this.email).catch(() => undefined);
   }
 
-  /** Rights that somebody has in a session of the account, and that neither they proved nor could give. */
+  /**
+   * Returns rights that a person has in a session of the account without having proved the address, and that they could not
+   * give themselves.
+   */
   async stolen(): Promise<string[]> {
     const found: string[] = [];
     for (const { by, browser } of this.browsers) {
@@ -262,7 +271,7 @@ class World {
   }
 }
 
-/** Whether the owner gets in, if need be by a link of the command line. */
+/** Tells whether the owner can sign in, if necessary with a link from the command line. */
 async function ownerGetsIn(world: World): Promise<boolean> {
   if ((await world.signedInBrowser("owner")) !== undefined || (await world.signIn("owner")) === 200) return true;
   await world.invite("command line", 0);
@@ -280,7 +289,8 @@ it("no way into an account gives a session a right that neither its opener prove
         await world.run(one, squatter);
         expect(await world.stolen(), world.log.join("\n")).toEqual([]);
       }
-      // The operator may vouch for whomever, and the owner has a way of their own at the provider.
+      // Skipped if the squatter is an operator, who may vouch for anybody, or if the provider was used, which gives the
+      // owner another way in.
       const isVouched = squatter === "operator" || squatter === "elsewhere";
       const isAtProvider = actions.some((one) => one.do.endsWith("provider"));
       if (!isVouched && !isAtProvider) expect(await ownerGetsIn(world), world.log.join("\n")).toBe(true);

@@ -68,19 +68,20 @@ it("two processes whose clocks are an hour apart agree on what is stored: cursor
   const ahead = createTestClock();
   ahead.advance(app.clock() - ahead() + HOUR);
   const fast = await buildAnother({ ...app, clock: ahead });
-  // Cursors hold positions, not times.
+  // Walks with a cursor of the other process, whose clock is different: a cursor contains a position and no time.
   const first = (await (await send(fast.url, "GET", "/v1/bikes?limit=1")).json()) as { next_cursor: string };
   const rest = (await (await send(app.url, "GET", `/v1/bikes?limit=5&cursor=${first.next_cursor}`)).json()) as {
     data: { id: string }[];
   };
   expect(rest.data.map(({ id }) => id)).toEqual(["2", "3"]);
-  // A repeat is one to either.
+  // Both processes recognise a repeated request.
   const body = { station_id: "a", rider_ref: "r" };
   const made = (await (await send(fast.url, "POST", "/v1/reservations", body, "once")).json()) as { id: string };
   const again = await send(app.url, "POST", "/v1/reservations", body, "once");
   expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
   expect(await again.json()).toEqual(made);
-  // The hold ends by the clock that began it, and is one for good: the sweeper of the one that is behind lets it be.
+  // The end of the reservation was set by the clock that is ahead, so the sweeper of the process that is behind leaves the
+  // reservation active.
   const sweeper = startReservationSweeper({
     ...app,
     systems: () => Promise.resolve([app.systemId]),
@@ -128,7 +129,7 @@ it("a machine's clock that differs from the database's is reported, and not foll
   const monotonic = () => performance.now();
   const clock = createServiceClock(() => Date.now() + offsetMs, monotonic);
   const watch = watchClock(app.db, { clock, monotonic, conditions, reports });
-  // A busy machine measures it late, and so less exactly, but never by as much.
+  // On a busy machine the measurement is less exact, but never by as much as this limit.
   const expectRight = () => expect(Math.abs(clock.now() - Date.now())).toBeLessThan(HOUR / 60);
   await watch.runOnce();
   expectRight();
@@ -138,7 +139,8 @@ it("a machine's clock that differs from the database's is reported, and not foll
       fix: expect.stringMatching(/chrony/) as string,
     },
   ]);
-  // Set forth by two hours: nobody notices, and it is found out before the next comparison is due.
+  // Sets the clock forward by two hours. The service clock stays right, and the change is detected before the next
+  // comparison is due.
   offsetMs = HOUR;
   expectRight();
   await until(() => !clock.wasSet());

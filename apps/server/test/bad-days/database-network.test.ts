@@ -6,9 +6,7 @@ import { buildAnother, type BuiltApp } from "../built-app.ts";
 import { startDatabaseProxy } from "../servers/database-proxy.ts";
 import { until } from "../until.ts";
 
-/*
- * What lies between the service and PostgreSQL goes bad: it is slow, lets nothing pass, or forgets connections.
- */
+/* Faults of the network between the service and PostgreSQL: it is slow, lets nothing pass, or forgets connections. */
 let app: TestApp;
 let proxy: Awaited<ReturnType<typeof startDatabaseProxy>>;
 let outages: OutageGate;
@@ -38,7 +36,7 @@ afterEach(async () => {
 });
 
 let made = 0;
-/** A read and a write, neither of which is kept anywhere. */
+/** Sends a read or a write that no cache or memory can answer. */
 const ask = async (which: "read" | "write") => {
   const n = ++made;
   const asked = performance.now();
@@ -59,7 +57,10 @@ const ask = async (which: "read" | "write") => {
   };
 };
 type Said = Awaited<ReturnType<typeof ask>>;
-/** Served: the write names a station that there is not, which only the database can tell. */
+/**
+ * Tells whether a request was served. A served write gets 404, because it names an unknown station, which only the database
+ * can tell.
+ */
 const isServed = ({ status }: Said) => status === 200 || status === 404;
 const isUnavailable = ({ status, error, retryAfter }: Said) =>
   status === 503 && error === "unavailable" && retryAfter !== null;
@@ -96,7 +97,7 @@ it("connections that are forgotten without a word are found out in seconds, and 
   proxy.forget();
   const said = await Promise.all(Array.from({ length: 5 }, askBoth));
   expect(said.flat().filter((each) => !isServed(each) && !isUnavailable(each))).toEqual([]);
-  // By their own time limits they would take 12 s.
+  // Faster than the time limits of the statements, with which the requests would take 12 s.
   expect(Math.max(...said.flat().map(({ ms }) => ms))).toBeLessThan(10_000);
   await until(async () => (await askBoth()).every(isServed));
 });

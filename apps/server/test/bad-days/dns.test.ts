@@ -5,7 +5,7 @@ import { answer } from "../servers/raw-receiver.ts";
 import { until } from "../until.ts";
 import { anyPort, openReceiver, openSender, post } from "../webhooks/sender.harness.ts";
 
-/** Names of receivers whose name servers are silent, asked for at once: many times Node's threads for looking names up. */
+/** The number of concurrent look-ups of names whose name servers are silent: many more than Node's threads for look-ups. */
 const LOST_NAMES = 150;
 
 it("name servers that are silent, fail or change their answer delay their own receivers alone, and all is well afterwards", async () => {
@@ -20,7 +20,7 @@ it("name servers that are silent, fail or change their answer delay their own re
   const sender = openSender({ rules, resolve: { servers: [dns.address] } });
   const call = (name: string) => post(sender, `http://${name}:${receiver.port}/`);
 
-  // Names that others ask for, and addresses, go on at their pace; so does what needs the threads of Node.
+  // Meanwhile, look-ups of other names, IP addresses, and other work that needs Node's threads must not be delayed.
   let isOver = false;
   const failures = new Set<string | null>();
   const askForLost = async (n: number) => {
@@ -28,8 +28,8 @@ it("name servers that are silent, fail or change their answer delay their own re
   };
   const lost = Promise.all(Array.from({ length: LOST_NAMES }, (_, n) => askForLost(n)));
   let served = 0;
-  // A look-up takes 3 s: with one of Node's threads for each name, none of the others would be served. On a busy machine
-  // an answer can be late.
+  // A look-up of a silent server takes 3 s. If each occupied one of Node's threads, no other name would be served. On a busy
+  // machine a response can be late.
   await until(async () => {
     const { outcome } = await call(served % 2 === 0 ? "well.test" : "127.0.0.1");
     if (outcome === "succeeded") served++;
@@ -42,7 +42,7 @@ it("name servers that are silent, fail or change their answer delay their own re
   said = "servfail";
   // On a busy machine an answer can be late.
   await until(async () => (await call("lost-1.test")).failure === "dns");
-  // Another address: one that is not to be called, and then the right one.
+  // The name server now returns another address: first one that must not be called, then the right one.
   said = ["127.0.0.9"];
   await until(async () => (await call("lost-1.test")).failure === "address_refused");
   said = ["127.0.0.1"];

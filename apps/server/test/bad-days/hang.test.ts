@@ -6,7 +6,7 @@ import { createTestDatabase } from "../database.ts";
 import { until } from "../until.ts";
 import { superviseService } from "./service-process.ts";
 
-/** Never returns when the process is told so: nothing else of it runs from then on. */
+/** A module that blocks the process for ever on SIGUSR2, so that nothing else in it runs. */
 const BLOCK_ON_SIGNAL = `--import=data:text/javascript,${encodeURIComponent('process.on("SIGUSR2",()=>{for(;;);})')}`;
 
 it("a process of which nothing runs any more ends itself with a line in the log, and its supervisor starts another one", async () => {

@@ -2,7 +2,7 @@ import { createRandom } from "@bikeshare/simulator";
 import { expect, it } from "vitest";
 import { runKills } from "./kills.ts";
 
-// `pnpm bench bad-days 1000` kills a thousand.
+// `pnpm bench bad-days 1000` does the same with a thousand kills.
 it.skipIf(process.platform !== "linux")(
   "processes that are frozen and killed under load: nothing acknowledged is lost, no answer is wrong, every event arrives",
   async () => {

@@ -13,16 +13,16 @@ import { until } from "../until.ts";
 import { type BadDaysWorld, openBadDaysWorld } from "./world.ts";
 
 /**
- * What is killed: `backend` is a process of PostgreSQL, whose end makes all of PostgreSQL start anew. `frozen-worker` is not
- * killed, but stopped until its leases have run out, and then goes on as if nothing had happened.
+ * What is killed. `backend` is a process of PostgreSQL, whose death makes all of PostgreSQL restart. `frozen-worker` is not
+ * killed: it is suspended until its leases have expired, and then continues.
  */
 export type Victim = "api" | "worker" | "backend" | "postmaster" | "frozen-worker";
 
 export interface KillsOptions {
-  /** What is killed, one after the other. */
+  /** The victims, one after the other. */
   readonly victims: readonly Victim[];
   readonly requestsPerSecond: number;
-  /** Milliseconds between two kills, at most, beside the time for which the service is away. */
+  /** Most milliseconds between the recovery after a kill and the next kill. */
   readonly maxPauseMs: number;
   readonly expiringShare: number;
   readonly random: Random;
@@ -40,13 +40,16 @@ export interface KillsReport {
   readonly kills: readonly Kill[];
   readonly workload: WorkloadReport;
   readonly figures: Figures;
-  /** What `bikeshare check` finds wrong. */
+  /** The violations that `bikeshare check` finds. */
   readonly check: string;
-  /** How often services ended by themselves: while PostgreSQL was away. */
+  /** How often a process of the service ended by itself, because PostgreSQL was unreachable. */
   readonly endedAlone: number;
 }
 
-/** So that the next holder of its leases is at work when it goes on. */
+/**
+ * Milliseconds for which a frozen worker stays suspended after its lease has expired, so that another worker has the lease
+ * when it continues.
+ */
 const FROZEN_BEYOND_LEASE_MS = 3_000;
 /** Limits the wait for a start. Too low: fails a run on a busy machine, where a start has taken a minute. */
 const START_TIMEOUT_MS = 300_000;
@@ -54,7 +57,7 @@ const RIDERS = 8;
 const HOLDERS = 8;
 const READERS = 6;
 
-/** Kills random processes under load, lets everything recover, and compares what is there with what was acknowledged. */
+/** Kills random processes under load, lets everything recover, and compares the data with the acknowledged results. */
 export async function runKills(options: KillsOptions): Promise<KillsReport> {
   const { requestsPerSecond, expiringShare, seed } = options;
   const clients = { riders: RIDERS, holders: HOLDERS };
@@ -106,7 +109,7 @@ async function killAll(
   return kills;
 }
 
-/** Chooses a victim: mostly what a deployment has many of. */
+/** Chooses a random victim. Kinds of processes that a deployment has many of are chosen more often. */
 export function pickVictim(random: Random): Victim {
   const chance = random.next();
   if (chance < 0.35) return "api";
@@ -114,7 +117,7 @@ export function pickVictim(random: Random): Victim {
   return chance < 0.97 ? "backend" : "postmaster";
 }
 
-/** @returns what resolves when the worker goes on */
+/** Suspends a worker for longer than its lease. @returns a promise that resolves when the worker continues */
 async function freezeWorker(world: BadDaysWorld): Promise<{ readonly goesOn: Promise<void> }> {
   const worker = world.workers[0];
   await worker?.untilUp();
@@ -122,7 +125,7 @@ async function freezeWorker(world: BadDaysWorld): Promise<{ readonly goesOn: Pro
   if (pid === undefined) throw new Error("there is no worker to freeze");
   process.kill(pid, "SIGSTOP");
   const goesOn = setTimeout(LEASE_TIMEOUTS.leaseMs + FROZEN_BEYOND_LEASE_MS).then(() => {
-    // Somebody may have killed it meanwhile.
+    // The worker may have been killed in the meantime.
     if (worker?.pid() === pid) process.kill(pid, "SIGCONT");
   });
   return { goesOn };
@@ -138,7 +141,8 @@ async function kill(world: BadDaysWorld, victim: Victim, random: Random): Promis
     return;
   }
   const processes = victim === "api" ? world.apis : world.workers;
-  // Not the last one: a deployment with one process is away for as long as the process starts.
+  // Waits until all processes of the role run, so that never the last one is killed: without any, the service is unavailable
+  // until one has started.
   await until(() => processes.every((each) => each.pid() !== undefined), START_TIMEOUT_MS);
   if (victim === "api") await until(() => world.balancer.ready().length === processes.length, START_TIMEOUT_MS);
   const chosen = processes[random.between(0, processes.length - 1)];
@@ -146,7 +150,7 @@ async function kill(world: BadDaysWorld, victim: Victim, random: Random): Promis
   if (pid !== undefined) process.kill(pid, "SIGKILL");
 }
 
-/** One that has just ended by itself is no victim. */
+/** Kills a backend of PostgreSQL. Chooses again if the chosen one has just ended by itself. */
 async function killBackend(world: BadDaysWorld, random: Random): Promise<void> {
   for (;;) {
     const [first, ...others] = await world.backends();

@@ -5,26 +5,26 @@ import { createInterface } from "node:readline";
 import { setTimeout } from "node:timers/promises";
 import { serviceProgram } from "@bikeshare/test-kit";
 
-/** `serve` in a process of its own that is started again whenever it ends, as systemd and Kubernetes do. */
+/** `serve` in a separate process that is restarted whenever it ends, as systemd and Kubernetes do. */
 export interface ServiceProcess {
   readonly role: "api" | "worker";
-  /** Of the process that is up; undefined while there is none. */
+  /** The pid of the running process; undefined while none runs. */
   pid(): number | undefined;
-  /** Where it answers; undefined while it is not up, and of a worker. */
+  /** The address of the API process; undefined for a worker, and while the process is not ready. */
   url(): string | undefined;
-  /** How often it ended without having been stopped. */
+  /** How often the process ended without having been stopped. */
   endedCount(): number;
-  /** Resolves when it is up, for the first time or again. */
+  /** Resolves when the process is ready, for the first time or again. */
   untilUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const MAIN = await serviceProgram();
-/** Before one that ended while it started is tried again. */
+/** Milliseconds before a restart. */
 const RESTART_DELAY_MS = 200;
 
 /**
- * @param env of the process; with `PORT`, so that an API process comes back at the same address
+ * @param env the environment of the process; with `PORT`, so that an API process keeps its address
  * @param logFile gets the lines of its log from `warn` up
  */
 export function superviseService(
@@ -45,13 +45,13 @@ export function superviseService(
       env: { ...process.env, ...logging, ...env },
       stdio: ["ignore", "pipe", log ?? "ignore"],
     });
-    // It has its own by now.
+    // The child has its own copy of the file descriptor now.
     if (log !== undefined) closeSync(log);
     const exited = once(child, "exit");
     const started = child;
     if (started.stdout === null) throw new Error("a pipe was asked for");
     createInterface({ input: started.stdout }).once("line", (line) => {
-      // It may have ended before its line is read.
+      // The process may have ended before its line is read.
       if (child !== started) return;
       url = (JSON.parse(line) as { url: string | null }).url ?? undefined;
       isUp = true;

@@ -9,7 +9,7 @@ import { type Balancer, startBalancer } from "../servers/balancer.ts";
 import { until } from "../until.ts";
 import { type ServiceProcess, superviseService } from "./service-process.ts";
 
-/** A deployment whose every process may be killed: API processes behind a load balancer, workers, PostgreSQL. */
+/** A deployment of which tests may kill any process: API processes behind a load balancer, workers, PostgreSQL. */
 export interface BadDaysWorld {
   readonly balancer: Balancer;
   readonly system: PreparedSystem;
@@ -17,13 +17,13 @@ export interface BadDaysWorld {
   readonly apis: readonly ServiceProcess[];
   readonly workers: readonly ServiceProcess[];
   readonly databaseUrl: string;
-  /** Of all processes of the service, where the world was opened with `isLogged`: lines of JSON, from `warn` up. */
+  /** Returns the log of all processes of the service as lines of JSON, from `warn` up. Needs `isLogged`. */
   log(): Promise<string>;
-  /** The main process of PostgreSQL. */
+  /** Returns the pid of PostgreSQL's main process. */
   postmaster(): Promise<number>;
-  /** Its other processes: those of connections and its own. */
+  /** Returns the pids of PostgreSQL's other processes: those of connections and of background work. */
   backends(): Promise<readonly number[]>;
-  /** What `bikeshare check` finds wrong; empty: every invariant holds. */
+  /** Returns the violations that `bikeshare check` finds; empty: every invariant holds. */
   check(): Promise<string>;
   close(): Promise<void>;
 }
@@ -33,24 +33,24 @@ export interface BadDaysWorldOptions {
   readonly workers: number;
   readonly riders: number;
   readonly holders: number;
-  /** Milliseconds that the partners' receivers take for each answer. */
+  /** Milliseconds that the partners' webhook receivers take for each response. */
   readonly answerMs: number;
-  /** Where the database and the log lie. Default: a new one, which is removed. */
+  /** The directory of the database and the log. Default: a new one, which is removed at the end. */
   readonly directory?: string;
-  /** Default: the embedded one, in `directory`. */
+  /** Default: an embedded PostgreSQL in `directory`. */
   readonly database?: { readonly connectionString: string; close(): Promise<void> };
-  /** Of the n-th process of a role, counted from 0, beside what all have. */
+  /** Returns additional environment variables for the n-th process of a role, counted from 0. */
   readonly envOf?: (role: ServiceProcess["role"], n: number) => Readonly<Record<string, string>>;
   readonly isLogged?: boolean;
 }
 
-/** What its database takes at most, with room to spare. */
+/** More bytes than the database needs. */
 const NEEDED_BYTES = 4 * 1024 ** 3;
 
 export async function openBadDaysWorld(options: BadDaysWorldOptions): Promise<BadDaysWorld> {
   const { envOf = () => ({}), isLogged = false } = options;
   const directory = options.directory ?? (await makeDatabaseDirectory("bikeshare-bad-days-", NEEDED_BYTES));
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the tests run as root, PostgreSQL runs under another account, which needs access to the directory.
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
   const postgres = options.database ?? (await openEmbeddedPostgres({ dataDir, log: () => undefined }));

@@ -9,14 +9,14 @@ import { createOutput } from "../../src/cli/output.ts";
 import { readConfig } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
-/** A database and a directory of its own, in which commands run as the program runs them. */
+/** A separate database and directory, in which tests run commands as the program runs them. */
 export interface CliHarness extends TestDatabase {
   readonly directory: string;
-  /** What the command that runs has written so far. */
+  /** What the running command has written so far. */
   readonly written: { stdout: string; stderr: string };
-  /** Runs a command to its end; gives what it wrote. */
+  /** Runs a command to its end. @returns what it wrote */
   run(...args: string[]): Promise<{ stdout: string; stderr: string }>;
-  /** What SIGTERM does. */
+  /** Stops the running command, as SIGTERM does. */
   stop(): void;
 }
 

@@ -14,7 +14,7 @@ import { city23, CITY_TIME } from "../gbfs/city.ts";
 import { examples } from "../trips/trip-import.harness.ts";
 import { type CliHarness, openCliHarness } from "./cli.harness.ts";
 
-/** Every command with the fields of its `--json`, in their order: scripts read them. */
+/** For each command, the fields of its `--json` output in their order, because scripts depend on them. */
 const fields: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ["alerts open", "alerts end"].map((command) => [
@@ -112,7 +112,10 @@ const fields: Readonly<Record<string, string>> = {
   "zones show": "published own from",
 };
 
-/** Commands that run until they are stopped, or that need more than a database, with the tests of their `--json`. */
+/**
+ * Commands that run until they are stopped, or that need more than a database. Each names the file that tests its `--json`
+ * output.
+ */
 const testedElsewhere: ReadonlySet<string> = new Set([
   ...["start", "simulate"], // start.test.ts
   "serve", // key-rotation.test.ts
@@ -142,11 +145,11 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Runs a command with `--json`; gives its document, also when the command fails after printing it. */
+/** Runs a command with `--json`. @returns its document, even if the command fails after printing it */
 async function json(...words: string[]): Promise<Record<string, unknown>> {
   const failure: unknown = await harness.run("--json", ...words).catch((error: unknown) => error);
   const lines = harness.written.stdout.split("\n");
-  // A command that printed nothing failed before.
+  // If nothing was printed, the command failed before its output.
   if (lines.length === 1) throw failure;
   expect(lines, words.join(" ")).toEqual([expect.stringMatching(/^\{.*\}$/), ""]);
   const document = JSON.parse(lines[0] ?? "") as Record<string, unknown>;
@@ -155,7 +158,7 @@ async function json(...words: string[]): Promise<Record<string, unknown>> {
   return document;
 }
 
-/** The words of every command that does something, each after those that it extends. */
+/** Returns the words of every executable command, each after the commands that it extends. */
 function commandsOf(command: CommandUnknownOpts, words: string): string[] {
   const below = command.commands.flatMap((each) => commandsOf(each, `${words} ${each.name()}`.trim()));
   return Reflect.get(command, "_actionHandler") === null ? below : [words, ...below].filter((name) => name !== "");

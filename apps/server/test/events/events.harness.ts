@@ -12,7 +12,7 @@ import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 
-/** A database with writers, a sequencer that works when told to, and readers of events. */
+/** A database with functions that write and read events, and a sequencer that runs only when a test calls it. */
 export interface EventsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
@@ -20,11 +20,14 @@ export interface EventsHarness extends TestDatabase {
   readonly sequencer: Sequencer;
   /** Commits events, in one transaction. */
   write(events: readonly Partial<NewEvent>[]): Promise<void>;
-  /** Commits and numbers events of one name; their `data` is `{"n":…}`, counting up from `first`. */
+  /** Commits and numbers events of one name. Their `data` is `{"n":…}`, counting from `first`. */
   fill(name: EventName, n: number, first?: number): Promise<void>;
 }
 
-/** Milliseconds are counted up at each call, so that events written one after the other sort in that order. */
+/**
+ * Opens the harness. Its ids advance by a millisecond at each call, so that events are sorted in the order in which they
+ * were written.
+ */
 export async function openEventsHarness(): Promise<EventsHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
@@ -64,15 +67,15 @@ function someEvent(at: number): NewEvent {
   return { name: "ride.started", occurredAt: new Date(at), partnerId: null, data: "{}" };
 }
 
-/** For what must not fail in a test. */
+/** An error handler for work that must not fail in a test. */
 export function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Who sees everything but other partners' own. */
+/** A viewer who may read all events except those of other partners. */
 export const everything = viewerWith("partner-1", ["rides:read", "stations:read", "reservations:read"]);
 
-/** A page as these tests look at it. */
+/** A page of events, with the fields that these tests use. */
 export interface Page {
   readonly data: readonly {
     readonly id: string;
@@ -84,7 +87,7 @@ export interface Page {
   readonly total: number | undefined;
 }
 
-/** A page of the events that a viewer sees. */
+/** Reads a page of the events that a viewer may read. */
 export async function pageOf(
   { read, systemId }: EventsHarness,
   request: PageRequest<EventPosition>,
@@ -95,7 +98,7 @@ export async function pageOf(
   return { data: JSON.parse(`[${items}]`) as Page["data"], next, total };
 }
 
-/** The `n` of each event on a page. */
+/** Returns the `n` of each event on a page. */
 export function numbersOn(page: Page): (number | undefined)[] {
   return page.data.map((event) => event.data.n);
 }
@@ -105,7 +108,7 @@ const placed = statement(
   `select id, position, recorded_on, name, partner_id from events where system_id = $1 order by recorded_on, position`,
 );
 
-/** Every event that has a place, as it stands in the database. */
+/** Reads the rows of all events that the sequencer has numbered. */
 export function placedEvents({ db, systemId }: TestDatabase) {
   return db.query<{ id: string; position: number; recorded_on: string; name: string; partner_id: string | null }>(
     placed,

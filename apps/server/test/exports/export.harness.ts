@@ -33,7 +33,7 @@ const setTimeZone = statement(
 const MONTH = "2026-10";
 export const TIME_ZONE = "Europe/Oslo";
 
-/** A city whose rides are exported, and DuckDB, which reads the files. */
+/** A database whose rides tests export, and DuckDB, which reads the exported files. */
 export interface ExportHarness extends TestDatabase {
   readonly directory: string;
   stations(...rows: readonly (Partial<Station> & { readonly id: string })[]): Promise<void>;
@@ -41,7 +41,7 @@ export interface ExportHarness extends TestDatabase {
   /** Removes all rides and stations. */
   clear(): Promise<void>;
   make(content?: Partial<ExportContent>): Promise<ExportManifest & { readonly path: string }>;
-  /** Runs SQL in DuckDB, with `file` for the rows of a file. */
+  /** Runs SQL in DuckDB. In it, `file` stands for the rows of the exported file. */
   ask(path: string, sql: string): Promise<Record<string, unknown>[]>;
   files(): Promise<string[]>;
 }

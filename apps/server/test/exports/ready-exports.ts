@@ -9,7 +9,10 @@ const insertReady = statement(
      $4, $5::jsonb, 1`,
 );
 
-/** Puts a finished export there, without its file. @param given its facts, where they differ from those of rides */
+/**
+ * Inserts a finished export into the database, without its file. @param given values that differ from those of an export of
+ * rides
+ */
 export async function putReadyExport(
   { db, systemId, clock }: { readonly db: Database; readonly systemId: string; readonly clock: () => number },
   id: string,

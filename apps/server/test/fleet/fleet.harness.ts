@@ -24,7 +24,7 @@ import { addPartners } from "../partners.ts";
 type Row = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
 
-/** The live system with nothing in front of it: each verb takes items as they come from outside. */
+/** A system without HTTP. Each function takes the items of a batch as a client would send them. */
 export interface FleetHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
@@ -42,7 +42,7 @@ export interface FleetHarness extends TestDatabase {
   readonly correct: Verb;
   readonly alerts: Verb;
   readonly endAlerts: Verb;
-  /** Reserves for a partner; gives the reservation. */
+  /** Reserves a bike for a partner. @returns the reservation */
   reserve(
     request: Parameters<typeof createReservation>[1]["request"],
     partnerId?: string,
@@ -53,9 +53,9 @@ export interface FleetHarness extends TestDatabase {
   bike(id: string): Promise<Row>;
   ride(id: string): Promise<Row>;
   reservation(id: string): Promise<Row>;
-  /** What events there are, oldest first: `<name> <id of its resource>`. */
+  /** Returns all events, oldest first: `<name> <id of its resource>`. */
   events(): Promise<string[]>;
-  /** Every row of the live system, to be compared with a later picture. */
+  /** Returns every row of the system, to compare with a later call. */
   picture(): Promise<unknown>;
   /** Expects every invariant to hold. */
   expectSound(): Promise<void>;
@@ -63,7 +63,7 @@ export interface FleetHarness extends TestDatabase {
 
 type Verb = (...items: readonly Item[]) => Promise<BatchResults>;
 
-/** What the room does to read its own rows. */
+/** Statements with which the harness reads its rows. */
 const read = (table: string) =>
   statement(`test.room.${table}`, `select * from ${table} where system_id = $1 and id = $2`);
 const reads = {
@@ -87,7 +87,7 @@ const wholes = [
   "ride_counts",
 ].map((table) => statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`));
 
-/** A room on a database of its own. */
+/** Opens a harness with a separate database. */
 export async function openFleetHarness(): Promise<FleetHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
@@ -96,7 +96,7 @@ export async function openFleetHarness(): Promise<FleetHarness> {
   const live = { db, clock, ids };
   await addPartners(db, systemId, ["partner-1", "partner-2"]);
   const { stations, bikes, rides, alerts } = operatorContract;
-  // What an endpoint does: reads the items by the contract, and hands them to its verb.
+  // Does what an endpoint does: parses the items by the contract, and passes them to the function.
   const verb =
     <Items>(
       contract: { readonly body: { parse(body: unknown): { items: Items } } },
@@ -143,12 +143,12 @@ export async function openFleetHarness(): Promise<FleetHarness> {
   };
 }
 
-/** What became of each item: its outcome, or the code of its error. */
+/** Returns the outcome of each item, or the code of its error. */
 export function outcomes({ results }: BatchResults): string[] {
   return results.map(({ outcome, error }) => error?.error ?? outcome);
 }
 
-/** A station as the operator makes it. */
+/** Returns an item that creates a station. */
 export function stationItem(id: string, fields: Item = {}): Item {
   return { id, name: `Station ${id}`, lat: 47.37, lon: 8.54, ...fields };
 }

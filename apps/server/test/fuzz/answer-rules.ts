@@ -6,18 +6,18 @@ import type { Answer } from "./exchange.ts";
 import { OTHERS_SECRET } from "./fuzz-world.ts";
 import { type Identity, mayCall } from "./identities.ts";
 
-/** What was asked, as far as the answer is judged by it. */
+/** The facts about a request on which the expected response depends. */
 export interface Asked {
   readonly isHead: boolean;
   readonly identity: Identity;
-  /** The endpoint that was reached; undefined: none of a contract. */
+  /** The endpoint that was reached; undefined: the request reached no endpoint of a contract. */
   readonly reached: { readonly route: AppRoute; readonly params: Readonly<Record<string, string>> } | undefined;
 }
 
-/** What texts of ours never hold: where in our sources something happened, or a statement. */
+/** Matches internals that a response must never contain: places in the sources, or SQL statements. */
 const INTERNALS = /node_modules|node:internal|\.ts:\d+|\bat async\b|select .* from |FST_ERR|PostgresError/;
 
-/** What is wrong with an answer; empty: nothing. */
+/** Returns what is wrong with a response; empty: nothing. */
 export function problemsOf(answer: Answer, asked: Asked): string[] {
   const { status, headers, body } = answer;
   const { reached, identity, isHead } = asked;
@@ -37,9 +37,9 @@ export function problemsOf(answer: Answer, asked: Asked): string[] {
   return [...problems, ...problemsByContract(answer, text, reached.route, isHead)];
 }
 
-/** How a caller whom an endpoint does not let in is refused. */
+/** Returns the statuses with which an endpoint may refuse an unauthorised caller. */
 export function statusesFor({ key, person }: Identity, { scope }: EndpointMetadata): readonly number[] {
-  // Nothing tells the members of one partner that there is another.
+  // 404 too, because a member must not learn whether another partner exists.
   if (scope === "console") return person === undefined ? [401] : [403, 404];
   return key === undefined ? [401] : [403];
 }

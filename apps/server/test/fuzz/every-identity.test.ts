@@ -31,7 +31,7 @@ describe.each(guarded)("$method $path", (endpoint) => {
   });
 });
 
-/** Sends what nobody could do anything with: whoever is refused for it was let in. */
+/** Sends a request that is invalid for everybody. A caller who gets an error about its content was authorised. */
 function call(
   { method, path }: FuzzEndpoint,
   params: Readonly<Record<string, string>>,
@@ -42,7 +42,7 @@ function call(
   const type: Record<string, string> = hasBody ? { "content-type": "application/json" } : {};
   return fetch(`${world.service.url}${target}?unknown=1`, {
     method,
-    // As from a page of ours: that a request has come from another site is refused before anything else.
+    // With the origin of the service, because requests from another site are refused before anything else is checked.
     headers: { origin: world.service.url, ...headers, ...type },
     ...(hasBody ? { body: '{"unknown":1}' } : {}),
   });

@@ -1,22 +1,24 @@
 import { connect } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 
-/** An answer as it came. */
+/** A response as it was received. */
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
-  /** Undefined where the connection ended before it was whole, or the answer has no end. */
+  /** Undefined: the connection ended before the body was complete, or the body has no end. */
   readonly body: Buffer | undefined;
   readonly ms: number;
 }
 
-/** Milliseconds after which an answer counts as never coming: beyond any bound of the service, on a busy machine. */
+/**
+ * Milliseconds after which a response counts as missing: more than any time limit of the service, even on a busy machine.
+ */
 const ANSWER_TIMEOUT_MS = 45_000;
 
 /**
- * Sends the bytes of a request on a connection of its own and reads the first answer.
- * @param hasNoBody the answer ends with its head: the request is a HEAD
- * @returns undefined where the connection was ended without an answer
+ * Sends the bytes of a request on a new connection, and reads the first response.
+ * @param hasNoBody whether the response has no body, because the request is a HEAD
+ * @returns undefined if the connection was closed without a response
  */
 export function exchange(port: number, bytes: Buffer, hasNoBody: boolean): Promise<Answer | undefined> {
   const start = performance.now();
@@ -38,7 +40,7 @@ export function exchange(port: number, bytes: Buffer, hasNoBody: boolean): Promi
     if (answer !== undefined && (answer.body !== undefined || isEndless(answer.headers))) finish(answer);
   });
   socket.on("end", () => finish(readAnswer(received, hasNoBody)));
-  // What was sent before a reset may lie here already.
+  // The response may have arrived before the connection was reset.
   socket.on("error", () => finish(readAnswer(received, hasNoBody)));
   return promise;
 }
@@ -47,13 +49,13 @@ function isEndless(headers: ReadonlyMap<string, string>): boolean {
   return headers.get("content-type") === "text/event-stream";
 }
 
-/** The answer so far; undefined before its head is whole. */
+/** Returns the response so far; undefined until its head is complete. */
 function readAnswer(bytes: Buffer, hasNoBody: boolean): Omit<Answer, "ms"> | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
   const status = Number(first.split(" ")[1]);
-  // An interim answer is followed by the real one.
+  // The final response follows an interim one.
   if (status === 100) return readAnswer(bytes.subarray(end + 4), hasNoBody);
   const headers = new Map(
     lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),

@@ -4,17 +4,17 @@ import type { AppRoute, AppRouter } from "@ts-rest/core";
 import { z } from "zod";
 import { endpoints as exampleEndpoints, sampleId } from "../endpoints.ts";
 
-/** An endpoint as the fuzzer draws requests to it: all of it from the contract. */
+/** An endpoint of the contract, with what the fuzzer needs to draw requests. */
 export interface FuzzEndpoint {
   readonly method: string;
-  /** With parameters as `:name`. */
+  /** The path, with parameters as `:name`. */
   readonly path: string;
   readonly metadata: EndpointMetadata;
   readonly pathParams: Readonly<Record<string, z.ZodTypeAny>>;
   readonly query: Readonly<Record<string, z.ZodTypeAny>>;
-  /** Undefined where it takes none. */
+  /** The schema of the body; undefined: the endpoint has no body. */
   readonly body: z.ZodTypeAny | undefined;
-  /** A body that it takes, where the documents show one. */
+  /** A valid body, if the OpenAPI document has an example. */
   readonly example: unknown;
 }
 
@@ -26,7 +26,7 @@ export const contractEndpoints: readonly FuzzEndpoint[] = [
   gbfsContract,
 ].flatMap((contract) => routesOf(contract).map(readRoute));
 
-/** What is served beside the contracts: documents and pages. */
+/** The paths that are served besides the contracts: documents and pages. */
 export const pagePaths: readonly string[] = [
   "/",
   "/docs",

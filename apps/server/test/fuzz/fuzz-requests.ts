@@ -6,26 +6,29 @@ import { type IdentityName, rightfulCallers } from "./identities.ts";
 import { type KnownValues, valuesOf } from "./schema-values.ts";
 import { seenIdToken } from "./seen-ids.ts";
 
-/** A request as its bytes go out; the identity adds its headers. */
+/** A request as it is sent. The headers of the identity are added. */
 export interface FuzzRequest {
   readonly identity: IdentityName;
   readonly method: string;
   readonly target: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** One character a byte; undefined: none is sent. */
+  /** The body, one character for each byte; undefined: none. */
   readonly body: string | undefined;
 }
 
-/** Draws `usual` in most cases, and is shrunk towards it. */
+/** Draws `usual` in most cases, and shrinks towards it. */
 function mostly<Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>, weight = 5): fc.Arbitrary<Value> {
   return fc.oneof({ withCrossShrink: true }, { arbitrary: usual, weight }, { arbitrary: odd, weight: 1 });
 }
 
 const latin1 = (text: string) => Buffer.from(text).toString("latin1");
-/** As it stands in a path or query; what cannot be encoded, such as half a surrogate pair, as bytes that are no UTF-8. */
+/**
+ * Encodes a text for a path or query. A text that cannot be encoded, such as half a surrogate pair, becomes bytes that are
+ * not UTF-8.
+ */
 const encoded = (text: string) => (text.isWellFormed() ? encodeURIComponent(text) : "%ED%A0%80");
 
-/** Requests to everything that is served, from everybody. */
+/** Draws requests to everything that is served, from every kind of caller. */
 export function fuzzRequests(known: KnownValues, identities: readonly IdentityName[]): fc.Arbitrary<FuzzRequest> {
   const identity = fc.constantFrom(...identities);
   const toEndpoints = contractEndpoints.map((endpoint) => {
@@ -121,7 +124,7 @@ function queries({ query }: FuzzEndpoint, known: KnownValues): fc.Arbitrary<stri
   return list.map((parts) => (parts.length === 0 ? "" : `?${parts.join("&")}`));
 }
 
-/** Ways to write a path that a router and an authorization may read differently. */
+/** Ways to write a path that a router and an authorisation check might read differently. */
 const PATH_TRICKS: readonly ((target: string) => string)[] = [
   (target) => `/${target}`,
   (target) => `/.${target}`,
@@ -196,7 +199,7 @@ const ODD_HEADERS = [
   `long: ${"a".repeat(17_000)}`,
 ];
 
-/** Headers; most are as they should be, some say something odd, and commands repeat an `Idempotency-Key` now and then. */
+/** Draws headers. Most are valid, some are odd, and some repeat an `Idempotency-Key`. */
 function headerLists(usual: readonly string[]): fc.Arbitrary<FuzzRequest["headers"]> {
   const key = fc
     .constantFrom("k1", "k2", "k3", "", "a".repeat(256), "\u00e9")

@@ -24,19 +24,19 @@ import {
 } from "./identities.ts";
 import type { KnownValues } from "./schema-values.ts";
 
-/** What only the other partner, and the operator, may ever read. */
+/** A text in the data of the other partner. Only this partner and the operator may read it. */
 export const OTHERS_SECRET = "OTHERS-SECRET";
 
-/** A deployment with two systems and three partners, and what each request of it met. */
+/** A deployment with two systems and three partners. It records to which endpoint each request was routed. */
 export interface FuzzWorld {
   readonly app: TestApp;
   readonly service: BuiltApp;
   readonly known: KnownValues;
-  /** The caller of that name, renewed in time. */
+  /** Returns the caller with this name. Callers are renewed before they expire. */
   identity(name: IdentityName): Promise<Identity>;
-  /** Makes all callers anew before the next request: one that was good is good no more. */
+  /** Renews all callers before the next request, because a valid one has become invalid. */
   renewIdentities(): void;
-  /** What the request with an id was routed to; undefined: to nothing. */
+  /** Returns the endpoint to which a request was routed; undefined: to none. */
   routeOf(
     requestId: string,
   ): { readonly route: AppRoute; readonly params: Readonly<Record<string, string>> } | undefined;
@@ -45,7 +45,7 @@ export interface FuzzWorld {
   close(): Promise<void>;
 }
 
-/** Requests of all callers together after which time goes on by more than a minute, so that rates are as at first. */
+/** After so many requests the clock advances by more than a minute, so that no rate limit is reached. */
 const REQUESTS_PER_MINUTE = 100;
 const reinstatePartners = statement(
   "test.reinstatePartners",
@@ -100,7 +100,7 @@ export async function openFuzzWorld(): Promise<FuzzWorld> {
   };
 }
 
-/** The service as production serves it, with pages and documents; webhooks may go to this machine alone. */
+/** Opens the service as in production, with pages and documents. Webhooks may only call this machine. */
 function openService(
   app: TestApp,
   directory: string,
@@ -120,7 +120,9 @@ function openService(
   });
 }
 
-/** Gives the other partner things that nobody else may see. @returns cursors of lists, some of them of that partner's */
+/**
+ * Creates data of the other partner that nobody else may see. @returns cursors of lists, some of them of the other partner
+ */
 async function prepareOtherPartner(app: TestApp, { url }: BuiltApp): Promise<string[]> {
   const own = await app.issue();
   const other = await app.issue({ partnerId: OTHER_PARTNER });

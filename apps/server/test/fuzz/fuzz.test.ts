@@ -14,17 +14,17 @@ import { collectIds } from "./seen-ids.ts";
  */
 
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 1_000);
-/** Says meanwhile how far it is. */
+/** Whether the test prints its progress. */
 const isLong = REQUESTS > 1_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_122);
-/** Milliseconds that an answer may take. On a machine that does much else, a third of a second is usual. */
+/** Most milliseconds that a response may take. On a busy machine a third of a second is usual. */
 const MAX_ANSWER_MS = 20_000;
 
 let world: FuzzWorld;
 const seenIds = collectIds();
-/** The host of the service, as it says itself that it is called. */
+/** The host name in the service's own base URL. */
 const HOST = "127.0.0.1";
-/** How often each status was answered, and how often to a request that reached an endpoint of a contract. */
+/** How often each status was returned. */
 const statuses = new Map<number, number>();
 const reachedEndpoints = new Set<string>();
 let slowest = { ms: 0, request: "" };
@@ -43,7 +43,8 @@ it("answers whatever is sent as the contract says, to whoever it may, and never 
     if (++sent % 10_000 === 0 && isLong) process.stdout.write(`${sent} requests answered as they should be\n`);
   });
   await fc.assert(property, { numRuns: REQUESTS, seed: SEED, endOnFailure: false });
-  // That requests came forwarded is an error of whoever set the deployment up, and is logged as one.
+  // Ignores log lines with `peer`: the service logs an error about forwarded requests, because they point to a wrong
+  // configuration.
   const failed = world.service.logged.filter(({ level, peer }) => Number(level) >= 50 && peer === undefined);
   expect(failed).toEqual([]);
   expect(await world.broken()).toEqual([]);
@@ -51,7 +52,7 @@ it("answers whatever is sent as the contract says, to whoever it may, and never 
   report();
 }, 3_600_000);
 
-/** Sends a request. @returns what is wrong with its answer */
+/** Sends a request. @returns what is wrong with the response */
 async function send(request: FuzzRequest): Promise<string[]> {
   const identity = await world.identity(request.identity);
   const { port } = new URL(world.service.url);
@@ -95,7 +96,7 @@ function bytesOf({ method, target, headers, body }: FuzzRequest, own: Readonly<R
   return Buffer.from([`${method} ${target} HTTP/1.1`, ...lines, "", body ?? ""].join("\r\n"), "latin1");
 }
 
-/** What a long run is read by. */
+/** Prints a summary of a long run. */
 function report(): void {
   if (!isLong) return;
   const counts = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);

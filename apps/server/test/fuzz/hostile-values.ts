@@ -1,9 +1,9 @@
 import fc from "fast-check";
 
-/** Names that objects of JavaScript have by themselves. */
+/** Names of properties that every JavaScript object has. */
 const PROTOTYPE_NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
 
-/** Texts that break what handles them carelessly. */
+/** Texts that break careless code. */
 export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     "",
@@ -51,7 +51,7 @@ export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),
 );
 
-/** Values in JSON, as text, that are valid JSON and nothing that anybody asked for. */
+/** Draws valid JSON, as text, that no endpoint expects. */
 const hostileJson: fc.Arbitrary<string> = fc.oneof(
   hostileTexts.map((hostile) => JSON.stringify(hostile)),
   fc.constantFrom(
@@ -77,7 +77,7 @@ const hostileJson: fc.Arbitrary<string> = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value)),
 );
 
-/** Bodies that are no JSON at all, or hardly. */
+/** Bodies that are not valid JSON, or only just. */
 export const brokenBodies: fc.Arbitrary<string> = fc.constantFrom(
   "",
   "{",
@@ -97,7 +97,7 @@ export const brokenBodies: fc.Arbitrary<string> = fc.constantFrom(
 
 const MARK = "@@replaced@@";
 
-/** How a value in JSON is spoiled: at which of its paths, and by what. */
+/** Draws how to spoil a JSON value: at which path, and in which way. */
 export const spoilings = fc.record({
   at: fc.nat(40),
   how: fc.constantFrom("replace", "replace", "replace", "remove", "twice", "unknown"),
@@ -105,7 +105,7 @@ export const spoilings = fc.record({
   name: fc.constantFrom("unknown", ...PROTOTYPE_NAMES),
 });
 
-/** The text of a value in JSON, spoiled in one of its values. */
+/** Returns a value as JSON text, with one of its parts spoiled. */
 export function spoiled(
   value: unknown,
   { at, how, by, name }: { at: number; how: string; by: string; name: string },
@@ -125,7 +125,7 @@ export function spoiled(
   return text(copy).replace(marked, () => by);
 }
 
-/** A value as JSON; what JSON does not have is null. */
+/** Returns a value as JSON; null if JSON cannot represent it. */
 function text(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
@@ -134,7 +134,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce((of, key) => Reflect.get(of as object, key) as unknown, value);
 }
 
-/** The path of every value in a value, as the keys that lead there; the value itself first. */
+/** Returns the path of every part of a value, as a list of keys. The path of the value itself is the first. */
 function pathsIn(value: unknown, before: readonly string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [[...before]];
   return [[...before], ...Object.entries(value).flatMap(([key, each]) => pathsIn(each, [...before, key]))];

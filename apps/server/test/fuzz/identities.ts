@@ -7,7 +7,7 @@ import type { TestApp } from "../app.ts";
 import { keyContext } from "../built-app.ts";
 import { openFrame, type SignedIn, signIn } from "../sign-in.ts";
 
-/** Every kind of caller: rightful ones, those of somebody else, and those who are nobody. */
+/** Every kind of caller: authorised ones, those of other partners and systems, and those without valid credentials. */
 export const identityNames = [
   "nobody",
   "partner key",
@@ -33,7 +33,7 @@ export const identityNames = [
 ] as const;
 export type IdentityName = (typeof identityNames)[number];
 
-/** What a caller has, as far as it decides what it may do. */
+/** The credentials and rights of a caller. */
 export interface Identity {
   readonly headers: Readonly<Record<string, string>>;
   readonly key?: { readonly scopes: readonly Scope[] | "operator"; readonly systemId: string };
@@ -41,7 +41,7 @@ export interface Identity {
     readonly memberships: readonly { systemId: string; partnerId: string | null; role: MembershipRole }[];
     readonly isEmbedded: boolean;
   };
-  /** Whether it may read what is the other partner's. */
+  /** Whether the caller may read the data of the other partner. */
   readonly seesOthers: boolean;
 }
 
@@ -51,7 +51,7 @@ export const OTHER_SYSTEM = "elsewhere";
 const ONE_SCOPE: Scope = "stations:read";
 const HOUR_MS = 3_600_000;
 
-/** Makes one of each, all of them new. */
+/** Creates a new caller of each kind. */
 export async function makeIdentities(app: TestApp): Promise<ReadonlyMap<IdentityName, Identity>> {
   return new Map([...(await makeKeyHolders(app)), ...(await makePeople(app))]);
 }
@@ -125,10 +125,10 @@ async function makePeople(app: TestApp): Promise<[IdentityName, Identity][]> {
   ];
 }
 
-/** Milliseconds after which all are made anew: sessions end, and confirmations do earlier. */
+/** Milliseconds after which all callers are renewed, before their sessions and confirmations expire. */
 export const IDENTITY_LIFETIME_MS = HOUR_MS / 10;
 
-/** Those whom an endpoint lets in, or would if the path were theirs. */
+/** Returns the callers whom an endpoint accepts if the path names their own system and partner. */
 export function rightfulCallers({ scope, console: needs }: EndpointMetadata): readonly IdentityName[] {
   if (needs?.audience === "operator") return ["operator's admin"];
   if (needs !== undefined)
@@ -137,7 +137,7 @@ export function rightfulCallers({ scope, console: needs }: EndpointMetadata): re
   return scope === "none" ? ["nobody"] : ["partner key", "other partner's key"];
 }
 
-/** Whether the contract lets a caller in. Only such a caller may ever be answered with success. */
+/** Tells whether the contract permits a caller. Only such a caller may ever get a success. */
 export function mayCall(
   { key, person }: Identity,
   { scope, console: needs }: EndpointMetadata,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { z } from "zod";
 
-/** What the fuzzed deployment has: ids, cursors and the like, so that requests reach more than a 404. */
+/** Values that exist in the fuzzed deployment, such as ids and cursors, so that not all requests end with a 404. */
 export interface KnownValues {
   /** Ids of stations, bikes, rides, reservations and events. */
   readonly ids: readonly string[];
@@ -11,7 +11,7 @@ export interface KnownValues {
   readonly cursors: readonly string[];
 }
 
-/** Values of a field by its name, where the schema alone would seldom be met. */
+/** Draws values for a field by its name, if random values of its schema would seldom be valid. */
 function hintFor(name: string, known: KnownValues): fc.Arbitrary<unknown> | undefined {
   if (name === "cursor" || name === "after") return fc.constantFrom(...known.cursors, ...known.ids);
   if (name === "system_id") return fc.constantFrom(...known.systemIds);
@@ -32,7 +32,7 @@ function hintFor(name: string, known: KnownValues): fc.Arbitrary<unknown> | unde
 
 const SHORT_TEXTS = ["a", "Centre", "Ada Lovelace", "2", "correct horse battery staple"];
 
-/** Values that a schema of the contract accepts, mostly. */
+/** Draws values, most of which a schema of the contract accepts. */
 export function valuesOf(schema: z.ZodTypeAny, known: KnownValues, name = ""): fc.Arbitrary<unknown> {
   const inner = (of: z.ZodTypeAny) => valuesOf(of, known, name);
   if (schema instanceof z.ZodOptional) return fc.option(inner(schema.unwrap() as z.ZodTypeAny), { nil: undefined });

@@ -1,15 +1,18 @@
-/** Ids that answers have named, by the list that they stand in: with them, requests reach what earlier ones have made. */
+/** Collects the ids in responses, by list, so that later requests can use what earlier ones have created. */
 export interface SeenIds {
-  /** Takes the ids out of what a path was answered with. */
+  /** Records the ids in the response to a request for a path. */
   note(path: string, answer: unknown): void;
-  /** Puts ids into a request's target in the place of its tokens. */
+  /** Replaces the tokens in a request's target by ids. */
   fillIn(target: string): string;
 }
 
-/** Ids that are kept of each list. */
+/** Most ids that are kept for each list. */
 const MAX_KEPT = 30;
 
-/** Stands in a drawn request for an id of a list, such as `keys`, that is known only once it is sent. */
+/**
+ * Returns a token that stands for an id of a list, such as `keys`, in a drawn request. The id is known only when the request
+ * is sent.
+ */
 export function seenIdToken(list: string, index: number): string {
   return `~${list}~${index}~`;
 }
@@ -30,12 +33,12 @@ export function collectIds(): SeenIds {
   };
 }
 
-/** The last word of a path that is no parameter. */
+/** Returns the last part of a path that is not a parameter: the name of the list. */
 function listOf(path: string): string {
   return path.split("/").findLast((part) => part !== "" && !part.startsWith(":")) ?? "";
 }
 
-/** Every `id` in a value, and those whose name ends so: `delivery_id`. */
+/** Returns the value of every field `id`, and of every field whose name ends with it, such as `delivery_id`. */
 function idsIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, each]) =>

@@ -1,6 +1,6 @@
 import type { FeedFiles } from "../../src/feeds/gbfs-check/feed-set.ts";
 
-/** When the clean feed was made. */
+/** The time of the feed, in milliseconds since 1970. */
 export const FEED_TIME = Date.parse("2026-08-01T12:00:00Z");
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests spoil documents in ways that no type has
@@ -10,7 +10,7 @@ const en = (text: string) => [{ text, language: "en" }];
 const links = (id: string) => ({ android: `https://city.example/a/${id}`, ios: `https://city.example/i/${id}` });
 const app = (platform: string) => ({ store_uri: `https://store.example/${platform}`, discovery_uri: "citybikes://" });
 
-/** The documents of a feed in which nothing is wrong, and of which nobody loses anything. */
+/** Returns the documents of a feed without errors, of which every journey planner can use everything. */
 export function cleanDocuments(version = "3.0"): Documents {
   const document = (data: object) => ({ last_updated: "2026-08-01T11:59:50Z", ttl: 30, version, data });
   const names = [

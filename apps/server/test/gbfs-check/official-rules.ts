@@ -4,7 +4,8 @@ import { objectsIn } from "../../src/feeds/gbfs-check/rules/rule.ts";
 import { isObject, type JsonObject } from "../../src/feeds/gbfs/values.ts";
 import { compileSchema, officialSchema } from "../gbfs-out/official-schemas.ts";
 
-// What MobilityData's validator finds: the official schemas, and its rules across files, which it merges into them.
+// Imitates MobilityData's validator: the official schemas, and the rules across files, which the validator merges into the
+// schemas.
 
 /** Returns the documents in which the official validator finds an error, with what it finds. */
 export function officialErrors(set: FeedSet): Map<string, readonly unknown[]> {
@@ -22,7 +23,8 @@ export function officialErrors(set: FeedSet): Map<string, readonly unknown[]> {
 const held = new Map<string, ReturnType<typeof compileSchema>>();
 
 function compiled(schema: object, additions: readonly object[]) {
-  // Others than those of a document do not get in each other's way.
+  // Compiles each combination of schema and additions once, and caches it by its JSON. Without `$id`, the combinations do
+  // not conflict.
   const all = { allOf: [{ ...schema, $id: undefined }, ...additions.map((data) => ({ properties: { data } }))] };
   const key = JSON.stringify(all);
   const validate = held.get(key) ?? compileSchema(JSON.parse(key) as object);
@@ -73,7 +75,7 @@ function additionsOf(set: FeedSet, feed: string): object[] {
   }
 }
 
-/** Those that the validator knows; the schemas know more. */
+/** The motors that the validator's rule knows. The schemas allow more. */
 const MOTORS: readonly unknown[] = ["electric_assist", "electric", "combustion"];
 
 function recordsIn(set: FeedSet, feed: "vehicle_types" | "system_pricing_plans", list: string): JsonObject[] {

@@ -1,14 +1,13 @@
 import type { FeedConsumer } from "@bikeshare/contract/console";
 
-// How planners read a feed, written from their code the way round that they run: each builds the stations and vehicles
-// that riders see. It shares nothing with the checker's rules, which say what is lost, so that tests hold one against
-// the other.
+// How journey planners read a feed, written after their code: each function returns the stations and vehicles that riders
+// see. The file shares no code with the checker's rules, which compute what is lost, so that tests can compare both.
 
 type Item = Readonly<Record<string, unknown>>;
-/** The `data` of each document by the name that its version gives it. */
+/** The `data` of each document, by the document's name in its GBFS version. */
 export type PublishedData = ReadonlyMap<string, Item>;
 
-/** Ids of what riders see. */
+/** The ids of the stations and vehicles that riders see. */
 export interface Shown {
   readonly stations: readonly string[];
   readonly vehicles: readonly string[];
@@ -92,7 +91,7 @@ function google(feeds: PublishedData): Shown {
   return { stations: idsOf(stations, "station_id"), vehicles: vehicleIds(vehicles) };
 }
 
-/** What riders see of a feed by each planner. */
+/** For each planner, the function that returns what riders see of a feed. */
 export const planners: { readonly [Id in FeedConsumer]: (feeds: PublishedData) => Shown } = {
   lamassu,
   otp,

@@ -1,5 +1,5 @@
-// A feed of GBFS 2.3 that is written as Lyft writes its own: flags as 0 and 1, prices as texts, a phone number without its
-// country, links without the addresses of apps, empty lists. Beyond that it has every optional field. For tests.
+// A GBFS 2.3 feed for tests, in the style of Lyft's feeds: flags as 0 and 1, prices as strings, a phone number without
+// country code, links without app addresses, empty lists. It also has every optional field.
 
 const links = { ios: "https://link.example/open", android: "https://link.example/open" };
 const polygon = {

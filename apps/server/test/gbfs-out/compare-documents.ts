@@ -1,18 +1,18 @@
-/** A value, and the ids of the record that it is of. */
+/** A value, with the ids of the record that contains it. */
 type Value = readonly [owner: string, value: unknown];
 
-/** The values of a document, by the path of their field: `data.stations[].name`. */
+/** The values of a document, by the path of the field: `data.stations[].name`. */
 type Fields = Map<string, Value[]>;
 
-/** Fields whose ids rotate, of records in an order of their own. */
+/** Matches fields of vehicles, whose ids rotate and whose order is arbitrary. */
 const vehicles = /^data\.(bikes|vehicles)\[\]/;
-/** Writings of a value that GBFS has come to write otherwise. */
+/** Values that later versions of GBFS write differently. */
 const rewritten = new Map<unknown, unknown>([["scooter", "scooter_standing"]]);
 
 /**
- * Returns what one document of GBFS says and another of its version does not, a line for each field. Values of vehicles are compared
- * without their order; what fields mean is compared, not how feeds write it: 1 is true, "1.00" is 1, spaces around a text
- * are nothing, and a range has whole metres.
+ * Returns what one GBFS document contains and another of the same version does not, one line for each field. Vehicles are
+ * compared without their order. Values are compared by meaning: 1 equals true, "1.00" equals 1, spaces around a text do not
+ * count, and ranges are rounded to metres.
  * @param notOfGbfs names of fields that GBFS does not have
  */
 export function lostFields(given: unknown, published: unknown, notOfGbfs: readonly string[] = []): string[] {
@@ -60,7 +60,7 @@ function fieldsOf(document: unknown): Fields {
       const record = value as Record<string, unknown>;
       const id = vehicles.test(path) ? undefined : ids.find((name) => typeof record[name] === "string");
       const own = id === undefined ? owner : `${owner}/${String(record[id])}`;
-      // Keys that are ids are not names of fields.
+      // The keys of these objects are ids, not names of fields.
       const isCounts = /\.vehicle_(type_)?capacity$/.test(path);
       for (const [name, each] of Object.entries(record)) {
         if (isCounts) add(each, `${path}.*`, `${own}/${name}`);

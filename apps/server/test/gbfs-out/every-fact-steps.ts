@@ -6,7 +6,7 @@ import { describe, removeDescription } from "../../src/city/descriptions/service
 import { stationId, typeId } from "./every-state-values.ts";
 import type { Step, StepSubject } from "./step.ts";
 
-// Facts that the operator sets and takes away again.
+// Draws steps in which the operator sets and removes facts.
 
 const planId = fc.constantFrom("day", "month");
 const alertId = fc.constantFrom("a1", "a2");
@@ -27,7 +27,7 @@ const plan = fc.record({
   per_min_pricing: fc.constantFrom(null, [{ start: 30, rate: 0.1, interval: 1 }]),
 });
 
-/** Returns the steps with facts. What the service refuses is a state like any other. */
+/** Returns the steps with facts. A step that the service refuses is not an error of the test. */
 export function factSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const acting = () => ({ ...subject.harness.live, actor: "test" });
   const step = <Input>(does: string, input: fc.Arbitrary<Input>, run: (input: Input) => Promise<unknown>) =>

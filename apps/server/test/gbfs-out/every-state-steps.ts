@@ -55,28 +55,28 @@ type Verb<Item> = (
   systemId: string,
   items: readonly BatchItem<Item>[],
 ) => Promise<unknown>;
-/** As a request would: read by the contract, so that what it refuses is refused. */
+/** Sends an item like a request: parses it by the contract first, which may refuse it. */
 const batch =
   (subject: StepSubject) =>
   <Schema extends z.ZodTypeAny>(schema: Schema, verb: Verb<z.output<Schema>>, item: unknown) => {
     const body = batchOf(schema, "Items").parse({ items: [JSON.parse(JSON.stringify(item)) as unknown] });
     return verb(subject.harness.live, subject.systemId, body.items);
   };
-/** What the service itself refuses is a state like any other. */
+/** Ignores the error if the service refuses a step. */
 async function refusable(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!(error instanceof ServiceError) && !(error instanceof FeedFailure)) throw error;
   });
 }
 
-/** A system to begin with: a station and two bikes at it. */
+/** Creates the initial data: a station with two bikes. */
 export async function beginWith(subject: StepSubject): Promise<void> {
   const send = batch(subject);
   await send(stationUpsert, upsertStations, { id: "s1", name: "S", lat: 1, lon: 1 });
   for (const id of ["b1", "b2"]) await send(bikeUpsert, upsertBikes, { id, station_id: "s1" });
 }
 
-/** What the operator's backend does. */
+/** Draws steps of the operator's backend. */
 function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const send = batch(subject);
   const now = (ago: number) => new Date(subject.harness.clock() - ago).toISOString();
@@ -110,7 +110,7 @@ function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
 
 const actingOn = ({ harness }: StepSubject) => ({ ...harness.live, actor: "test" });
 
-/** What partners, feeds, the operator's people and time do. */
+/** Draws steps of partners, feeds, the operator's people, and the passing of time. */
 function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const owner = () => ({ systemId: subject.systemId, partnerId: "p" });
   return fc.oneof(
@@ -162,7 +162,7 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
   );
 }
 
-/** Anything that may be done to a system through the services. */
+/** Draws any step that changes a system. */
 export function stepsOn(subject: StepSubject): fc.Arbitrary<Step> {
   return fc.oneof(
     { weight: 13, arbitrary: operatorSteps(subject) },

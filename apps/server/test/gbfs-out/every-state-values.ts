@@ -1,7 +1,7 @@
 import { formFactor, propulsionType } from "@bikeshare/contract";
 import fc from "fast-check";
 
-// What may be done to a system. Few ids, so that what is done meets what was done before.
+// Values for steps that change a system. They use few ids, so that steps affect the same things.
 export const nasty = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: "grapheme", maxLength: 12 }) },
   {
@@ -81,7 +81,7 @@ export const reportItem = fc.tuple(
   location,
 );
 
-/** Anything that a feed may hold: what it should, or something else. */
+/** Draws any value that a feed may contain, valid or not. */
 const weird = fc.oneof(
   nasty,
   fc.double(),

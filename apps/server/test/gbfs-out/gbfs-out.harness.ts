@@ -14,14 +14,14 @@ import { createPageCache, type PageCache } from "../../src/storage/background/pa
 import { openListener } from "../../src/storage/db/listener.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
-/** A database, and a process that publishes the feeds of the systems in it. */
+/** A database, and a process that publishes the feeds of its systems. */
 export interface GbfsOutHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly live: CommandContext & { readonly db: TestDatabase["db"] };
   readonly baseUrl: () => string;
   readonly http: FastifyInstance;
   readonly url: string;
-  /** Another process on the same database. */
+  /** Starts another process on the same database. */
   process(changes?: { readonly db?: TestDatabase["db"] }): Promise<GbfsProcess>;
 }
 
@@ -58,14 +58,14 @@ export async function openGbfsOutHarness(): Promise<GbfsOutHarness> {
   };
 }
 
-/** An answer as it stands on the wire. */
+/** A response as it was sent. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** Asks for a path; `fetch` would make its own of conditions and caching. */
+/** Sends a request. Does not use `fetch`, which handles conditional requests and caching by itself. */
 export function call(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = plainRequest(url, { method, headers }, (response) => {
@@ -79,7 +79,7 @@ export function call(url: string, headers: Record<string, string> = {}, method =
 
 type Context = Parameters<typeof gbfsRoutes>[0];
 
-/** The feeds behind the hooks that every answer of the service passes. */
+/** Starts a process that serves the feeds, with the hooks that all responses of the service pass. */
 async function startProcess(context: Context): Promise<GbfsProcess> {
   const http = Fastify({ genReqId: () => context.ids.next("req") });
   handleErrors(http);

@@ -6,13 +6,16 @@ import addFormats from "ajv-formats";
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../shared/data");
 const schemas = join(shared, "gbfs-json-schema");
 
-/** Whether the official schemas are here, and what a test's title says where they are not. */
+/**
+ * Whether the official schemas exist on this machine. `unlessHere` is added to the titles of tests that are skipped without
+ * them.
+ */
 export const schemasAreHere = existsSync(schemas);
 export const unlessHere = schemasAreHere ? "" : " (skipped: the official schemas are not here)";
 
 const validators = new Map<string, ValidateFunction>();
 
-/** What the official schema of a feed finds wrong with a document. */
+/** Returns the violations of the official schema of a feed in a document. */
 export function schemaErrors(version: string, feed: string, document: unknown): unknown[] {
   const path = join(schemas, `v${version}`, `${feed}.json`);
   const validate = validators.get(path) ?? compile(path);
@@ -25,19 +28,20 @@ function compile(path: string): ValidateFunction {
 }
 
 export function compileSchema(schema: object): ValidateFunction {
-  // Not strict: the schemas carry keywords of another program. One at a time: several have the same `$id`.
+  // Not strict, because the schemas have keywords of another program. A new instance for each schema, because several have
+  // the same `$id`.
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
   return ajv.compile(schema);
 }
 
-/** The official schema of a feed; undefined: there is none. */
+/** Returns the official schema of a feed; undefined if none exists. */
 export function officialSchema(version: string, feed: string): object | undefined {
   const path = join(schemas, `v${version}`, `${feed}.json`);
   return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as object) : undefined;
 }
 
-/** A folder of real feeds or of the schemas. */
+/** Returns the path of a directory of shared data, such as real feeds or schemas. */
 export function sharedFolder(...path: string[]): string {
   return join(shared, ...path);
 }

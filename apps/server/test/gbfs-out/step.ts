@@ -1,10 +1,10 @@
 import type { GbfsOutHarness } from "./gbfs-out.harness.ts";
 
-/** The system that steps are taken in. */
+/** The system that steps change. */
 export interface StepSubject {
   harness: GbfsOutHarness;
   systemId: string;
 }
 
-/** One thing that is done to a system; `does` shows it when a test fails. */
+/** One change of a system. `does` describes it in the output of a failed test. */
 export type Step = { readonly does: string; run(): Promise<unknown> };

@@ -2,9 +2,9 @@ import { languageFrom } from "../../src/city/descriptions/lenient-values.rules.t
 import { readDocument } from "../../src/feeds/gbfs/documents.ts";
 import type { GbfsSource } from "../../src/feeds/gbfs/snapshot.ts";
 
-// A city of two stations and three vehicles, as feeds of each version write it. For tests.
+// A city of two stations and three vehicles for tests, as feeds of each GBFS version.
 
-/** Milliseconds since 1970 at which the city's feeds were made. */
+/** The time of the city's feeds, in milliseconds since 1970. */
 export const CITY_TIME = Date.UTC(2025, 5, 1, 12);
 const SECONDS = CITY_TIME / 1000;
 
@@ -22,7 +22,7 @@ const locations = {
   square: { lat: 59.91, lon: 10.75 },
 };
 
-/** 1.0: no version, flags as 0 and 1. */
+/** Returns the city as GBFS 1.0: without a version, with flags as 0 and 1. */
 export function city10(): Documents {
   return {
     station_information: envelope(undefined, {
@@ -63,7 +63,7 @@ export function city10(): Documents {
   };
 }
 
-/** 2.3: booleans, vehicle types, a bike that is at a station and so has no place of its own. */
+/** Returns the city as GBFS 2.3: with booleans, vehicle types, and a bike at a station, which has no coordinates. */
 export function city23(): Documents {
   const types = (count: number) => [
     { count: 0, vehicle_type_id: "ebike" },
@@ -125,7 +125,7 @@ export function city23(): Documents {
   };
 }
 
-/** 3.0 and 3.1: RFC 3339, vehicles, texts by language. */
+/** Returns the city as GBFS 3.0 or 3.1: with RFC 3339 times, vehicles, and texts by language. */
 export function city3(version: "3.0" | "3.1"): Documents {
   const at = "2025-06-01T14:00:00+02:00";
   const text = (english: string, other: string) => [
@@ -212,7 +212,7 @@ export function city3(version: "3.0" | "3.1"): Documents {
   };
 }
 
-/** Documents as a source. */
+/** Returns documents as a source of an import. */
 export function sourceOf(documents: { readonly [name: string]: object | undefined }): GbfsSource {
   const system: { readonly data?: { readonly language?: unknown } } | undefined = documents["system_information"];
   return {

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 
-/** A feed's server on loopback whose answers a test changes. */
+/** A feed server on loopback whose responses a test can change. */
 export interface FeedServer {
-  /** The address of its gbfs.json. */
+  /** The address of the gbfs.json. */
   readonly url: string;
-  /** What it answers by path: a document, something else than one, or nothing (404). */
+  /** The response for each path: a document, a function that responds, or undefined (404). */
   readonly pages: Record<string, object | ((response: ServerResponse) => unknown) | undefined>;
-  /** Each request so far: its path and the status of the answer. */
+  /** The requests so far: path and status of the response. */
   readonly requests: string[];
   close(): Promise<void>;
 }

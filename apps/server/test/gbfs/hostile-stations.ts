@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 
-/** A feed on loopback that names other stations each time that it is asked. */
+/** Starts a feed on loopback that lists different stations each time it is read. */
 export async function hostileStations({ stations, nameBytes }: { stations: number; nameBytes: number }) {
   let round = 0;
-  // Seconds since 1970, of data that are not stale.
+  // The time of the data in seconds since 1970, recent enough not to be stale.
   const begun = Math.floor(Date.now() / 1_000) - 1_000;
   const document = (list: readonly object[]) =>
     JSON.stringify({ last_updated: begun + round, ttl: 0, data: { stations: list } });
@@ -40,7 +40,7 @@ export async function hostileStations({ stations, nameBytes }: { stations: numbe
   if (address === null || typeof address === "string") throw new Error("the feed has no port");
   return {
     url: `http://127.0.0.1:${address.port}/gbfs.json`,
-    /** How often it has been asked for its stations. */
+    /** Returns how often the stations have been requested. */
     rounds: () => round,
     close: async () => {
       server.close();

@@ -1,10 +1,10 @@
-// Small feeds of the shapes that planners keep as fixtures of their tests, with made-up content. For tests.
+// Small feeds for tests, with made-up content. They have the structures of the fixtures in the tests of journey planners.
 
-/** A feed set, what of it cannot be published, and why. */
+/** A feed, with the fields that the service cannot publish again. */
 export interface PlannersFeed {
   readonly version: "2.3" | "3.0";
   readonly documents: Readonly<Record<string, object>>;
-  /** The fields that get lost, in the order in which they are compared. */
+  /** The fields that are lost, in the order of the comparison. */
   readonly lost: readonly string[];
 }
 
@@ -39,7 +39,10 @@ const apps = (id: string) => ({
   ios: { store_uri: `https://apps.example/${id}`, discovery_uri: `${id}://` },
 });
 
-/** MOTIS: one docked type that may also stand in the street, ids with colons, an empty list of zones. */
+/**
+ * As in the tests of MOTIS: a docked vehicle type that may also be parked in the street, ids with colons, an empty list of
+ * zones.
+ */
 const motis: PlannersFeed = {
   version: "2.3",
   documents: documentsOf("2.3", {
@@ -80,11 +83,14 @@ const motis: PlannersFeed = {
     },
     geofencing_zones: collection(),
   }),
-  // A file without a zone is not published.
+  // The service does not publish a file without zones.
   lost: ["geofencing_zones data.geofencing_zones.type: 0 of 1"],
 };
 
-/** lamassu: every optional part of 3.0, with a car, equipment, several docks that fit one type, and a zone in two parts. */
+/**
+ * As in the tests of lamassu: every optional part of GBFS 3.0, with a car, equipment, several docks for one type, and a zone
+ * in two parts.
+ */
 const lamassu: PlannersFeed = {
   version: "3.0",
   documents: documentsOf("3.0", {
@@ -197,7 +203,7 @@ const lamassu: PlannersFeed = {
   lost: [],
 };
 
-/** OpenTripPlanner, a docked city: records without an id, a name or a position. */
+/** As in the tests of OpenTripPlanner: a city with docks, with records without an id, a name or a position. */
 const docked: PlannersFeed = {
   version: "2.3",
   documents: documentsOf("2.3", {
@@ -238,7 +244,7 @@ const docked: PlannersFeed = {
   ],
 };
 
-/** OpenTripPlanner, a free-floating city: zones without a shape among others. */
+/** As in the tests of OpenTripPlanner: a free-floating city, in which some zones have no shape. */
 const floating: PlannersFeed = {
   version: "3.0",
   documents: documentsOf("3.0", {
@@ -278,7 +284,7 @@ const floating: PlannersFeed = {
   ],
 };
 
-/** OpenTripPlanner: zones and the system alone, which describe a fleet that the operator reports. */
+/** As in the tests of OpenTripPlanner: only zones and the system, for a fleet that the operator reports. */
 const zonesAlone: PlannersFeed = {
   version: "2.3",
   documents: documentsOf("2.3", {

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect } from "vitest";
 
-/** The two kinds of revisions: with a greeting, and without one. */
+/** One revision of MCP of each kind: with an initialisation handshake, and without one. */
 export const revisions = ["2025-11-25", "2026-07-28"] as const;
 export type Revision = (typeof revisions)[number];
 
@@ -14,26 +14,26 @@ export async function connect(url: string, key: string, revision: Revision = "20
   return client;
 }
 
-/** What a tool's call came to. */
+/** The result of a tool call. */
 export interface Called {
   readonly isError: boolean;
   readonly text: string;
   readonly data: Record<string, unknown>;
 }
 
-/** Calls a tool by the client, which compares the answer with the schema that the service gave it. */
+/** Calls a tool with the client, which checks the result against the schema that the service has published. */
 export async function callTool(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Called> {
   const { isError, content, structuredContent = {} } = await client.callTool({ name, arguments: args });
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   return { isError: isError === true, text, data: structuredContent as Record<string, unknown> };
 }
 
-/** Matches a text that has another within. */
+/** Returns a matcher for strings that contain a text. */
 export function containing(text: string): unknown {
   return expect.stringContaining(text);
 }
 
-/** A message of revision 2026-07-28, as it goes over the wire. */
+/** Returns a JSON-RPC message of revision 2026-07-28. */
 export function message(method: string, params: Record<string, unknown> = {}, id: unknown = 1) {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -42,13 +42,13 @@ export function message(method: string, params: Record<string, unknown> = {}, id
   return { jsonrpc: "2.0", id, method, params: { _meta: meta, ...params } };
 }
 
-/** An answer over HTTP: JSON-RPC's, or an error of the service. */
+/** The body of a response: a JSON-RPC message, or an error of the service. */
 interface RpcBody {
   readonly result?: Record<string, unknown>;
   readonly error?: string | { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** Returns the code of an error of JSON-RPC. */
+/** Returns the code of a JSON-RPC error. */
 export function codeOf(body: RpcBody | undefined): number | undefined {
   return typeof body?.error === "object" ? body.error.code : undefined;
 }

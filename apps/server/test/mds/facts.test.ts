@@ -29,10 +29,10 @@ beforeAll(async () => {
 afterAll(() => mds.close());
 beforeEach(() => mds.app.clock.advance(61_000));
 
-/** What is done to a bike: a verb, or a report of facts. */
+/** A step that changes a bike: a command, or a report of facts. */
 type Step = "reserve" | "give back" | "expire" | "start" | "end" | "cancel" | Omit<BikeReport, "id" | "at">;
 
-/** Takes steps with a new bike, each a minute after the one before. @returns the types and states of its events */
+/** Executes steps with a new bike, a minute apart. @returns the types and states of the bike's events */
 async function eventsOf(steps: readonly Step[]): Promise<string[]> {
   const { app } = mds;
   const { systemId, partnerId } = app;
@@ -164,7 +164,7 @@ describe("what operators may say", () => {
   });
 });
 
-/** An hour that begins now. @returns its name */
+/** Advances the clock to the next full hour. @returns the name of this hour */
 function newHour(): string {
   mds.app.clock.advance(HOUR - (mds.app.clock() % HOUR));
   return new Date(mds.app.clock()).toISOString().slice(0, 13);
@@ -213,7 +213,7 @@ describe("what agencies read", () => {
     app.clock.advance(50 * 60_000);
     await report(5, 59.05);
     await report(5, 59.05); // again
-    // Reported before its ride is: it is of the ride all the same.
+    // This point is reported before its ride, but belongs to the ride all the same.
     await report(12, 59.12);
     await startRides(app, systemId, [{ item: { id: "free-ride", bike_id: "free", started_at: minute(10) } }]);
     await report(15, 59.15);
@@ -243,7 +243,7 @@ describe("what agencies read", () => {
       await startRides(app, systemId, [{ item: { id, bike_id: "paid", special_group: "low_income" } }]);
       app.clock.advance(60_000);
       await endRides(app, systemId, [{ item: { id, end_station_id: "A", ...facts } }]);
-      // Repeated, it agrees; with another cost it does not.
+      // A repeated command changes nothing. With another cost, it fails.
       const again = (more: object) => endRides(app, systemId, [{ item: { id, end_station_id: "A", ...more } }]);
       expect(await again(facts)).toMatchObject({ results: [{ outcome: "unchanged" }] });
       expect(await again({ ...costs, actual_cost: 1 })).toMatchObject({ results: [{ outcome: "failed" }] });

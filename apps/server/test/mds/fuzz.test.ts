@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => mds.close());
 
-/** Values that are nearly right: the ends of what a parameter takes. */
+/** Draws values at the limits of what parameters accept. */
 const edges = fc.constantFrom(
   ...["0000-01-01T00", "0001-01-01T00", "1969-12-31T23", "2026-06-01T12", "2026-07-01T00", "9999-12-31T23"],
   ...["0", "1", "253402300799999", "253402300800000", "999999999999999", "1780315200000", "1783339200000"],
@@ -29,12 +29,14 @@ const edges = fc.constantFrom(
   ...["00000000-0000-0000-0000-000000000000", "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"],
 );
 const value = fc.oneof(edges, hostileTexts, fc.nat(Number.MAX_SAFE_INTEGER).map(String));
-/** What is longer than a request's head may be is refused before it is read. */
+/** Cuts long texts, because the server refuses a request whose head is too large before it reads it. */
 const encoded = (text: string) => encodeURIComponent(text.slice(0, 400).toWellFormed());
 
 const routes = (Object.values(mdsContract) as AppRoute[]).filter(({ method }) => method === "GET");
 
-/** Returns requests to an endpoint, with each of its parameters once, twice or not at all, and others. */
+/**
+ * Draws requests to an endpoint. Each of its parameters occurs once, twice or not at all, and unknown parameters are added.
+ */
 function requestsTo(route: AppRoute) {
   const names = route.query instanceof z.ZodObject ? Object.keys(route.query.shape as object) : [];
   const query = fc
@@ -75,7 +77,7 @@ it.each(routes.map((route) => [route.path, route] as const))(
         const response = await fetch(mds.url + target, { method, headers });
         const text = await response.text();
         expect(response.status).toBeLessThan(500);
-        // A path of another shape is that of no endpoint, or of another one.
+        // A path with another number of parts does not belong to this endpoint.
         const isItsOwn = new URL(mds.url + target).pathname.split("/").length === route.path.split("/").length;
         if (isItsOwn) expect([...declared, 404]).toContain(response.status);
         if (response.status >= 400 && method === "GET" && target.startsWith("/mds/")) mdsError.parse(JSON.parse(text));

@@ -40,7 +40,7 @@ async function countOfMonth() {
 it("has the trips of an import until it is undone, in hours and in the report, and no events of them", async () => {
   const { app } = mds;
   const before = await readHour();
-  // Neither vehicles nor trips: there is no type of vehicle to count.
+  // There are no vehicles and trips yet, so the report has no vehicle type to count.
   expect([before.trips, await countOfMonth()]).toEqual([[], undefined]);
   const lines = Array.from(
     { length: 12 },

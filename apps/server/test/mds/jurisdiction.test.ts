@@ -21,7 +21,7 @@ import { expectOfficial } from "./official-schemas.ts";
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
-/** An area around the town's stations, without those of the village. */
+/** An area that contains the stations of the town, but not those of the village. */
 const town = {
   type: "MultiPolygon" as const,
   coordinates: [
@@ -60,7 +60,7 @@ beforeAll(async () => {
   await rideOf("comes", "town");
   await rideOf("stays", "town");
   await rideOf("village", "village");
-  // The operator takes one away and brings it back.
+  // The operator moves one bike to the village and back.
   await report("moved", "village", "non_operational");
   await report("moved", "town", "available");
 });
@@ -136,7 +136,7 @@ it("an hour tells which vehicles entered and left, by trip or by the operator, a
     ...["provider_drop_off available", "comms_lost non_contactable", "unspecified elsewhere"],
     ...["rebalance_pick_up removed", "provider_drop_off available"],
   ]);
-  // Where the operator took it is not the city's business.
+  // The city must not see locations outside its area.
   expect(told.get("moved")?.every(({ location }) => location.lat < 60)).toBe(true);
   expect(
     events.every(({ event_types: [type = ""], trip_ids }) => type.startsWith("trip_") === (trip_ids !== undefined)),
@@ -210,7 +210,7 @@ it("a month's report counts the trips that began or ended within the boundary", 
     const response = await mds.get(`/mds/reports/${month}.csv`, key, { accept: MDS_REPORT_MEDIA_TYPE });
     return /all_riders,null,bicycle,(-?\d+)/.exec(await response.text())?.[1];
   };
-  // The second reading takes what the first has kept.
+  // The second request uses the counts that the first has cached.
   for (const time of [1, 2])
     expect([time, await count(city.key.key), await count(whole.key.key)]).toEqual([time, "30", "40"]);
 });

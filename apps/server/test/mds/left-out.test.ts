@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => mds.close());
 
-/** A field of each list that every record of it has. */
+/** For each list, a field that every record has. The requirements disallow these fields. */
 const disallowed = {
   vehicles: "vehicle_id",
   "vehicles/status": "location",
@@ -61,7 +61,7 @@ const requirements = readRequirements({
   ],
 });
 
-/** Every JSON list of the contract, by what it is of, with the parameters that find something. */
+/** Returns every JSON list of the contract: its kind, and its path with parameters for which it has records. */
 function pathsOfLists(ids: { readonly device: string; readonly stop: string }): [keyof typeof disallowed, string][] {
   const queries: Readonly<Record<string, string>> = {
     "/mds/trips": `?end_time=${hour}`,
@@ -98,7 +98,7 @@ it("a field that an agency's requirement file disallows is in no answer to it, a
     const left = await read(path, less.key.key);
     expect([path, left.includes(field), left.length > 150]).toEqual([path, false, true]);
   }
-  // The records within a status are those of other lists.
+  // Records inside a status follow the requirements of their own lists.
   const status = await read("/mds/vehicles/status", less.key.key);
   expect(/"last_event":\{[^}]*"timestamp"/.test(status)).toBe(true);
   expect(/publication_time|"last_telemetry":\{[^}]*"timestamp"/.test(status)).toBe(false);

@@ -47,10 +47,10 @@ it.each(paths)("%s is only read", async (path) => {
 });
 
 const HOUR = 3_600_000;
-/** So many that their text, some 14 MB, fits into no connection's buffers. */
+/** So many trips that the response, about 14 MB, is larger than the buffers of a connection. */
 const TRIPS = 20_000;
 
-/** Asks for an hour on a connection of its own, and reads nothing of the answer. Asks again where the machine was too busy. */
+/** Requests an hour on a new connection, and does not read the response. Repeats if the machine was too busy. */
 async function askForTrips({ key }: Pick<MdsKey, "key">, hour: Date): Promise<Asked> {
   const url = `${mds.url}/mds/trips?end_time=${hour.toISOString().slice(0, 13)}`;
   const headers = { accept: MDS_MEDIA_TYPE, authorization: `Bearer ${key}` };
@@ -112,7 +112,8 @@ it("an agency that does not read is sent four hours at once, which it has again 
     return again.status === 200;
   });
 
-  // Some leave before they are known, others while their answer is made or sent: no place stays taken.
+  // Clients disconnect at random moments: before authentication, or while their response is created or sent. Afterwards no
+  // slot may stay occupied.
   const options = { agent: false, headers: { accept: MDS_MEDIA_TYPE, authorization: `Bearer ${idle.key}` } };
   const url = `${mds.url}/mds/trips?end_time=${hour.toISOString().slice(0, 13)}`;
   for (let turns = 0; turns < 60; turns++) {

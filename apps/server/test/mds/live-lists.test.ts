@@ -133,7 +133,7 @@ describe("recent events", () => {
     const times = all.events.map(({ timestamp }) => timestamp);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect((await recent(from, from)).events).toEqual([]);
-    // Both ends: the first is of the span, the last is not.
+    // The range includes its start and excludes its end.
     expect((await recent(from, from + 1_000)).events).toHaveLength(400);
     expect((await recent(from + 1_000, from + 1_001)).events).toHaveLength(400);
   });

@@ -3,14 +3,14 @@ import { createAgency, type NewAgency } from "../../src/feeds/mds/agencies.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { buildAnother, keyContext } from "../built-app.ts";
 
-/** A service that serves agencies, beside one on the same database that does not. */
+/** A service with MDS for agencies, and one without it on the same database. */
 export interface MdsHarness {
-  /** The service that does not. */
+  /** The service without MDS. */
   readonly app: TestApp;
   readonly url: string;
-  /** Makes an agency. */
+  /** Creates an agency. */
   agency(input?: Partial<NewAgency>): ReturnType<typeof createAgency>;
-  /** GET as an agency. */
+  /** Sends a GET with the key of an agency. */
   get(path: string, key: string, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
 }

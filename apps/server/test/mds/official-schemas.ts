@@ -7,13 +7,16 @@ import { expect } from "vitest";
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../shared/data");
 const directory = join(shared, "mds-2.0/bundled-micromobility");
 
-/** Whether MDS's own schemas are there. */
+/** Whether the official MDS schemas exist on this machine. */
 export const hasOfficialSchemas = existsSync(directory);
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
 
-/** Expects a document to fit MDS's own schema, where it is there. @param name such as `get-vehicles` */
+/**
+ * Expects a document to be valid by the official MDS schema, if the schemas exist on this machine. @param name such as
+ * `get-vehicles`
+ */
 export function expectOfficial(name: string, document: unknown): void {
   if (!hasOfficialSchemas) return;
   const id = `mds-2.0:${name}`;

@@ -28,7 +28,7 @@ import { expectOfficial } from "./official-schemas.ts";
 import { expectMdsLogs } from "./specification.ts";
 import { expectSoundLogs, vehicleLogs } from "./vehicle-logs.ts";
 
-/** How many operations are drawn: 10,000 where TEST_RUNS_FACTOR is 10. */
+/** The number of random operations: 10,000 if TEST_RUNS_FACTOR is 10. */
 const OPERATIONS = randomRuns(1_000);
 const HOUR = 3_600_000;
 
@@ -39,7 +39,7 @@ const countCompleted = statement(
 
 let mds: MdsHarness;
 let key: string;
-/** Of an agency whose boundary holds one of the stations, and most other places. */
+/** The key of an agency whose boundary contains one of the stations and most other positions. */
 let bounded: string;
 const EAST = 10.705;
 const west = {
@@ -61,7 +61,7 @@ afterAll(() => mds.close());
 const bike = fc.nat(9).map((n) => `bike-${n}`);
 const ride = fc.nat(10_000);
 const station = fc.constantFrom("A", "B");
-/** Minutes from now: what is reported may be late, or ahead of the service's clock. */
+/** Draws minutes from now: reports may be late, or ahead of the service's clock. */
 const minutes = fc.oneof(fc.constant(0), fc.integer({ min: -90, max: 1 }));
 const battery = fc.option(fc.nat(100), { nil: undefined });
 const place = fc.oneof(
@@ -113,7 +113,7 @@ function verbs(): readonly Do[] {
   const started: string[] = [];
   const held: string[] = [];
   const at = (n: number) => new Date(app.clock() + n * 60_000).toISOString();
-  // The newest few are those that are likely under way.
+  // Chooses one of the newest rides, which are probably still under way.
   const rideOf = (n: number) => started.at(-1 - (n % 6)) ?? "none";
   const start: Do = (one) => {
     const id = `ride-${started.length}`;
@@ -201,7 +201,7 @@ it("after any operations every answer fits MDS's schema, its state machine holds
   for (const [index, one] of fc.sample(operations, { numRuns: OPERATIONS, seed: 20_261_126 }).entries()) {
     app.clock.advance(one.wait * 1_000);
     const verb = all[one.verb % all.length];
-    // What is refused changes nothing.
+    // Ignores refused operations, which change nothing.
     await verb?.(one).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
     });
@@ -212,7 +212,7 @@ it("after any operations every answer fits MDS's schema, its state machine holds
   }
   await expectSoundLogs(app.db, app.systemId);
   await expectLiveAnswersFit();
-  // Nothing that was logged was changed or taken away, whatever was corrected since.
+  // No logged event was changed or removed by later corrections.
   const whole = new Set(await logOf());
   for (const log of logs) expect(log.filter((row) => !whole.has(row))).toEqual([]);
   const ended = app.clock();
@@ -241,10 +241,10 @@ it("after any operations every answer fits MDS's schema, its state machine holds
     points += mdsTelemetries.parse(telemetry).telemetry.length;
   }
   const seen = expectMdsLogs(events);
-  // The operations have brought about what there is to be checked.
+  // The operations have caused enough different events for the checks to be meaningful.
   expect(seen.size).toBeGreaterThan(20);
   expect(points).toBeGreaterThan(trips.length * 2);
-  // An agency with a boundary is told a log of its own, which is as sound, and the trips that touch its area.
+  // An agency with a boundary gets its own valid log, and the trips that touch its area.
   const seenWithin = [...expectMdsLogs(eventsWithin, ["removed", "elsewhere"])];
   for (const type of ["trip_leave_jurisdiction", "trip_enter_jurisdiction", "rebalance_pick_up"])
     expect(seenWithin.some((step) => step.includes(` ${type} `))).toBe(true);

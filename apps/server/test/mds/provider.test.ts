@@ -41,12 +41,12 @@ beforeAll(async () => {
     { item: { id: "A", name: "Harbour", lat: 59.9, lon: 10.7, capacity: 10 } },
     { item: { id: "B", name: "Market", lat: 59.91, lon: 10.71, capacity: 10 } },
   ]);
-  // Before there is an agency nothing is logged.
+  // Nothing is logged before the first agency exists.
   await upsertBikes(app, app.systemId, [{ item: { id: "old", station_id: "A" } }]);
   agency = await mds.agency({ name: "Oslo" });
 });
 afterAll(() => mds.close());
-// Refused credentials are counted by address; each test begins with none.
+// Advances the clock before each test, because failed authentications are limited by address.
 beforeEach(() => mds.app.clock.advance(61_000));
 
 const read = async (path: string, status = 200) => {
@@ -130,7 +130,7 @@ describe("a day of vehicles", () => {
     ]);
     expect(told).toContainEqual(["provider_drop_off available", "comms_lost non_contactable", "not_located missing"]);
     expect(told).toContainEqual(["trip_start on_trip"]);
-    // The vehicle that was never anywhere has no location that could be told.
+    // Without the vehicle that never had a location.
     expect(devices).toHaveLength(3);
     const trips = events.filter(({ trip_ids: ids }) => ids !== undefined);
     expect(trips.map(({ event_types: [type] }) => type)).toEqual([
@@ -167,7 +167,7 @@ describe("a day of vehicles", () => {
       return mdsTrips.parse(body).trips;
     };
     const before = await trips();
-    // The cancelled ride is no trip, and one is under way.
+    // One ride was cancelled and one is still under way. Neither is a trip.
     expect(before).toHaveLength(1);
     expect(before[0]).toMatchObject({
       duration: 300,
@@ -364,7 +364,7 @@ describe("tokens", () => {
       const { access_token: token } = mdsToken.parse(await answer.json());
       expect(decodeJwt(token)).toMatchObject({ provider_id: providerId, agency_id: agencyId });
       expect((await mds.get("/mds/vehicles", token)).status).toBe(200);
-      // Only below /mds.
+      // The token is valid only for paths below /mds.
       expect((await fetch(`${mds.url}/v1/me`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
     }
     const { access_token: token } = mdsToken.parse(await (await ask(grant, { authorization: basic })).json());

@@ -11,7 +11,7 @@ import { type MdsHarness, startMds } from "./mds.harness.ts";
 import { expectOfficial } from "./official-schemas.ts";
 
 let mds: MdsHarness;
-/** An agency whose months begin an odd time before those of UTC, and one whose months are the system's. */
+/** An agency whose months begin 5:45 hours before those of UTC, and one with the months of the system. */
 let kathmandu: Awaited<ReturnType<MdsHarness["agency"]>>;
 let plain: Awaited<ReturnType<MdsHarness["agency"]>>;
 let month: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   kathmandu = await mds.agency({ timeZone: "Asia/Kathmandu" });
   plain = await mds.agency();
   const [year = 0, number = 0] = new Date(app.clock()).toISOString().split("-").map(Number);
-  // The month after the first agency is whole.
+  // Reports begin with the first complete month after the first agency was created.
   month = new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 7);
   await upsertBikes(app, app.systemId, [{ item: { id: "b", station_id: "A" } }]);
   app.clock.advance(Date.parse(`${month}-01T00:00:00Z`) + 40 * 24 * 3_600_000 - app.clock());
@@ -34,7 +34,7 @@ afterAll(() => mds.close());
 const get = (file: string, agency = plain) =>
   mds.get(`/mds/reports/${file}`, agency.key.key, { accept: MDS_REPORT_MEDIA_TYPE });
 
-/** Returns the counts of a month's groups. */
+/** Returns the number of trips of each group in the month. */
 async function counts(agency = plain): Promise<Record<string, number>> {
   const response = await get(`${month}.csv`, agency);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, MDS_REPORT_MEDIA_TYPE]);
@@ -76,7 +76,7 @@ it("counts the trips of a month by group, and tells none below 10, 0 included, n
 
 it("has the months of each agency's time zone, by the trips' starts", async () => {
   const before = await counts(kathmandu);
-  // 00:15 on the 1st in Kathmandu, and the last evening of the month before in UTC.
+  // 00:15 on the 1st in Kathmandu, which is the last evening of the previous month in UTC.
   const start = Date.parse(`${month}-01T00:00:00Z`) - 5.5 * 3_600_000;
   await ridden(10, new Date(start).toISOString());
   expect([await counts(kathmandu), await counts()]).toEqual([

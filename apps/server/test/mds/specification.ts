@@ -2,8 +2,8 @@ import type { MdsEvent } from "@bikeshare/contract/mds";
 import { expect } from "vitest";
 
 /**
- * The whole table of transitions in modes/micromobility.md of MDS 2.0.2, as it is there, and nothing of the program's own:
- * the states before, the state after, and the type of the event.
+ * The complete table of transitions from modes/micromobility.md of MDS 2.0.2: the states before, the state after, and the
+ * type of the event. It is copied from the specification, not from the program.
  */
 const TABLE = `
 available | non_operational | battery_low
@@ -63,7 +63,7 @@ const allowed = new Set(
 );
 
 /**
- * Expects MDS's state machine to hold over the whole log of each vehicle.
+ * Expects the log of each vehicle to follow the state machine of MDS.
  * @param first the states in which a vehicle may be before its first event
  * @returns the transitions that occurred
  */

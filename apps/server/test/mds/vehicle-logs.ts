@@ -21,19 +21,19 @@ const listBikes = statement("test.lastEvents", "select id, last_event from bikes
 
 type Row = Tables["vehicle_events"];
 
-/** Logs the vehicle events of a system from now on, as its first agency does. */
+/** Starts the log of vehicle events of a system, as creating its first agency does. */
 export async function logVehicleEvents(db: Queryable, systemId: string): Promise<void> {
   await db.query(insertProvider, [systemId]);
 }
 
-/** Returns all vehicle events of a system by bike, each in the order of their times. */
+/** Returns all vehicle events of a system by bike, sorted by time. */
 export async function vehicleLogs(db: Queryable, systemId: string): Promise<Map<string, Row[]>> {
   return Map.groupBy(await db.query<Row>(listEvents, [systemId]), (row) => row.bike_id);
 }
 
 /**
- * Expects that MDS's state machine holds over the whole log of each vehicle, that its last event is the one that the bike
- * keeps, and that every ride that commands started and finished has its two events.
+ * Expects that the log of each vehicle follows the state machine of MDS, that the bike's row names the last event, and that
+ * every ride that commands started and ended has both events.
  */
 export async function expectSoundLogs(db: Queryable, systemId: string): Promise<void> {
   const logs = await vehicleLogs(db, systemId);

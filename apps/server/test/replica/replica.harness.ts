@@ -18,14 +18,14 @@ import { loadSecrets, secretsPath } from "../../src/storage/secrets/secrets.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 
-/** A service with a replica, as it runs in one process. */
+/** A process of the service that uses a replica. */
 export interface Process {
-  /** @returns the status and the body, parsed */
+  /** Sends a GET. @returns the status and the parsed body */
   get(path: string): Promise<Answer>;
-  /** @param idempotencyKey where it is repeated until its outcome is known */
+  /** Sends a POST. @param idempotencyKey the same for each repetition until the outcome is known */
   post(path: string, body: object, idempotencyKey?: string): Promise<Answer>;
   delete(path: string): Promise<Answer>;
-  /** A figure of its metrics. */
+  /** Returns the value of a metric of the process. */
   metric(name: string): Promise<number>;
 }
 
@@ -34,11 +34,11 @@ interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** Two processes on a primary and its replica. */
+/** Two processes of the service on a primary and its replica. */
 export interface ReplicaHarness {
   readonly postgres: ReplicatedPostgres;
   readonly processes: readonly [Process, Process];
-  /** Called with the data of each webhook while its sender waits for the answer. */
+  /** Sets a listener that gets the data of each webhook. The response is sent when the listener has finished. */
   onWebhook(listener: (data: Record<string, unknown>) => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -96,7 +96,7 @@ interface Keys {
   readonly operator: string;
 }
 
-/** Makes a partner with an endpoint, and keys. */
+/** Creates a partner with an endpoint, and the keys. */
 async function prepare(databaseUrl: string, secretsFile: string, url: string): Promise<Keys> {
   const db = openDatabase({ connectionString: databaseUrl });
   const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes));

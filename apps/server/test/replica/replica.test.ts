@@ -15,13 +15,19 @@ import { until } from "../until.ts";
 import type { Item } from "../walk.ts";
 import { openReplicaHarness, type Process, type ReplicaHarness } from "./replica.harness.ts";
 
-/** Of each caller's writing and reading, in each state of the replica. */
+/** The number of cycles of writing and reading of each caller, in each state of the replica. */
 const CYCLES = randomRuns(2);
-/** Of a caller whose request was not decided. */
+/** The pause of a caller after a request with an unknown outcome. */
 const PAUSE_BEFORE_REPEAT_MS = 100;
-/** Of a caller between two cycles. Too low: callers take the processor from the change of state that they wait for. */
+/**
+ * The pause of a caller between two cycles. Too low: the callers take the processor time that the awaited change of the
+ * replica needs.
+ */
 const PAUSE_BETWEEN_CYCLES_MS = 60;
-/** With `TEST_RUNS_FACTOR` the replica is also frozen, and promoted by mistake: each takes ten seconds. */
+/**
+ * Whether the test also freezes the replica and promotes it by mistake, each of which takes ten seconds. `TEST_RUNS_FACTOR`
+ * enables it.
+ */
 const isLongRun = randomRuns(1) > 1;
 
 let harness: ReplicaHarness;
@@ -35,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Reads answered by the replica, over both processes. */
+/** Returns the number of reads on the replica, of both processes together. */
 async function readsOnReplica(): Promise<number> {
   const counts = harness.processes.map((each) => each.metric('bikeshare_replica_reads_total{outcome="replica"}'));
   return (await Promise.all(counts)).reduce((sum, n) => sum + n, 0);
@@ -49,7 +55,7 @@ const areUsing = async (isUsed: boolean) =>
 const idsIn = ({ body }: { readonly body: Record<string, unknown> }) =>
   (body["data"] as { id: string }[]).map(({ id }) => id);
 
-/** Takes what `fetch` throws where it gets no answer. */
+/** Ignores the error that `fetch` throws when it gets no response. */
 function unlessDisconnected(error: unknown): undefined {
   if (!(error instanceof TypeError)) throw error;
 }
@@ -69,8 +75,8 @@ function startCallers() {
     if (found !== written) wrong.push(`${what}: ${String(found)} instead of ${String(written)}`);
   };
   /**
-   * What was answered to a request, which is sent until that is known: `unavailable` may be said of a change that was made,
-   * and a connection that was kept may be closed under a request. Undefined where it was refused, which is wrong.
+   * Repeats a request until its outcome is known. @returns the response; undefined if the request was refused, which is an
+   * error. Repeating is needed because a change may have been made in spite of a 503 or a closed connection.
    */
   const answered = async (send: () => ReturnType<Process["get"]>) => {
     for (;;) {
@@ -87,7 +93,7 @@ function startCallers() {
       await sleep(PAUSE_BEFORE_REPEAT_MS);
     }
   };
-  /** Sends an operator's command about one item, again until a process answers. */
+  /** Sends a command of the operator about one item, and repeats it until a process answers. */
   const commanded = async (
     { post }: Process,
     path: string,
@@ -149,7 +155,7 @@ function startCallers() {
     }
   });
   return {
-    /** Resolves when each caller has gone through several cycles more. */
+    /** Resolves when each caller has completed `CYCLES` more cycles. */
     async go(): Promise<void> {
       const [before, delivered] = [[...cycles], webhooks];
       const areThrough = () => cycles.every((n, index) => n >= (before[index] ?? 0) + CYCLES) && webhooks > delivered;
@@ -164,18 +170,17 @@ function startCallers() {
   };
 }
 
-/** Milliseconds. It waits for some twenty changes of state, each a matter of seconds where the machine is busy. */
+/** Milliseconds for the whole test, which waits for about twenty changes of state. On a busy machine each takes seconds. */
 const STORY_TIMEOUT_MS = 600_000;
 /**
- * Limits the wait for one change. It is lower than the limit of the whole test, so that a failure names the missing
- * change.
+ * Milliseconds for one change of state. Lower than the limit of the whole test, so that a failure names the missing change.
  */
 const STATE_TIMEOUT_MS = 240_000;
 
 it("lists are followed without a loss, though the replica knows nothing of the transactions that write", async () => {
   const [one, other] = harness.processes;
   const { partner } = (await one.get("/v1/me")).body as { partner: { id: string } };
-  // Without time limits: its writers keep transactions open on purpose, for as long as walks take.
+  // Without a statement timeout, because the writers keep transactions open on purpose.
   const db = openDatabase({ connectionString: harness.postgres.primaryUrl, statementTimeoutMs: 0 });
   let turn = 0;
   const get = async (path: string) => {
@@ -223,7 +228,7 @@ it(
     };
     await goWithReplica();
 
-    // What it replays comes late by more than a read may wait, and then not at all.
+    // The replica replays changes with a delay that is longer than reads wait, and then not at all.
     await replica().run("alter system set recovery_min_apply_delay = 200");
     await replica().run("select pg_reload_conf()");
     await goWithout();
@@ -232,7 +237,7 @@ it(
     await goWithReplica();
     await replica().run("select pg_wal_replay_pause()");
     await goWithout();
-    // From here on it replays again, once it is back.
+    // The restart ends the pause of the replay.
     await replica().kill();
     await callers.go();
     await replica().start();
@@ -244,7 +249,8 @@ it(
       await goWithout();
       await replica().thaw();
       await goWithReplica();
-      // Promoted by mistake: it takes no part any more, though its position may be as high as the primary's.
+      // After it was promoted by mistake, the replica must not be used, even if its WAL position is as high as the
+      // primary's.
       await replica().run("select pg_promote()");
       await goWithout();
       expect(await statuses()).toEqual(["failure", "warning"]);
@@ -252,7 +258,7 @@ it(
       await goWithReplica();
     }
 
-    // A failover: the service writes and reads on the new primary, until there is a replica again.
+    // After a failover, the service writes and reads on the new primary until a replica exists again.
     await postgres.setSynchronous(true);
     await eventually(() => isSynchronous(postgres));
     await postgres.failOver();
@@ -288,7 +294,7 @@ it("doctor and the operator's mail name a replica that is gone for good, and doc
   const db = openDatabase({ connectionString: postgres.primaryUrl });
   try {
     expect(await checkReplicas(db)).toMatchObject([{ status: "ok" }]);
-    // As a replica leaves it that streamed over a slot and does not come back.
+    // Creates the replication slot of a replica that does not come back.
     await postgres.primary().run("select pg_create_physical_replication_slot('gone', true)");
     const [found, ...others] = await checkReplicas(db);
     expect(found).toMatchObject({
@@ -299,7 +305,7 @@ it("doctor and the operator's mail name a replica that is gone for good, and doc
     expect(others).toEqual([]);
     await postgres.primary().run("select pg_drop_replication_slot('gone')");
     expect(await checkReplicas(db)).toMatchObject([{ status: "ok" }]);
-    // Nothing listens there.
+    // Nothing listens at this address.
     const [unreachable] = await checkReplica(db, "postgres://127.0.0.1:1/bikes");
     expect(unreachable).toMatchObject({ check: "replica", status: "failure" });
     expect(unreachable?.fix).toContain("DATABASE_REPLICA_URL");
@@ -308,7 +314,7 @@ it("doctor and the operator's mail name a replica that is gone for good, and doc
   }
 });
 
-/** What `doctor` says of the replica, and of a failover to it. */
+/** Returns the statuses of `doctor`'s checks of the replica and of a failover to it. */
 async function statuses(): Promise<string[]> {
   const { primaryUrl, replicaUrl } = harness.postgres;
   const db = openDatabase({ connectionString: primaryUrl });
@@ -317,7 +323,7 @@ async function statuses(): Promise<string[]> {
   return found.map(({ status }) => status);
 }
 
-/** What a role finds that is shown that a replica streams, and nothing of it: it lacks `pg_monitor`. */
+/** Runs the check as a role without `pg_monitor`, which sees that a replica streams, but no details. */
 async function isCommitWaitingToOrdinaryRole(postgres: ReplicatedPostgres): Promise<boolean> {
   await postgres.primary().run("create role ordinary login password 'ordinary'");
   const url = new URL(postgres.primaryUrl);
@@ -335,7 +341,7 @@ async function isSynchronous(postgres: ReplicatedPostgres): Promise<boolean> {
   return states.some(({ sync_state: state }) => state === "sync");
 }
 
-/** Asks seldom, since each answer costs the processes some work. */
+/** Polls a condition rarely, because each check costs the processes some work. */
 function eventually(isTrue: () => Promise<boolean>): Promise<unknown> {
   return until(() => isTrue().then(async (holds) => holds || sleep(100, false)), STATE_TIMEOUT_MS);
 }

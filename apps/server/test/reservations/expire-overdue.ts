@@ -1,7 +1,7 @@
 import { expireReservations, overdueReservations } from "../../src/city/fleet/reservation-commands.ts";
 import type { CommandContext } from "../../src/command-context.ts";
 
-/** One batch of what the sweeper does: expires overdue reservations, at most `limit`. @returns how many expired */
+/** Expires at most `limit` overdue reservations, like one batch of the sweeper. @returns how many expired */
 export async function expireOverdueReservations(
   context: CommandContext,
   systemId: string,

@@ -17,21 +17,21 @@ import { filteredReadsOn } from "../filtered-reads.ts";
 import { addPartners } from "../partners.ts";
 import { bikeRow, stationRow } from "../rows.ts";
 
-/** The partner that acts where a test names none. */
+/** The partner that acts if a test names none. */
 export const partner = "partner-1";
 
-/** Every partner there is. Requests of one wait for each other; those that are to race come from several. */
+/** All partners. Requests of one partner wait for each other, so tests of races send them from several partners. */
 export const partners: readonly string[] = Array.from({ length: 8 }, (_, n) => `partner-${n + 1}`);
 
-/** A database with stations and bikes, and the verbs on reservations as a partner calls them. */
+/** A database with stations and bikes, with functions that call the reservation commands as a partner does. */
 export interface ReservationsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly readPool: ReadPool;
   readonly filtered: FilteredReads;
-  /** What verbs that change the live system are given. */
+  /** The context for functions that change the system. */
   readonly live: { readonly db: Database; readonly clock: TestClock; readonly ids: Ids };
-  /** Makes a station whose counters follow its bikes (or mirror a feed), and bikes that stand there. */
+  /** Creates a station with operated (or mirrored) counters, and bikes at it. */
   fill(
     stationId: string,
     bikes: readonly (Partial<Bike> & { readonly id: string })[],
@@ -43,9 +43,9 @@ export interface ReservationsHarness extends TestDatabase {
   get(id: string, partnerId?: string): Promise<Reservation | undefined>;
   list(filters?: ReservationFilters, request?: PageRequest<TimePosition>, partnerId?: string): Promise<Page>;
   bike(id: string): Promise<BikeState>;
-  /** The station's counters. */
+  /** Reads the counters of a station. */
   counters(stationId: string): Promise<Counters>;
-  /** Every event in the outbox, by id. */
+  /** Reads every event in the outbox, sorted by id. */
   events(): Promise<readonly OutboxEvent[]>;
 }
 
@@ -125,7 +125,7 @@ export async function openReservationsHarness(): Promise<ReservationsHarness> {
   };
 }
 
-/** What a verb answers, as a client reads it: held against the contract. */
+/** Parses the JSON that a command returns, and expects it to match the contract. */
 function parsed(json: string): Reservation {
   return reservation.parse(JSON.parse(json));
 }
@@ -142,7 +142,7 @@ async function fillStation(
     vehicle_types_available: [{ vehicle_type_id: "classic", count: bikes.length }],
     ...fields,
   });
-  // By the test's clock, not by the database's.
+  // Uses the time of the test's clock, not of the database's.
   const times = { known_since: station.updated_at };
   const kept = { system_id: systemId, source: "test", absent_snapshots: 0, was_installed: true, ...times };
   const columns = Object.keys({ ...station, ...kept, counters: mode }).join(", ");
@@ -156,7 +156,7 @@ async function fillStation(
   );
 }
 
-/** Makes bikes as they stand, reported as they are shown. */
+/** Inserts bikes whose reported state equals their shown state. */
 export async function insertBikes(
   { db, systemId }: Pick<TestDatabase, "db" | "systemId">,
   bikes: readonly Bike[],
@@ -174,13 +174,13 @@ export async function insertBikes(
   );
 }
 
-/** The code that a verb was refused with; any other failure is thrown on. */
+/** Returns the code of a ServiceError. Throws any other error again. */
 function errorCode(reason: unknown): string {
   if (reason instanceof ServiceError) return reason.code;
   throw reason;
 }
 
-/** `made`, or the code that a verb was refused with. */
+/** Returns `made`, or the code with which a command was refused. */
 export function outcomeOf(answer: Promise<unknown>): Promise<string> {
   return answer.then(() => "made", errorCode);
 }

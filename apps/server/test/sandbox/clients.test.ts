@@ -25,7 +25,7 @@ beforeAll(async () => {
   await report(service.url, operator, "stations", stations);
   await report(service.url, operator, "bikes", bikes);
   const issue = async (...of: string[]) => {
-    // A limit at which nothing waits.
+    // A rate limit that no test reaches.
     const settings = ["--partner", partnerId, "--scopes", scopeNames.join(","), "--rate-limit", "6000"];
     return (await service.bikeshare(...of, "keys", "issue", ...settings))["key"] ?? "";
   };
@@ -105,7 +105,7 @@ describe.skipIf(python.missing !== undefined)(
           },
         ).catch((error: unknown) => error as { stdout: string });
         const [, passed, skipped] = /^(\d+) passed, (\d+) skipped/m.exec(stdout) ?? [];
-        // What only a sandbox has is skipped on live data, and the other way round.
+        // Tests of sandbox functions are skipped on live data, and the other way round.
         expect([Number(passed), Number(skipped)], stdout).toEqual(kind === "live" ? [12, 13] : [24, 1]);
       },
       180_000,

@@ -22,7 +22,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A directory for the path whose `npx @bikeshare/sdk` is the command line of this repository, which npm may not have yet. */
+/**
+ * Creates a directory for PATH with an `npx` whose `@bikeshare/sdk` is the command line of this repository, because npm may
+ * not have this version yet.
+ */
 async function makeNpx(): Promise<string> {
   const directory = join(service.directory, "bin");
   await mkdir(directory);
@@ -38,7 +41,7 @@ it("a stranger who pastes the page's blocks into a shell has a verified ride.com
   const [verify = ""] = blocksOf("receiving-webhooks.md", "python");
   expect(blocks.length).toBeGreaterThan(6);
   const path = `${await makeNpx()}:${process.env["PATH"] ?? ""}`;
-  // Another test may listen where the page says; nothing else of it is changed.
+  // Replaces only the port of the page's commands, because another test may use that port.
   const port = String(await findFreePort());
 
   const begun = performance.now();
@@ -47,7 +50,7 @@ it("a stranger who pastes the page's blocks into a shell has a verified ride.com
   await mkdir(project);
   writeFileSync(join(project, "verify.py"), verify);
   const env = { PATH: path, HOME: project };
-  // A group of its own: what the page starts in the background ends with it.
+  // A separate process group, so that background processes of the page can be ended with it.
   const shell = spawn("bash", ["-e"], { cwd: project, env, detached: true });
   let said = "";
   for (const stream of [shell.stdout, shell.stderr])
@@ -65,7 +68,7 @@ it("a stranger who pastes the page's blocks into a shell has a verified ride.com
       }
     }
     expect(verifiedAfter).toBeLessThan(60_000);
-    // Answers to the commands by HTTP: none is an error.
+    // None of the responses to the HTTP commands is an error.
     expect(said).not.toContain('"error"');
     expect(said).toContain('"advanced_seconds":900');
     expect(said).toContain('"seed":7');

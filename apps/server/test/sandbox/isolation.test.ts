@@ -20,23 +20,24 @@ import { message } from "../mcp/mcp.harness.ts";
 import { fillWorld } from "../walker-world.ts";
 
 const OPERATIONS = 1_000;
-/** What is asked for at once. */
+/** Concurrent operations. */
 const AT_ONCE = 10;
 
 let app: TestApp;
 let process: BuiltApp;
 let key: string;
-/** The sandbox that is used. */
+/** The system id of the used sandbox. */
 let systemId: string;
 const metrics = createMetrics({ version: "1" });
 
-/** A position in a live list, and a live event. */
+/** A cursor of a list of live data, and the id of a live event. */
 let live: { readonly cursor: string; readonly eventId: string };
 
 beforeAll(async () => {
   app = await startTestApp();
   const context = keyContext(app);
-  // Another process, which writes how the live key was used when it ends: nothing of that comes later.
+  // Uses the live key in another process, which writes the usage of the key when it ends. So no later write changes rows of
+  // others.
   const before = await buildAnother(app);
   const { key: liveKey } = await app.issue();
   const get: TestApp["get"] = (path) => fetch(before.url + path, { headers: { authorization: `Bearer ${liveKey}` } });
@@ -57,7 +58,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** Every row that is not the used sandbox's, of every table, as a text. */
+/** Returns every row of every table that does not belong to the used sandbox, as text. */
 async function rowsOfOthers(): Promise<string[]> {
   const tables = await app.db.query<{ name: string; has_system: boolean }>(
     {
@@ -80,13 +81,13 @@ async function rowsOfOthers(): Promise<string[]> {
   return rows;
 }
 
-/** What was counted. A series that nobody has counted in yet is none. */
+/** Returns the metrics of requests, webhooks and mails, without those that are 0. */
 const counted = async () =>
   (await metrics.text())
     .split("\n")
     .filter((line) => /^bikeshare_(http_request|webhook|mail)/.test(line) && !line.endsWith(" 0"));
 
-/** Sends a request with the sandbox's key. Whatever comes of it, it is heard to its end. */
+/** Sends a request with the sandbox's key, and reads the response to its end. */
 async function send(
   method: string,
   path: string,
@@ -106,7 +107,7 @@ async function send(
   return response.text();
 }
 
-/** The operations, among which a random one is chosen. A sandbox's own come as often as those on live ids. */
+/** Returns the operations to choose from. Half of them are on ids of the sandbox, half on live ids. */
 function operations(): readonly ((n: number) => Promise<unknown>)[] {
   const context = keyContext(app);
   const settings = {
@@ -129,7 +130,7 @@ function operations(): readonly ((n: number) => Promise<unknown>)[] {
     () => rideOnce(context, systemId),
     () => sequencer.runOnce(systemId),
     (n: number) => setEndpoint(settings, { ...partner, url: `https://p.example/${n}`, events: ["ride.*"] }),
-    // There may be none.
+    // Ignores the error if no endpoint exists.
     () => removeEndpoint(settings, partner).catch((error: unknown) => expect(error).toBeInstanceOf(ServiceError)),
   ];
   const foreign = [
@@ -164,7 +165,7 @@ it("1,000 random operations in a sandbox, half of them on live ids, change no by
     );
   expect(await rowsOfOthers()).toEqual(rows);
   expect(await counted()).toEqual(numbers);
-  // They did much, nevertheless.
+  // The operations have changed the sandbox a lot.
   const own = { name: "", text: "select count(*)::int as n from events where system_id = $1" };
   expect((await app.db.query<{ n: number }>(own, [systemId]))[0]?.n).toBeGreaterThan(100);
 }, 300_000);

@@ -99,7 +99,7 @@ async function call(method: "GET" | "POST", path: string, body?: unknown, key = 
 }
 
 const isReady = async () => sandboxClock.parse(await call("GET", "/sandbox/v1/clock")).ready;
-/** What was received of a resource. */
+/** Returns the received deliveries about a resource. */
 const of = (id: string) => received.filter(({ delivery }) => (delivery.data as { id?: string }).id === id);
 const namesOf = () => received.map(({ delivery }) => delivery.event);
 
@@ -127,7 +127,7 @@ it("the next attempt of a failed delivery falls due by the clock, without a slee
   await until(() => attempts().length === 1);
   await until(isReady);
   for (let attempt = 2; attempt <= 6; attempt++) {
-    // Longer than the delay to any of these attempts.
+    // Advances the clock by more than the delay before any of these attempts.
     await call("POST", "/sandbox/v1/clock/advance", { seconds: 3_600 });
     await until(() => attempts().length >= attempt);
     await until(isReady);
@@ -171,7 +171,7 @@ it("deliveries suffer what a test asks for, until it ends that", async () => {
 it("a receiver that is down gets its deliveries when it recovers", async () => {
   const played = sandboxScenario.parse(await call("POST", "/sandbox/v1/scenarios/receiver-down-then-recovers", {}));
   const [, id = ""] = /^ride (\S+) ends/m.exec(played.steps.join("\n")) ?? [];
-  // It recovers before the ten seconds are over, or after the attempts of that time.
+  // Ends the fault early, instead of waiting for its ten seconds.
   await call("POST", "/sandbox/v1/webhooks/faults", {});
   await until(async () => {
     await call("POST", "/sandbox/v1/clock/advance", { seconds: 600 });
@@ -200,7 +200,7 @@ it("nobody is mailed of a receiver that fails in a sandbox, and no mail waits fo
   await bikeshare("--system", sandbox.system_id, "webhooks", "resume", ...ofEndpoint);
   await call("POST", "/sandbox/v1/events/ride.completed", {});
   const rows = (text: string) => database.db.query(statement("", text), [sandbox.system_id]);
-  // A live endpoint's partner is mailed of that at once.
+  // For a live endpoint, the service would send a mail about this at once.
   const failed = "select id from webhook_endpoints where system_id = $1 and pause_reason = 'probe_failed'";
   await until(async () => (await rows(failed)).length === 1);
   expect(await rows("select id from webhook_mails where system_id = $1")).toEqual([]);

@@ -88,7 +88,7 @@ describe("a sandbox", () => {
 });
 
 describe("events", () => {
-  // Those of thresholds need one: thresholds.test.ts.
+  // Without the events of thresholds, which need an endpoint with a threshold: thresholds.test.ts tests them.
   const others = deliveryNames.filter((name) => !THRESHOLD_EVENTS.includes(name));
   it.each(others)("%s is caused by what causes it", async (name) => {
     const response = await post(`/sandbox/v1/events/${name}`, {});
@@ -176,7 +176,7 @@ describe("faults", () => {
       app.db.query(statement("test.writerOfSandbox", "select xmin from sandboxes where system_id = $1"), [systemId]);
     const before = await writer();
     expect([(await get("/v1/stations")).status, (await get("/sandbox/v1")).status]).toEqual([200, 200]);
-    // A request that meets no fault writes nothing. A new version of the row would have every process read the keys anew.
+    // A request without a fault writes nothing. A changed row would make every process reload the keys.
     expect(await writer()).toEqual(before);
     app.clock.advance(61_000);
     expect((await get("/v1/stations/station-001")).status).toBe(200);
@@ -294,7 +294,7 @@ describe("isolation", () => {
     for (const { path, query } of reads) {
       const [mine, theirs] = await Promise.all([get(path + query), app.get(path + query, { key: live.key })]);
       const [sandboxText, liveText] = [await mine.text(), await theirs.text()];
-      // The walked world has what this path names, and a sandbox does not: it says at most what was asked for.
+      // The live data has what this path names, the sandbox has not. The sandbox's response may at most repeat the request.
       if (path.includes("sample-1")) expect([path, mine.status]).toEqual([path, 404]);
       else expect([path, sandboxText.includes("sample-1")]).toEqual([path, false]);
       expect([path, liveText.includes("station-007")]).toEqual([path, false]);
@@ -347,7 +347,7 @@ describe("isolation", () => {
     app.clock.advance(61_000);
     await riding.runOnce();
     await riding.close();
-    // It ends as soon as there is a place to end it.
+    // The ride ends as soon as a station is online at which it can end.
     expect(await (await get(`/v1/rides/${started.resource_id}`)).json()).toMatchObject({ status: "started" });
     await post("/sandbox/v1/events/station.online", { station_id: "station-001" });
     await post("/sandbox/v1/clock/advance", { seconds: 86_400 });

@@ -8,15 +8,15 @@ import { promisify } from "node:util";
 import { serviceProgram } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
-/** The service as operators run it: a process of its own, on a fresh database. */
+/** The service as operators run it, in a separate process on a new database. */
 export interface ServeHarness {
   readonly url: string;
   readonly database: TestDatabase;
-  /** A directory for what a test writes; it goes with the service. */
+  /** A directory for files of the test. It is removed with the service. */
   readonly directory: string;
-  /** Runs a command of the operator's. @returns what it prints as JSON */
+  /** Runs a command of `bikeshare`. @returns its JSON output */
   bikeshare(...args: string[]): Promise<Record<string, string>>;
-  /** Makes a partner, and its sandbox with a key, by the commands of the operator's. */
+  /** Creates a partner, and its sandbox with a key, with commands of `bikeshare`. */
   createSandbox(): Promise<Sandbox>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ interface Sandbox {
   readonly key: string;
 }
 
-/** Starts `bikeshare serve`, which may deliver to this machine. */
+/** Starts `bikeshare serve`. Its webhooks may call this machine. */
 export async function startServe(): Promise<ServeHarness> {
   const database = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-sandbox-"));

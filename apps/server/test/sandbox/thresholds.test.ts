@@ -20,7 +20,7 @@ const cipher = otherCipher();
 
 beforeAll(async () => {
   app = await startTestApp();
-  // Thresholds are told by PostgreSQL's clock.
+  // Sets the clock of the app to the real time, because thresholds use PostgreSQL's clock.
   app.clock.advance(Date.now() - app.clock());
   const { sandbox } = await createSandbox(keyContext(app), { systemId: app.systemId, partnerId: app.partnerId });
   systemId = sandbox.system_id;
@@ -55,7 +55,7 @@ async function watch(threshold: Partial<Threshold>): Promise<void> {
   await setEndpoint(context, { ...scope, thresholds: [whole] });
 }
 
-/** The events of thresholds that a partner's key reads. */
+/** Returns the events of thresholds that a partner's key can read. */
 async function eventsOf(name: string, as = key) {
   await createSequencer({ db: app.db, clock: app.clock, onError: () => undefined, pollIntervalMs: 0 }).runOnce(
     systemId,
@@ -75,7 +75,7 @@ it.each(["bikes", "docks"] as const)("events of a threshold of %s are caused by 
   const before = (await eventsOf("station.below_threshold")).length;
   expect(await cause("station.below_threshold")).toMatchObject({ station_id: "station-003" });
   expect(await cause("station.back_to_normal", "station-003")).toMatchObject({ resource_id: "station-003" });
-  // Without the first one before, too.
+  // `back_to_normal` can also be caused without an earlier `below_threshold`.
   await cause("station.back_to_normal");
   expect((await eventsOf("station.below_threshold")).slice(before)).toMatchObject(
     [1, 2].map(() => ({ data: { id: "station-003", threshold: { count, fewer_than: 2, for_minutes: 10 } } })),
@@ -138,7 +138,7 @@ it("a reset forgets which stations are below, and without a threshold there is n
 it("nobody else reads them", async () => {
   await watch({ station_ids: ["station-001"] });
   await post("/sandbox/v1/events/station.below_threshold", {});
-  // No sandbox has a second partner. If one had, it would read none of the other's events.
+  // A sandbox never has a second partner. If it had one, that partner could not read the events of the first.
   const other = await app.db.transaction((tx) =>
     insertPartner(tx, systemId, {
       id: "partner_other",
@@ -183,7 +183,7 @@ it("a threshold above what can be brought is refused in words, and nothing has c
     expect.stringMatching(/asks for 1000 bikes at station station-003, which can have \d+ at most/),
   ]);
   expect(await free()).toEqual(before);
-  // The most that the message names works, and one more does not.
+  // The maximum in the message is accepted, and one more is not.
   const most = Number(/have (\d+) at most/.exec(String(refused[1]))?.[1]);
   await watch({ fewer_than: most + 1, station_ids: ["station-003"] });
   expect((await post("/sandbox/v1/events/station.back_to_normal", {})).status).toBe(404);
@@ -191,7 +191,7 @@ it("a threshold above what can be brought is refused in words, and nothing has c
   const told = (await eventsOf("station.back_to_normal")).length;
   expect((await post("/sandbox/v1/events/station.back_to_normal", {})).status).toBe(200);
   expect(await eventsOf("station.back_to_normal")).toHaveLength(told + 1);
-  // The station has over 100 bikes now: too many to take at once.
+  // The station now has more than 100 bikes, too many to remove at once.
   await watch({ fewer_than: 1, station_ids: ["station-003"] });
   const full = await free();
   expect(await messageOf(await post("/sandbox/v1/events/station.below_threshold", {}))).toEqual([

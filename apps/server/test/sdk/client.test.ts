@@ -9,7 +9,7 @@ import { buildAnother, type BuiltApp, keyContext } from "../built-app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
-/** One service for both: live data and a sandbox beside it. */
+/** The service with live data and a sandbox, which both test suites share. */
 let live: TestApp;
 beforeAll(async () => {
   live = await startTestApp();
@@ -19,10 +19,10 @@ afterAll(() => live.close());
 describeClient("the real service, with a live key", () => openHarness(live));
 describeClient("the real service, with the key of a sandbox", async () => openHarness(await openSandbox()));
 
-/** Where nobody listens. */
+/** An address at which nothing listens. */
 const AWAY = "http://127.0.0.1:1";
 
-/** The same service on its partner's sandbox, whose city is empty. */
+/** Returns the app as seen by a partner's sandbox, whose city is emptied. */
 async function openSandbox(): Promise<TestApp> {
   const context = keyContext(live);
   const { sandbox } = await createSandbox(context, live);
@@ -33,7 +33,7 @@ async function openSandbox(): Promise<TestApp> {
   return { ...live, systemId, issue };
 }
 
-/** The service as production builds it, on a database of its own. */
+/** Opens a harness around an app, as production builds it. */
 async function openHarness(app: TestApp): Promise<ClientHarness> {
   const write = rowWriter(app);
   const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
@@ -44,7 +44,7 @@ async function openHarness(app: TestApp): Promise<ClientHarness> {
   const rideStart = Date.parse("2026-05-01T08:00:00.000Z");
   return {
     baseUrl: app.url,
-    // The service that comes back listens elsewhere.
+    // Redirects requests, because the restarted service listens at another address.
     fetch: (address, init) => {
       if (url === AWAY) refused++;
       return fetch(address.replace(app.url, url), init);
@@ -59,10 +59,10 @@ async function openHarness(app: TestApp): Promise<ClientHarness> {
     now: () => app.clock(),
     advance: (ms) => app.clock.advance(ms),
     restart: async (work) => {
-      // Begun before: on a busy machine that takes longer than the client tries.
+      // Started in advance, because on a busy machine the start takes longer than the client retries.
       const next = await buildAnother(app);
       another = next;
-      // Nobody listens where the service was, and then another does where the client asks next.
+      // At first nothing answers the client's requests. Later, the new service does.
       url = AWAY;
       const done = work();
       await until(() => refused > 0);

@@ -26,7 +26,7 @@ const paths = {
   "rides.correct": "rides/correct",
 } as const;
 
-/** The service as production builds it, on a database of its own. */
+/** Opens a harness around the service, as production builds it, on a separate database. */
 async function openHarness(): Promise<ParityHarness> {
   const app = await startTestApp();
   const { systemId } = app;
@@ -54,7 +54,7 @@ async function openHarness(): Promise<ParityHarness> {
     processDueWork: async () => {
       await expireOverdueReservations(app, systemId, 1000);
       await sequencer.runOnce(systemId);
-      // Stations are answered from memory, which hears of what this process wrote a moment later.
+      // Waits until the cached pages of stations show the change, of which the app is notified a moment later.
       const stored = await app.db.query<{ json: string }>(storedStations, [systemId]);
       const data = stored.map(({ json }): unknown => JSON.parse(json));
       await expect.poll(async () => (await app.get("/v1/stations?limit=200")).json()).toMatchObject({ data });

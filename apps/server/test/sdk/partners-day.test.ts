@@ -15,10 +15,10 @@ import { report } from "../guides/report.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
-/** The service as operators run it: a process of its own. */
+/** The service as operators run it, in a separate process. */
 interface Process {
   readonly url: string;
-  /** As a crash does: at once, without a word. */
+  /** Kills the process, as a crash does. */
   crash(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ async function serve(port: string): Promise<Process> {
 }
 
 it("a partner lists, holds, cancels and catches up though the service is killed twice: nothing twice, nothing left out", async () => {
-  // Not a port that the system gives: while the service is away it could give it to another.
+  // A fixed free port instead of port 0: while the service is down, the system could give its port to another process.
   const port = String(await findFreePort());
   const first = await serve(port);
   let failures = 0;
@@ -81,7 +81,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
     apiKey: (await app.issue()).key,
     validate: validateResponse,
     totalTimeoutMs: Infinity,
-    // A failure is received when the service is back: however long a start takes, it costs few tries.
+    // Delays each failure until the service is back, so that even a long restart costs the client few tries.
     fetch: (address, init) =>
       fetch(address, init).catch(async (error: unknown) => {
         failures++;
@@ -92,7 +92,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   expect(await client.stations.list().toArray({ limit: Infinity })).toHaveLength(stations.length);
   expect(await client.bikes.list().toArray({ limit: Infinity })).toMatchObject([{ id: "bike-1" }]);
 
-  // Killed in the middle of a walk, between two pages.
+  // Kills the service in the middle of a walk, between two pages.
   const walk = client.rides.list({ limit: 50 })[Symbol.asyncIterator]();
   const seen: string[] = [];
   for (let step = 0; step < 100; step++) seen.push(String((await walk.next()).value?.id));
@@ -106,7 +106,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   await rest;
   expect(seen).toEqual(rides.toReversed());
 
-  // Killed while a bike is asked for: whether the request was read or not, one bike is held, once.
+  // Kills the service during a reservation. Whether the request was read or not, exactly one bike must be reserved.
   back = Promise.withResolvers<void>();
   const holding = client.reservations.create({ station_id: "station-007", rider_ref: "r-1" });
   await second.crash();
@@ -133,12 +133,12 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   ]);
 });
 
-/** What the client sets where it would wait for ever. */
+/** The longest delay of a timer, which the client uses for an infinite wait. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 it("a partner whose key others use up again and again waits as the service asks, and gets through", async () => {
   const { key } = await app.issue({ rateLimit: 20 });
-  // Time goes on only while the client waits: however slow the machine, the others use the key up.
+  // Time passes only while the client waits, so that the other callers exhaust the limit even on a slow machine.
   const platform: Platform = {
     performance: { now: () => app.clock() },
     setTimeout: (run, ms) =>
@@ -158,7 +158,7 @@ it("a partner whose key others use up again and again waits as the service asks,
   const timeouts = { totalTimeoutMs: Infinity, timeoutMs: Infinity, onRateLimit, [PLATFORM]: platform };
   const { url } = app;
   const client = new BikeShare({ baseUrl: url, apiKey: key, validate: validateResponse, ...timeouts });
-  /** Others send until they are refused. */
+  /** Sends requests as other callers until they are refused. */
   const storm = async () => {
     for (;;) {
       const response = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
@@ -173,7 +173,7 @@ it("a partner whose key others use up again and again waits as the service asks,
   await storm();
   const cancelled = await client.reservations.cancel(held.id);
   expect([found.length, held.status, cancelled.status]).toEqual([stations.length, "active", "cancelled"]);
-  // Where it knows of the others from an answer it waits ahead; the first time it cannot know.
+  // The client waits in advance once a response has shown the other callers. The first rejection it cannot foresee.
   expect(notes.map(({ reason }) => reason)).toContain("rejected");
   expect(await client.reservations.list().toArray({ limit: 10 })).toHaveLength(1);
 });

@@ -27,7 +27,7 @@ let app: TestApp;
 let directory: string;
 let city: { readonly stations: number; readonly rides: number };
 
-/** What runs TypeScript as it is. */
+/** Versions of Node.js that run TypeScript directly. */
 const modern = (await nodeBinaries()).filter(({ version, isInstalled }) => isInstalled && Number(version) >= 22);
 
 describe.skipIf(!isBuilt)(
@@ -59,7 +59,7 @@ describe.skipIf(!isBuilt)(
           /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(packages, "sdk/README.md"), "utf8")) ?? [];
         expect(program.trimEnd().split("\n").length).toBeLessThan(40);
         await writeFile(join(directory, "program.ts"), program);
-        // Each has a partner of its own, who sees no other's reservations.
+        // Each project has a separate partner, so that it does not see the reservations of others.
         const { id: partnerId } = await createPartner(keyContext(app), app.systemId, `Project on ${path} with ${data}`);
         const env = {
           BIKESHARE_BASE_URL: app.url,
@@ -75,7 +75,7 @@ describe.skipIf(!isBuilt)(
         expect(said[hold]).toBe(`${city.rides} completed rides`);
         expect(said[hold + 1]).toMatch(/^held bike \S+, then cancelled$/);
 
-        // The events of that reservation come to the project's receiver by the command line of the same tarball.
+        // The SDK's command line, from the same tarball, forwards the events of this reservation to the project's receiver.
         const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
         await sequencer.runOnce(app.systemId);
         await sequencer.close();
@@ -92,7 +92,7 @@ describe.skipIf(!isBuilt)(
   },
 );
 
-/** Starts a program in the project; its lines on stdout come to the array that this gives. */
+/** Starts a program in the project. @returns an array that grows with each line of its stdout */
 function start(node: string, args: readonly string[], env: Readonly<Record<string, string>>): string[] {
   const child = spawn(node, args, { cwd: directory, env, stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import { pipeline } from "node:stream";
 
-/** A load balancer on loopback: sends requests in turn to the processes that are ready, and repeats none. */
+/** A load balancer on loopback. It distributes requests over the ready processes in turn, and never repeats a request. */
 export interface Balancer {
   readonly url: string;
-  /** Requests that each process has answered, by its address. */
+  /** The number of requests that each process has answered, by address. */
   readonly answered: ReadonlyMap<string, number>;
-  /** Addresses that are ready. */
+  /** Returns the addresses of the ready processes. */
   ready(): readonly string[];
   add(address: string): void;
   remove(address: string): void;
@@ -15,7 +15,7 @@ export interface Balancer {
 }
 
 const CHECK_INTERVAL_MS = 50;
-/** As in deploy/haproxy: a process that is merely slow stays. */
+/** As in deploy/haproxy: a process that is only slow is not removed. */
 const CHECK_TIMEOUT_MS = 4_000;
 
 export async function startBalancer(): Promise<Balancer> {
@@ -53,10 +53,10 @@ export async function startBalancer(): Promise<Balancer> {
         response.destroy();
         return;
       }
-      // What the process says of its connection is said to the balancer.
+      // Removes the header `Connection`, which is meant for the balancer, not for its client.
       delete response.headers.connection;
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
-      // A process that ends in the middle of its answer ends this one.
+      // If the process ends in the middle of its response, the client's response is cut off too.
       pipeline(response, outgoing, () => undefined);
     });
     passed.on("error", () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));

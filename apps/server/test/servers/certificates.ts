@@ -8,8 +8,8 @@ export interface Certificate {
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * A self-signed certificate for a name or a literal address, which is its own authority.
- * @param daysFromNow when it ends; negative: it has ended
+ * Creates a self-signed certificate for a host name or an IP address.
+ * @param daysFromNow days until the certificate expires; negative: it has expired
  */
 export async function makeCertificate(host: string, daysFromNow = 30): Promise<Certificate> {
   const now = performance.timeOrigin + performance.now();

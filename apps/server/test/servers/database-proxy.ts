@@ -4,27 +4,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { callbackify } from "node:util";
 import { findFreePort } from "@bikeshare/test-kit";
 
-/** Stands between the service and its database, so that the database can go away and come back. */
+/** A proxy between the service and its database, which simulates faults of the network. */
 export interface TcpProxy {
   readonly port: number;
   /** Cuts every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Takes connections again. */
+  /** Accepts connections again. */
   mend(): Promise<void>;
-  /** Lets nothing pass any more over the n-th connection made, without closing it. */
+  /** Stops passing bytes over the n-th connection, without closing it. */
   freeze(connection: number): void;
-  /** Lets nothing pass any more over the connections that there are, as a firewall does that has forgotten them. */
+  /** Stops passing bytes over all existing connections, like a firewall that has forgotten them. */
   forget(): void;
-  /** Passes everything on so many milliseconds late, in both directions, from now on. */
+  /** Delays all bytes in both directions from now on. */
   delay(milliseconds: number): void;
-  /** Keeps back everything in both directions, and has connections wait, until `resume`. */
+  /** Holds back all bytes and new connections until `resume`. */
   stall(): void;
   resume(): void;
-  /** Connections that are open. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Lets pass everything that PostgreSQL says but notifications, as a pooler does that gives out connections by transaction. */
+  /** Drops PostgreSQL's notifications and passes everything else, like a connection pooler in transaction mode. */
   dropNotifications(): void;
-  /** Lets pass everything but the notifications of one channel, as if they were late. */
+  /** Drops only the notifications of one channel, as if they were late. */
   dropNotificationsOf(channel: string): void;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
       one.on("close", () => other.destroy());
     }
   });
-  // Not one that the system gives: while the proxy takes no connections it could give it to another.
+  // A fixed free port instead of port 0: while the proxy does not listen, the system could give its port to another process.
   const port = await findFreePort();
   const listen = () =>
     new Promise<void>((resolve, reject) => {
@@ -80,20 +80,23 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
     ...line.control,
     connections: () => pairs.filter(([inner]) => !inner.destroyed).length,
     dropNotifications: () => void (isDropped = () => true),
-    // After the kind, the length and the sender's process id comes the channel, which a zero byte ends.
+    // A notification consists of kind, length, process id of the sender, and then the channel, which ends with a zero byte.
     dropNotificationsOf: (channel) =>
       void (isDropped = (message) => message.subarray(9, message.indexOf(0, 9)).toString() === channel),
     close: () => (server.listening ? cut() : Promise.resolve()),
   };
 }
 
-/** What is between the two sides: it may be slow, or let nothing pass. */
+/** Creates the simulated line between both sides, which can be slow or blocked. */
 function createLine() {
   let delayMs = 0;
   let held: Promise<void> | undefined;
   let release: () => void = () => undefined;
   return {
-    /** Passes bytes on in their order; a delay is one of the way, not of each part that is under way on it. */
+    /**
+     * Returns a stream that passes bytes on in order. The delay applies to each part by itself: parts under way do not add
+     * up.
+     */
     direction() {
       let last: Promise<void> = Promise.resolve();
       return new Transform({
@@ -122,7 +125,10 @@ function createLine() {
 
 const NOTIFICATION = "A".charCodeAt(0);
 
-/** Passes on what PostgreSQL sends, message by message: a byte that says its kind, four of its length, the rest. */
+/**
+ * Passes on PostgreSQL's messages except dropped notifications. A message has one byte for its kind, four for its length,
+ * and the rest.
+ */
 function withoutNotifications(isDropped: (message: Buffer) => boolean): Transform {
   let pending = Buffer.alloc(0);
   return new Transform({
@@ -140,7 +146,7 @@ function withoutNotifications(isDropped: (message: Buffer) => boolean): Transfor
   });
 }
 
-/** A proxy in front of the server of a connection string, and the connection string that leads through it. */
+/** Starts a proxy in front of a PostgreSQL server. @returns the proxy, with a connection string that leads through it */
 export async function startDatabaseProxy(
   connectionString: string,
 ): Promise<TcpProxy & { readonly connectionString: string }> {

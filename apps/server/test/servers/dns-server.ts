@@ -2,21 +2,21 @@ import { createSocket } from "node:dgram";
 import { decode, encode } from "dns-packet";
 import type { Answer } from "dns-packet";
 
-/** What the server says to a question: addresses, or records as they are; `silence` says nothing at all. */
+/** The response to a question: addresses or complete records. `silence`: no response. */
 export type DnsReply = readonly (string | Answer)[] | "nxdomain" | "servfail" | "silence";
 
-/** A DNS server on loopback that answers as a test wants it to. */
+/** A DNS server on loopback whose responses a test chooses. */
 export interface DnsServer {
   /** `address:port`, for a resolver. */
   readonly address: string;
-  /** Questions so far, as `A name` or `AAAA name`. */
+  /** The questions so far, as `A name` or `AAAA name`. */
   readonly questions: readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * Starts one.
- * @param answer what to say; `nth` counts the questions of the same type and name, from 0
+ * Starts a DNS server.
+ * @param answer returns the response; `nth` counts the questions of the same type and name, from 0
  */
 export async function startDnsServer(
   answer: (question: { readonly type: "A" | "AAAA"; readonly name: string; readonly nth: number }) => DnsReply,
@@ -39,7 +39,7 @@ export async function startDnsServer(
       encode({
         id: query.id ?? 0,
         type: "response",
-        // Recursion available, and the code of the answer.
+        // The flag "recursion available", and the response code.
         flags: 0x80 | (typeof reply === "string" ? flags[reply] : 0),
         questions: [asked],
         answers,

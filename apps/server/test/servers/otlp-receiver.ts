@@ -18,7 +18,7 @@ const span = z.object({
   attributes,
   links: z.array(z.object({ traceId: z.string() })).default([]),
 });
-/** A span as a collector gets it, its attributes by name. */
+/** A span as a collector receives it, with its attributes by name. */
 type ReceivedSpan = z.infer<typeof span>;
 const request = z.object({
   resourceSpans: z.array(
@@ -26,11 +26,11 @@ const request = z.object({
   ),
 });
 
-/** A collector that takes traces by OTLP over HTTP, in JSON. */
+/** A collector that receives traces by OTLP over HTTP, in JSON. */
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** What it was sent, as text. */
+  /** Returns everything that it has received, as text. */
   readonly text: () => string;
   close(): Promise<void>;
 }

@@ -8,17 +8,17 @@ import { findFreePort } from "@bikeshare/test-kit";
 const deployed = join(import.meta.dirname, "../../../../deploy/prometheus");
 
 export const hasPrometheus = isInstalled();
-/** For titles of tests. */
+/** Added to the titles of tests that are skipped without Prometheus. */
 export const WITH_PROMETHEUS = hasPrometheus ? "" : " (skipped: prometheus is not installed)";
 
-/** A Prometheus of its own, with the configuration and the rules that operators get. */
+/** A Prometheus server with the configuration and rules of deploy/prometheus. */
 export interface PrometheusServer {
-  /** The `data` of an answer of its API. */
+  /** Calls Prometheus's API. @returns the `data` of the response */
   ask<Data>(path: string, parameters?: Readonly<Record<string, string>>): Promise<Data>;
   close(): Promise<void>;
 }
 
-/** @param targets hosts and ports, which it asks every second */
+/** Starts Prometheus. @param targets hosts and ports, which it scrapes every second */
 export async function startPrometheus(targets: readonly string[]): Promise<PrometheusServer> {
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-prometheus-"));
   const read = (name: string) => readFile(join(deployed, name), "utf8");

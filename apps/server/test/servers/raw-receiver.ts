@@ -3,11 +3,11 @@ import type { Server, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TlsOptions } from "node:tls";
 
-/** A receiver of a test's own on a raw socket, so that it may be as evil as it likes. */
+/** A webhook receiver on a raw socket, so that it can violate HTTP in any way. */
 export interface RawReceiver {
   readonly port: number;
   readonly url: string;
-  /** Connections that it has accepted so far. */
+  /** The number of connections that it has accepted so far. */
   readonly connections: number;
   /** All bytes that have arrived, by connection. */
   readonly received: readonly string[];
@@ -19,12 +19,12 @@ export interface RawReceiver {
 export interface RawReceiverOptions {
   readonly host?: string;
   readonly port?: number;
-  /** Speaks TLS, with a certificate and whatever else is set. */
+  /** Uses TLS with these options, such as a certificate. */
   readonly tls?: TlsOptions;
 }
 
 /**
- * Starts one.
+ * Starts a receiver.
  * @param onRequest called once for each request whose body has arrived (or, without a Content-Length, each head)
  * @param onConnect called for each connection, before anything has arrived
  */
@@ -41,7 +41,7 @@ export async function startReceiver(
     let open = "";
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
-    // The far side of every test may go away at any moment.
+    // Ignores errors, because the sender may close the connection at any moment.
     socket.on("error", () => {});
     socket.on("data", (chunk) => {
       const text = chunk.toString("latin1");
@@ -84,7 +84,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** Where the first request of a text ends, or -1 while it has not. */
+/** Returns where the first request in a text ends; -1 if it is not complete. */
 function endOfRequest(text: string): number {
   const head = text.indexOf("\r\n\r\n");
   if (head === -1) return -1;
@@ -93,7 +93,7 @@ function endOfRequest(text: string): number {
   return text.length >= end ? end : -1;
 }
 
-/** A minimal answer. */
+/** Returns a minimal HTTP response. */
 export function answer(status: string, body = "", headers: readonly string[] = []): string {
   const lines = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${Buffer.byteLength(body)}`, "", body];
   return lines.join("\r\n");

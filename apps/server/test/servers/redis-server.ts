@@ -11,37 +11,37 @@ import { Redis } from "ioredis";
 import { until } from "../until.ts";
 import { makeCertificate } from "./certificates.ts";
 
-/** A Redis or Valkey of a test's own: on loopback, without persistence, so that it starts empty. */
+/** A Redis or Valkey server for one test, on loopback. It has no persistence, so it starts empty. */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
-  /** The file with the authority of its certificate; only with TLS. */
+  /** The file with the CA of its certificate; only with TLS. */
   readonly authorityFile: string;
   command(name: string, ...args: readonly (string | number)[]): Promise<unknown>;
-  /** As a crash does: at once. */
+  /** Kills the server, as a crash does. */
   kill(): Promise<void>;
-  /** Where it keeps files. */
+  /** The directory of the server's files. */
   readonly directory: string;
-  /** Starts it again, empty, at the same port. */
+  /** Starts the server again, empty, at the same port. */
   restart(...settings: readonly string[]): Promise<void>;
-  /** Has it answer nothing and close nothing. */
+  /** Suspends the server: it answers nothing and closes nothing. */
   freeze(): void;
   thaw(): void;
   close(): Promise<void>;
 }
 
-/** TEST_REDIS_PROGRAM: another Redis or Valkey than this machine's. */
+/** TEST_REDIS_PROGRAM names another Redis or Valkey than the installed one. */
 const chosenProgram = process.env["TEST_REDIS_PROGRAM"];
 const installedProgram = ["redis-server", "valkey-server"]
   .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
   .find((path) => existsSync(path));
 const redisProgram = chosenProgram ?? installedProgram;
 
-/** For titles and `skipIf`: tests of what happens to a Redis start and stop their own. */
+/** Whether tests can start a Redis server. `WITH_REDIS` is added to the titles of tests that are skipped without one. */
 export const hasRedis = redisProgram !== undefined;
 export const WITH_REDIS = hasRedis ? "" : " (skipped: no redis-server or valkey-server on this machine)";
 
-/** @param options.isEncrypted over TLS, with a certificate for 127.0.0.1 */
+/** Starts a server. @param options.isEncrypted whether it uses TLS, with a certificate for 127.0.0.1 */
 export async function startRedis(options: { readonly isEncrypted?: boolean } = {}): Promise<RedisServer> {
   const { isEncrypted = false } = options;
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-redis-"));
@@ -100,7 +100,7 @@ export async function startRedis(options: { readonly isEncrypted?: boolean } = {
   };
 }
 
-/** Stands before a server and passes on what it says after a delay. Delay and server may be changed at any time. */
+/** Starts a proxy that delays the responses of a server. The delay and the server's port can be changed at any time. */
 export async function startDelay(
   port: number,
 ): Promise<{ readonly url: string; delayMs: number; port: number; close(): void }> {

@@ -2,37 +2,37 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createSecureContext, createServer as createTlsServer, TLSSocket } from "node:tls";
 
-/** What an SMTP client said. */
+/** A mail that an SMTP client has sent. */
 interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Headers and body as they came. */
+  /** Headers and body as they were received. */
   readonly data: string;
 }
 
 export interface SmtpServerOptions {
-  /** Where it falls silent for good; never, when left out. */
+  /** The step at which the server stops answering for good. Default: never. */
   readonly hangsAt?: "greeting" | "DATA" | "end of data";
-  /** Answers to commands that are not the usual ones. May be another at each look. */
+  /** Responses to commands that replace the usual ones. A getter may return a different response each time. */
   readonly answers?: Readonly<Record<string, string>>;
-  /** Says a little every so many milliseconds where it hangs, so that the connection never seems dead. */
+  /** Milliseconds between small pieces that the server sends while it hangs, so that the connection never seems dead. */
   readonly drips?: number;
-  /** Speaks TLS from the first byte, or after STARTTLS. */
+  /** Uses TLS from the first byte, or after STARTTLS. */
   readonly tls?: { readonly from: "start" | "STARTTLS"; readonly key: string; readonly cert: string };
 }
 
-/** An SMTP server in a few lines. */
+/** A minimal SMTP server. */
 export interface SmtpServer {
   readonly port: number;
   readonly mails: readonly ReceivedMail[];
-  /** Every line that came outside of a mail. */
+  /** Every received line that is not part of a mail. */
   readonly commands: readonly string[];
-  /** Connections that are open. */
+  /** Returns the number of open connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** @param port 0: any free one */
+/** Starts an SMTP server. @param port 0: any free port */
 export async function startSmtpServer(
   options: SmtpServerOptions = {},
   port = 0,
@@ -75,7 +75,7 @@ interface Heard {
   readonly commands: string[];
 }
 
-/** @param isUpgraded TLS has begun by STARTTLS, and the server has greeted already */
+/** Handles one connection. @param isUpgraded whether TLS has begun with STARTTLS, so that the greeting was already sent */
 function converse(socket: Socket, options: SmtpServerOptions, heard: Heard, isUpgraded = false): void {
   let [from, to, isData]: [string, string[], boolean] = ["", [], false];
   const upgrade = options.tls?.from === "STARTTLS" && !isUpgraded ? options.tls : undefined;
@@ -111,7 +111,9 @@ function converse(socket: Socket, options: SmtpServerOptions, heard: Heard, isUp
 
 const END_OF_DATA = "\r\n.\r\n";
 
-/** Splits what comes at `terminator()`, which may change from part to part. @returns ends the reading */
+/**
+ * Splits the received bytes at `terminator()`, which may change from part to part. @returns a function that stops reading
+ */
 function read(socket: Socket, terminator: () => string, onPart: (part: string) => void): () => void {
   let buffer = "";
   const hear = (chunk: Buffer) => {

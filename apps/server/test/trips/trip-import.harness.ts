@@ -10,7 +10,7 @@ import type { Database } from "../../src/storage/db/database.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
-/** A ride as the database holds it; instants as text. */
+/** A row of a ride, with times as text. */
 interface StoredRide {
   readonly id: string;
   readonly bike_id: string;
@@ -48,7 +48,7 @@ const allStations = statement(
   "test.stations",
   "select id, name, lat, lon, status, offline_reason, source from stations where system_id = $1 order by id",
 );
-// Every count that is not what counting the rows gives.
+// Finds stored counts that differ from the number of rows.
 const wrongCounts = statement(
   "test.wrongCounts",
   `with real as (
@@ -65,11 +65,11 @@ const wrongCounts = statement(
    where real <> kept`,
 );
 
-/** What tests of imports work in: a database, a folder for files, and the import with everything filled in. */
+/** A database, a directory for files, and a function that runs imports with default options. */
 export interface TripImportHarness {
   readonly db: Database;
   readonly systemId: string;
-  /** Writes a file and gives its path. */
+  /** Writes a file. @returns its path */
   write(name: string, content: string | Buffer): Promise<string>;
   import(files: readonly string[], changes?: Partial<TripImportOptions>): Promise<TripImportResult>;
   report(result: TripImportResult): Promise<ReportEntry[]>;
@@ -79,10 +79,10 @@ export interface TripImportHarness {
   close(): Promise<void>;
 }
 
-/** The tests' today. */
+/** The present time in the tests. */
 export const NOW = Date.parse("2026-06-01T12:00:00Z");
 
-/** @param shared a database that somebody else closes; one of its own, when left out */
+/** Opens a harness. @param shared a database that the caller closes; default: a new one */
 export async function openTripImportHarness(shared?: TestDatabase): Promise<TripImportHarness> {
   const database = shared ?? (await createTestDatabase());
   const { db, systemId } = database;
@@ -122,7 +122,7 @@ export async function openTripImportHarness(shared?: TestDatabase): Promise<Trip
     async report({ report }) {
       if (report === null) return [];
       const lines = (await readFile(report, "utf8")).trimEnd().split("\n");
-      // Written by the import under test; what does not fit fails the comparison.
+      // Trusted without a check: a report of another form fails the test's comparison.
       return lines.map((line) => JSON.parse(line) as ReportEntry);
     },
     rides: () => db.query<StoredRide>(allRides, [systemId]),
@@ -135,7 +135,7 @@ export async function openTripImportHarness(shared?: TestDatabase): Promise<Trip
   };
 }
 
-/** Examples of our own making, one of each kind of file. */
+/** Made-up trip files, one of each format. */
 export const examples = {
   citiBike: `"tripduration","starttime","stoptime","start station id","start station name","start station latitude","start station longitude","end station id","end station name","end station latitude","end station longitude","bikeid","usertype","birth year","gender"
 201,"2019-01-01 03:09:09.7110","2019-01-01 03:12:30.8790",11,"First & ""A""",40.71,-74.03,12,"Second St",40.72,-74.04,29612,"Subscriber",1993,1

@@ -15,20 +15,20 @@ import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { until } from "../until.ts";
 import { createFar, type Far } from "./far.ts";
 
-/** A database with partners, a clock moved by hand, a scripted far side, and as many dispatchers as a test wants. */
+/** A database with partners, a clock that the test sets, scripted receivers, and any number of dispatchers. */
 export interface DispatchHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly actor: string;
   readonly cipher: SecretCipher;
   readonly far: Far;
-  /** Makes a partner and its endpoint. */
+  /** Creates a partner and its endpoint. */
   endpoint(options?: {
     readonly url?: string;
     readonly systemId?: string;
     readonly event?: EventName;
   }): Promise<HarnessEndpoint>;
-  /** Commits events, `ride.started` where not said, a millisecond apart, and wakes the workers. */
+  /** Commits events a millisecond apart, and wakes the workers. Default event: `ride.started`. */
   happen(n?: number, options?: { readonly systemId?: string; readonly event?: EventName }): Promise<void>;
   /** Starts a dispatcher. */
   worker(changes?: Partial<DispatcherOptions>): HarnessWorker;
@@ -36,13 +36,13 @@ export interface DispatchHarness extends TestDatabase {
   wake(): void;
   /** Notifies all workers that an endpoint has changed. */
   reload(): void;
-  /** Lets all leases expire and all workers count as dead until their next heartbeat. */
+  /** Makes all leases expire, and all workers count as dead until their next heartbeat. */
   expireLeases(): Promise<void>;
   deliveries(endpointId?: string): Promise<DeliveryState[]>;
   attempts(endpointId?: string): Promise<LoggedAttempt[]>;
-  /** Waits until the queue holds nothing of an endpoint. */
+  /** Waits until the queue has no deliveries of an endpoint. */
   drained(endpointId?: string, bound?: number): Promise<void>;
-  /** Rows of a statement of the test's own; `$1` is the system. */
+  /** Runs a statement of the test. @returns its rows; `$1` is the system */
   rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
 }
 
@@ -55,9 +55,9 @@ export interface HarnessEndpoint {
 
 interface HarnessWorker extends Dispatcher {
   readonly errors: readonly unknown[];
-  /** Results that were written off by another worker before they came. */
+  /** Returns the number of results that were refused, because another worker had taken over the lane. */
   stale(): number;
-  /** Deliveries of dead workers. */
+  /** Returns the number of orphans: deliveries that dead workers had claimed. */
   orphans(): number;
 }
 
@@ -81,7 +81,7 @@ interface LoggedAttempt {
   readonly request_body: string | null;
 }
 
-/** What a dispatcher of a test may call: its own machine. */
+/** Address rules with which dispatchers of tests may call this machine. */
 export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
 
 const newDeliveries = `select delivery.id, delivery.status, delivery.attempts, due.due_at, due.claim

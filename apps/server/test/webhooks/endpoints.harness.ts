@@ -19,7 +19,7 @@ import type {
 } from "../../src/webhooks/rules/after-attempt.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
-/** A database with partners, a secrets file's key, and a dispatcher's hands. */
+/** A database with partners, a cipher for secrets, and functions that claim and finish deliveries as a dispatcher does. */
 export interface EndpointsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
@@ -27,19 +27,19 @@ export interface EndpointsHarness extends TestDatabase {
   readonly cipher: SecretCipher;
   readonly rules: { readonly allowNetworks: NetworkList; readonly allowPorts: { from: number; to: number }[] };
   readonly partnerId: string;
-  /** Adds a partner; gives its id. */
+  /** Adds a partner. @returns its id */
   partner(name: string): Promise<string>;
-  /** Makes the endpoint of a partner. */
+  /** Creates the endpoint of a partner. */
   endpoint(partnerId?: string): Promise<SetEndpoint>;
-  /** Commits events, one millisecond after the other. */
+  /** Commits events a millisecond apart. */
   happen(n: number, name?: EventName): Promise<void>;
-  /** Sends what is due, `limit` at most, each with the result given. */
+  /** Claims at most `limit` due deliveries, and writes the given result for each. */
   send(endpointId: string, result?: AttemptResult, limit?: number): Promise<ClaimedRow[]>;
-  /** Rows of a statement of the test's own; `$1` is the system. */
+  /** Runs a statement of the test. @returns its rows; `$1` is the system */
   rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
 }
 
-/** A key of a secrets file of its own. */
+/** Returns a cipher with another key. */
 export function otherCipher(): SecretCipher {
   return createSecretCipher([{ id: 1, key: randomBytes(32) }]);
 }
@@ -49,7 +49,7 @@ export async function openEndpointsHarness(): Promise<EndpointsHarness> {
   const { db, systemId } = database;
   const clock = createTestClock();
   let ticks = 0;
-  // Counted up at each call, so that what is made later sorts later.
+  // The time of ids advances at each call, so that later ids are sorted later.
   const ids = createIds(() => clock() + ticks++);
   const context = { db, clock, ids, actor: "test" };
   const rules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
@@ -101,7 +101,7 @@ async function claim({ db, systemId }: TestDatabase, endpointId: string, now: Da
   return [...live, ...(await claimDeliveries(db, systemId, [{ ...request, limit: limit - live.length }], true, now))];
 }
 
-/** A whole answer with a status. */
+/** Returns the result of an attempt with a complete response. */
 export function answered(status: number, body: string | Uint8Array = "ok"): AnsweredAttempt {
   return {
     ...logged,
@@ -114,7 +114,7 @@ export function answered(status: number, body: string | Uint8Array = "ok"): Answ
   };
 }
 
-/** No answer. */
+/** Returns the result of an attempt without a response. */
 export function unanswered(failure: AttemptFailure, detail: string): FailedAttempt {
   return { ...logged, outcome: "failed", failure, detail, status: null };
 }
@@ -133,7 +133,7 @@ const logged: AttemptRecord = {
   timings: { dns: 1, connect: 2, tls: 3, firstByte: 4, total: 20 },
 };
 
-/** All of an answer. */
+/** Returns the complete response as the log stores it. */
 function wholeAnswer({ answerHeaders, answerBody }: AttemptResult) {
   return { headers: answerHeaders, body: answerBody, truncationReason: null };
 }

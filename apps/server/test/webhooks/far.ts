@@ -1,27 +1,27 @@
 import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/rules/after-attempt.ts";
 import type { Sender } from "../../src/webhooks/sender/sender.ts";
 
-/** A POST as it reached the far side. */
+/** A POST that the scripted receiver got. */
 export interface FarRequest extends AttemptRequest {
   readonly body: string;
   readonly deliveryId: string;
-  /** What the event says: its number. */
+  /** The number of the event, from its data. */
   readonly n: number;
 }
 
-/** The far side of the network, scripted: it answers as the test says. */
+/** A scripted receiver in place of the network. The test decides its responses. */
 export interface Far {
-  /** For a dispatcher of its own, which closes it. */
+  /** Creates a sender for one dispatcher, which closes it. */
   sender(): Sender;
-  /** Everything that came, in order. */
+  /** All requests, in order. */
   readonly requests: readonly FarRequest[];
-  /** How it answers from now on; 204 at first. */
+  /** Returns the response to a request. Default: 204. */
   respond: (request: FarRequest) => AttemptResult | Promise<AttemptResult>;
-  /** Requests under way to an address. */
+  /** Returns the number of requests under way to an address. */
   inFlight(url: string): number;
-  /** The most that were ever under way to an address at once. */
+  /** Returns the most requests that were ever under way to an address at the same time. */
   most(url: string): number;
-  /** The ids of the deliveries that came to an address, in order. */
+  /** Returns the ids of the deliveries that an address got, in order. */
   received(url: string): string[];
 }
 
@@ -58,7 +58,7 @@ export function createFar(): Far {
   return far;
 }
 
-/** @param sent by the service itself, so that its body is what the service writes */
+/** Parses a request. @param sent a request of the service, so its body has the form that the service writes */
 export function readRequest(sent: AttemptRequest): FarRequest {
   const body = typeof sent.body === "string" ? sent.body : Buffer.from(sent.body).toString();
   const said = JSON.parse(body) as { readonly delivery_id: string; readonly data: { readonly n: number } };
@@ -76,25 +76,25 @@ const record = {
   timings: { dns: null, connect: 1, tls: 2, firstByte: 3, total: 6 },
 } as const;
 
-/** A whole answer. */
+/** Returns the result of an attempt with a complete response. */
 export function answered(status: number, retryAfterMs: number | null = null): AttemptResult {
   const outcome = status >= 200 && status < 300 ? "succeeded" : "rejected";
   return { ...record, outcome, status, failure: null, detail: null, retryAfterMs };
 }
 
-/** No whole answer. */
+/** Returns the result of an attempt without a complete response. */
 export function broken(failure: AttemptFailure): AttemptResult {
   return { ...record, remoteAddress: null, outcome: "failed", status: null, failure, detail: "as the test says" };
 }
 
-/** Requests that wait until the test lets them go. */
+/** Holds requests until the test answers them. */
 export interface Gate {
-  /** Waits for the test's answer. */
+  /** Holds a request until the test answers it. */
   readonly wait: (request: FarRequest) => Promise<AttemptResult>;
   readonly waiting: readonly FarRequest[];
-  /** Answers those that wait, `n` at most. */
+  /** Answers at most `n` of the waiting requests. */
   open(result?: AttemptResult, n?: number): void;
-  /** Answers one of those that wait. */
+  /** Answers one of the waiting requests. */
   answer(request: FarRequest, result: AttemptResult): void;
 }
 

@@ -1,15 +1,15 @@
 import type { Database, Transaction } from "../../src/storage/db/database.ts";
 import { DatabaseUnavailable } from "../../src/storage/db/errors.ts";
 
-/** A database as one process sees it, up to that process's end. */
+/** A database as one process sees it, which can simulate the death of this process. */
 export interface FragileDatabase extends Database {
-  /** The next transaction is committed, but its answer gets lost. */
+  /** Commits the next transaction, but hides the acknowledgement from the caller. */
   loseNextAnswer(): void;
-  /** From now on nothing that is asked has any effect: to the database, the process is dead. */
+  /** From now on no statement has any effect, as if the process were dead. */
   die(): void;
 }
 
-/** What a dead process's statements give. */
+/** The results of statements of a dead process. */
 const nothing: Transaction = {
   query: () => Promise.resolve([]),
   send: () => undefined,
@@ -24,7 +24,7 @@ const nothing: Transaction = {
   },
 };
 
-/** @param db closed by its owner */
+/** Wraps a database. @param db a database that its owner closes */
 export function createFragileDatabase(db: Database): FragileDatabase {
   let alive = true;
   let losing = false;

@@ -7,24 +7,27 @@ import { type DispatchHarness, silent } from "./dispatcher.harness.ts";
 import { createGate, type Gate, readRequest } from "./far.ts";
 import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";
 
-/** One system's dispatcher as a process that can die, with a far side of its own. */
+/** The dispatcher of one system, in a simulated process that can die, with its own scripted receiver. */
 export interface Process {
   readonly dispatcher: SystemDispatcher;
   readonly db: FragileDatabase;
   /** Requests wait here for their response. */
   readonly gate: Gate;
-  /** How many reads of the endpoint's settings began, and the last of them after which the replays were queued too. */
+  /**
+   * The number of reads of the endpoint's settings that have begun. `finished`: the last of them after which the replays
+   * were queued, too.
+   */
   readonly reads: { begun: number; finished: number };
-  /** Attempts that began, and results that are written. */
+  /** The numbers of started attempts, written results, and refused results. */
   readonly count: { sent: number; written: number; stale: number };
-  /** Ids of deliveries that it has given up because they ended one process after the other. */
+  /** The ids of deliveries that it has set aside because they ended several processes in a row. */
   readonly setAside: readonly string[];
 }
 
-/** The random number of every attempt. */
+/** The "random" number of every attempt, which is fixed. */
 export const CHANCE = 0.5;
 
-/** @param shared connections, closed by their owner */
+/** Starts a process. @param shared connections that their owner closes */
 export function startProcess(harness: DispatchHarness, shared: Database, systemId: string): Process {
   const db = createFragileDatabase(shared);
   const gate = createGate();
@@ -62,7 +65,7 @@ export function startProcess(harness: DispatchHarness, shared: Database, systemI
         count.stale += stale;
       },
     },
-    // What fails is what the test itself breaks; a mistake shows in what follows.
+    // Ignores errors, because the test causes them. A bug shows in the comparison afterwards.
     onError: () => undefined,
   });
   return { dispatcher, db, gate, reads, count, setAside };

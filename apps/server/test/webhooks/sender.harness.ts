@@ -9,19 +9,20 @@ export const anyPort = [{ from: 1, to: 65_535 }];
 export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
 
 /**
- * For what hangs alone: an answer that comes must have the product's own times, or a busy machine makes it late. Lower
- * ends before a slow machine has brought the part of an answer that a test expects.
+ * Short time limits, only for tests of receivers that hang. Other tests use the production limits, because responses can be
+ * late on a busy machine. Too low: an attempt ends before a slow machine has received the part of the response that a test
+ * expects.
  */
 export const shortLimits = { dnsTimeoutMs: 1_000, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
-/** A sender that reaches loopback, closed when the test ends. */
+/** Opens a sender that may call loopback. It is closed when the test ends. */
 export function openSender(options: Partial<SenderOptions> = {}): Sender {
   const sender = createSender({ rules: loopback, ...options });
   onTestFinished(() => sender.close());
   return sender;
 }
 
-/** A receiver, closed when the test ends. */
+/** Opens a receiver. It is closed when the test ends. */
 export async function openReceiver(...args: Parameters<typeof startReceiver>): Promise<RawReceiver> {
   const receiver = await startReceiver(...args);
   onTestFinished(() => receiver.close());
@@ -44,7 +45,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Writes for as long as the far side takes it, never more than it takes. */
+/** Writes as long as the other side reads, and pauses while its buffer is full. */
 export function writeForEver(socket: Socket, chunk: string | Buffer): void {
   const more = (): void => {
     while (!socket.destroyed && socket.write(chunk));
@@ -59,7 +60,7 @@ export function trickle(socket: Socket, piece: string): void {
   socket.once("close", () => clearInterval(timer));
 }
 
-/** What a failed attempt looks like. */
+/** Returns the expected fields of a failed attempt. */
 export function failed(failure: string, more: Record<string, unknown> = {}): Record<string, unknown> {
   return { outcome: "failed", failure, ...more };
 }

@@ -1,22 +1,22 @@
 import type { Database } from "../../../src/storage/db/database.ts";
 import { statement } from "../../../src/storage/db/statement.ts";
 
-/** What is left of a run, held against what the receiver got. */
+/** The result of comparing the database with the requests that the receiver got. */
 export interface CrashChecks {
   readonly events: number;
   readonly deliveries: number;
   readonly receipts: number;
-  /** Events whose commit was acknowledged and that have not a delivery for each endpoint. */
+  /** Events whose commit was acknowledged, but that lack a delivery for some endpoint. */
   readonly eventsLost: number;
-  /** Deliveries that did not succeed, or did so without being received. */
+  /** Deliveries that did not succeed, or that succeeded in the log but were not received. */
   readonly deliveriesLost: number;
   /** Receipts beyond one for each delivery. */
   readonly repeats: number;
-  /** Attempts of which nobody knows the result. */
+  /** Attempts with an unknown result. */
   readonly unknown: number;
-  /** Attempts logged as succeeded whose exact bytes the receiver did not get. */
+  /** Attempts that the log calls succeeded, although the receiver did not get exactly their bytes. */
   readonly notAsLogged: number;
-  /** Receipts that no attempt of the log, known or unknown, accounts for. */
+  /** Receipts that no attempt in the log explains, not even one with an unknown result. */
   readonly notInLog: number;
   /** Deliveries whose attempts are not numbered 1, 2, 3, … */
   readonly gapsInLog: number;
@@ -38,7 +38,7 @@ const attempts = statement(
    from webhook_attempts where system_id = $1 order by delivery_id, number`,
 );
 
-/** Compares the database with the receiver. To be called when the queue is empty. */
+/** Compares the database with the receipts. Call it when the queue is empty. */
 export async function checkCrashes(
   db: Database,
   receipts: ReadonlyMap<string, readonly string[]>,
@@ -74,7 +74,7 @@ function knownIn(log: readonly Logged[]): string[] {
   return log.flatMap(({ outcome, hash }) => (outcome === "succeeded" ? [hash ?? ""] : []));
 }
 
-/** Receipts whose bytes are not those of an attempt whose request is in the log. */
+/** Returns the number of receipts whose bytes equal no logged request. */
 function surplus(came: readonly string[], log: readonly Logged[]): number {
   const hashes = new Set(log.map(({ hash }) => hash));
   return came.filter((hash) => !hashes.has(hash)).length;

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import { setTimeout } from "node:timers/promises";
 
 /*
- * The far side of the crash proof, a process of its own. Keeps a hash of every body that came whole, then takes its time
- * over the answer. GET gives, and forgets, what came.
+ * The receiver of the crash test, which runs in a separate process. It stores a hash of every complete body, and delays its
+ * response. A GET returns the stored hashes and clears them.
  */
 const delay = Number(process.argv[2]);
 let receipts: [deliveryId: string, hash: string][] = [];

@@ -6,13 +6,13 @@ import { checkCrashes, type CrashChecks } from "./checks.ts";
 import { type CrashWorld, openCrashWorld, type WorkerProcess } from "./world.ts";
 
 export interface CrashOptions {
-  /** How often something is killed: every fifth time PostgreSQL, otherwise a worker. */
+  /** The number of kills. Every fifth kills PostgreSQL, the others a worker. */
   readonly kills: number;
-  /** Of the worker kills, so many wait for the lease to run out by itself. */
+  /** After this many of the worker kills, the lease expires by itself. After the others, the test ends it. */
   readonly trueLeases: number;
   readonly endpoints: number;
   readonly eventsPerSecond: number;
-  /** From 0 up to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number;
   readonly onProgress: (line: string) => void;
 }
@@ -20,9 +20,12 @@ export interface CrashOptions {
 export interface CrashReport extends CrashChecks {
   readonly workerKills: number;
   readonly postgresKills: number;
-  /** Deliveries that the killed workers had claimed. */
+  /** The number of deliveries that the killed workers had claimed. */
   readonly claimedAtKills: number;
-  /** Seconds from a kill until all that the dead worker had claimed was due again or sent, with the true lease. */
+  /**
+   * For kills in which the lease expired by itself: seconds until everything that the dead worker had claimed was due again
+   * or sent.
+   */
   readonly dueAgain: readonly number[];
 }
 
@@ -83,14 +86,14 @@ async function killAll(world: CrashWorld, workers: WorkerProcess[], options: Cra
       const waits = done.dueAgain.length < options.trueLeases && isItsTurn(kill, done.dueAgain.length, options);
       await killWorker(world, workers, waits, options, done);
     }
-    // Taken out meanwhile, so that the receiver does not keep them all.
+    // Collects the receipts after each kill, so that the receiver need not keep all.
     await world.receipts();
     if (kill % 10 === 0) options.onProgress(`${kill} kills, ${await count(world.db, queued)} queued`);
   }
   return done;
 }
 
-/** Those with the true lease are spread over the run. */
+/** Tells whether the lease of this kill must expire by itself. These kills are spread evenly over the run. */
 function isItsTurn(kill: number, waited: number, { kills, trueLeases }: CrashOptions): boolean {
   return kill >= ((waited + 0.5) * kills) / trueLeases;
 }
@@ -106,7 +109,7 @@ async function killWorker(
   const index = random() < 0.5 ? 0 : 1;
   const victim = workers[index];
   if (victim === undefined) throw new Error("there are two workers");
-  // One that has just been started may hold nothing yet.
+  // Waits until the worker has claimed something, because it may just have been started.
   if (waits) await until(async () => (await count(db, claimedBy, victim.name)) > 0);
   await victim.kill();
   const from = performance.now();
@@ -117,7 +120,7 @@ async function killWorker(
     await until(isOver);
     done.dueAgain.push((performance.now() - from) / 1000);
   } else {
-    // As if the lease had run out.
+    // Makes the lease expire at once.
     await db.query(expireLeases, ["main", victim.name]);
     await db.query(bury, ["main", victim.name]);
   }

@@ -12,13 +12,13 @@ import { loadSecrets } from "../../../src/storage/secrets/secrets.ts";
 import { createSecretCipher } from "../../../src/webhooks/endpoints/secret.ts";
 import { until } from "../../until.ts";
 
-/** PostgreSQL, a receiver, a writer and workers, each a process that can be killed. */
+/** PostgreSQL, a receiver, a writer and workers, each in a separate process that tests can kill. */
 export interface CrashWorld {
   readonly db: Database;
   readonly postgres: EmbeddedPostgres;
-  /** What came to the receiver so far: hashes of bodies, by delivery. */
+  /** Returns what the receiver has got so far: hashes of bodies, by delivery. */
   receipts(): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Ids of the events whose commit was acknowledged. */
+  /** Returns the ids of the events whose commit was acknowledged. */
   acknowledged(): Promise<string[]>;
   startWorker(): Promise<WorkerProcess>;
   startWriter(perSecond: number): Promise<void>;
@@ -28,23 +28,23 @@ export interface CrashWorld {
 }
 
 export interface WorkerProcess {
-  /** Its name among the workers. */
+  /** The name of the worker in the database. */
   readonly name: string;
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** What its database takes at most, with room to spare. */
+/** More bytes than the database needs. */
 const NEEDED_BYTES = 8 * 1024 ** 3;
 
 const here = import.meta.dirname;
 const main = await serviceProgram();
 const workerNames = statement("crash.workers", "select worker from webhook_workers where system_id = $1");
 
-/** @param delay milliseconds that the receiver takes for each answer */
+/** Opens the world. @param delay milliseconds that the receiver takes for each response */
 export async function openCrashWorld(options: { readonly endpoints: number; readonly delay: number }) {
   const directory = await makeDatabaseDirectory("bikeshare-crash-", NEEDED_BYTES);
-  // As root PostgreSQL runs under another account, which must be able to enter.
+  // If the tests run as root, PostgreSQL runs under another account, which needs access to the directory.
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
   const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
@@ -98,7 +98,7 @@ export async function openCrashWorld(options: { readonly endpoints: number; read
   return world;
 }
 
-/** Asks again for as long as the database is away. */
+/** Returns a database whose statements are repeated while the database is unreachable. */
 function patient(db: Database): Database {
   const query: Database["query"] = async (asked, values) => {
     for (let left = 600; ; left--) {
@@ -113,11 +113,11 @@ function patient(db: Database): Database {
   return { ...db, query };
 }
 
-/** Kills our own PostgreSQL the hard way; returns once it is gone. */
+/** Sends SIGKILL to the embedded PostgreSQL, and waits until it has ended. */
 async function killPostgres(dataDir: string): Promise<void> {
   const pid = Number((await readFile(join(dataDir, "postgresql/data/postmaster.pid"), "utf8")).split("\n")[0]);
   process.kill(pid, "SIGKILL");
-  // A zombie keeps its number until it is reaped, but has no command line.
+  // A zombie process keeps its pid until it is reaped, but has no command line.
   await until(async () => (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")) === "");
 }
 

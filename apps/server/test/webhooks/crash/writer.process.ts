@@ -5,8 +5,8 @@ import { createIds } from "../../../src/ids.ts";
 import { openDatabase } from "../../../src/storage/db/database.ts";
 
 /*
- * Commits events without end, several in a transaction, and notes down the ids of those whose commit was acknowledged.
- * Arguments: the database, the file, events per second.
+ * Commits events without end, several in each transaction, and writes the ids of events with an acknowledged commit to a
+ * file. Arguments: the database, the file, events per second.
  */
 const [connectionString = "", file = "", perSecond = "20"] = process.argv.slice(2);
 const BATCH = 4;
@@ -31,7 +31,7 @@ while (!stopped) {
   const event = { name: "ride.completed" as const, occurredAt: now, partnerId: null, data };
   const events = Array.from({ length: BATCH }, () => event);
   const work = db.transaction((tx) => recordEvents(tx, { ids: noting, systemId: "main", now }, events));
-  // While the database is away nobody knows whether a commit took place: such events are not counted.
+  // If the database is lost, it is unknown whether the commit took place, so such events are not recorded.
   const isAcknowledged = await work.then(
     () => true,
     () => false,

@@ -14,7 +14,7 @@ const failedAttempt = {
 const successfulAttempt = { ...failedAttempt, outcome: "succeeded", status: 200 } as const;
 const claimed = { type: "claimed", now: NOW } as const;
 
-/** The delivery after all of the events, each of which must be possible. */
+/** Applies events to a delivery. @returns the delivery afterwards @throws if an event is not possible */
 function after(delivery: Delivery, ...events: readonly DeliveryEvent[]): Delivery {
   let now = delivery;
   for (const event of events) {
@@ -121,6 +121,6 @@ test("no state is a dead end but by success, and every state can be reached", ()
     new Set(Object.values(deliveryTransitions[from]).filter((to) => to !== "same" && to !== "conflict"));
   expect(follows("pending")).toEqual(new Set(["pending", "succeeded", "failed", "held"]));
   for (const from of ["succeeded", "failed"] as const) expect(follows(from)).toEqual(new Set(["pending"]));
-  // What is held is sent, or dropped by somebody who says so.
+  // A held delivery is sent, or dropped on request.
   expect(follows("held")).toEqual(new Set(["pending", "failed"]));
 });

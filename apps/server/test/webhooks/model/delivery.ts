@@ -1,16 +1,16 @@
 import { afterAttempt, type AttemptEnd, type DeliveryState } from "../../../src/webhooks/rules/after-attempt.ts";
 
-/** What can happen to a delivery. */
+/** The commands that change the state of a delivery. */
 export type DeliveryCommand = "succeed" | "retry" | "give_up" | "hold" | "probe" | "redeliver" | "replay" | "drop";
 
 /**
- * A delivery's life. It begins `pending`, or `held` where its endpoint is paused when the event happens. For each state
- * and command: the state that follows, `same` where there is nothing left to do, `conflict` where it cannot be.
+ * The state machine of a delivery. It begins as `pending`, or as `held` if its endpoint is paused when the event happens.
+ * For each state and command: the next state, `same` if nothing changes, or `conflict` if the command is not possible.
  *
- * `succeed`, `retry` and `give_up`: what an attempt ends with. `hold`: the endpoint is paused; what is under way ends
- * first, so that a held delivery never has an attempt under way. `probe`: the endpoint is resumed, and this delivery shows
- * whether it is well. `redeliver` (one) and `replay` (a range): on request, which needs an endpoint that is not paused.
- * Whatever was at rest begins a fresh schedule.
+ * `succeed`, `retry` and `give_up`: the ends of an attempt. `hold`: the endpoint is paused; an attempt under way ends first,
+ * so a held delivery never has one. `probe`: the endpoint is resumed, and this delivery tests it. `redeliver` (one delivery)
+ * and `replay` (a range): on request, if the endpoint is not paused. A delivery that was not pending begins a new schedule
+ * of attempts.
  */
 export const deliveryTransitions = {
   pending: {
@@ -55,40 +55,40 @@ export const deliveryTransitions = {
   },
 } as const satisfies Record<DeliveryState, Record<DeliveryCommand, DeliveryState | "same" | "conflict">>;
 
-/** A delivery as far as its life goes. Instants in milliseconds since 1970. */
+/** A delivery with the fields of its state machine. Times are in milliseconds since 1970. */
 export interface Delivery {
   readonly state: DeliveryState;
-  /** Attempts made in all: the number of the latest. It goes on over redeliveries. */
+  /** The number of all attempts, including those before a redelivery. */
   readonly attempts: number;
-  /** Attempts of this schedule. */
+  /** The number of attempts in the present schedule. */
   readonly tries: number;
-  /** Attempts in a row whose process ended. */
+  /** The number of consecutive attempts whose process ended. */
   readonly crashes: number;
-  /** When it may be sent; null unless pending. */
+  /** When the delivery may be sent; null unless it is pending. */
   readonly dueAt: number | null;
-  /** Claimed: an attempt is being made. */
+  /** Whether the delivery is claimed, so that an attempt is being made. */
   readonly underWay: boolean;
 }
 
-/** What happens to a delivery. `endedAt`, `now`: milliseconds since 1970. */
+/** An event in the life of a delivery. `endedAt` and `now` are in milliseconds since 1970. */
 export type DeliveryEvent =
   | { readonly type: "claimed"; readonly now: number }
-  /** Given back unsent, by a process that stops. */
+  /** Released unsent by a process that stops. */
   | { readonly type: "released" }
   | ({ readonly type: "attempt_ended" } & Omit<AttemptEnd, "tries" | "crashes">)
   | { readonly type: "endpoint_paused" | "dropped" }
   | { readonly type: "probe_chosen" | "redelivered" | "replayed"; readonly now: number };
 
-/** A delivery of an event that happens now. @param paused whether its endpoint is */
+/** Returns the delivery of an event that happens now. @param paused whether its endpoint is paused */
 export function newDelivery(paused: boolean, now: number): Delivery {
   const fresh = { attempts: 0, tries: 0, crashes: 0, underWay: false };
   return paused ? { ...fresh, state: "held", dueAt: null } : { ...fresh, state: "pending", dueAt: now };
 }
 
 /**
- * The delivery after an event; the same object where nothing changes.
- * @returns `conflict` where this cannot happen to it: it was claimed early or twice, or an attempt ended that was not under
- * way
+ * Returns the delivery after an event; the same object if nothing changes.
+ * @returns `conflict` if the event is impossible: the delivery was claimed too early or twice, or an attempt ended that was
+ * not under way
  */
 export function deliveryAfter(delivery: Delivery, event: DeliveryEvent): Delivery | "conflict" {
   switch (event.type) {
@@ -111,7 +111,7 @@ export function deliveryAfter(delivery: Delivery, event: DeliveryEvent): Deliver
   }
 }
 
-/** Whether it may be claimed. */
+/** Tells whether a delivery may be claimed. */
 export function isDue({ dueAt, underWay }: Delivery, now: number): boolean {
   return !underWay && dueAt !== null && dueAt <= now;
 }
@@ -125,7 +125,7 @@ function attempted(delivery: Delivery, end: Omit<AttemptEnd, "tries" | "crashes"
   return move(ended, next.state === "succeeded" ? "succeed" : "give_up", null, tries);
 }
 
-/** @param tries of the schedule that is gone on with, and `crashes`; left out, a fresh one begins */
+/** Applies a command. @param tries `tries` and `crashes` of the schedule that continues; undefined: a new one begins */
 function move(
   delivery: Delivery,
   command: DeliveryCommand,

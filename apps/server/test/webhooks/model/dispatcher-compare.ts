@@ -6,10 +6,13 @@ import type { Process } from "../process.ts";
 import { type Delivery, isDue } from "./delivery.ts";
 import { takeStep, type World } from "./world.ts";
 
-/** With more deliveries the dispatcher would claim ahead of what it sends, which the model does not describe. */
+/**
+ * Most deliveries in a run. With more, the dispatcher would claim more than it sends at once, which the model does not
+ * describe.
+ */
 export const MAX_DELIVERIES = 10;
 
-/** The database with the dispatcher on the one side, the rules on the other. */
+/** The two compared sides: the database with a real dispatcher, and the model with the rules. */
 export interface Sides {
   readonly harness: DispatchHarness;
   readonly systemId: string;
@@ -34,12 +37,12 @@ const stored = statement(
    where delivery.system_id = $1`,
 );
 
-/** Every delivery as it is kept. */
+/** Reads the rows of all deliveries. */
 export function storedDeliveries({ harness, systemId }: Pick<Sides, "harness" | "systemId">): Promise<Stored[]> {
   return harness.db.query<Stored>(stored, [systemId]);
 }
 
-/** Waits until the dispatcher has done all that the rules would have it do. @throws Error where they come to differ */
+/** Waits until the dispatcher has done everything that the rules require. @throws Error if both sides differ */
 export async function agreed(sides: Sides): Promise<void> {
   const { harness, world, process } = sides;
   const { count, gate, reads, dispatcher } = process;
@@ -58,7 +61,10 @@ export async function agreed(sides: Sides): Promise<void> {
   });
 }
 
-/** Claims in the model what the dispatcher has sent, which must be due and within the limit of requests in flight. */
+/**
+ * Claims in the model each delivery that the dispatcher has sent. Expects that it was due and within the limit of requests
+ * under way.
+ */
 function noteClaims({ world, process }: Sides): void {
   for (const { deliveryId: id } of process.gate.waiting) {
     if (world.deliveries.get(id)?.underWay === true) continue;

@@ -9,10 +9,10 @@ import { CHANCE, type Process, startProcess } from "../process.ts";
 import { agreed, MAX_DELIVERIES, storedDeliveries } from "./dispatcher-compare.ts";
 import { createWorld, type Step, takeStep, type World } from "./world.ts";
 
-/** A system with one endpoint, sent to by a real dispatcher over a real database, beside the pure rules. */
+/** A system with one endpoint: a real dispatcher with a real database, next to the model with the rules. */
 export interface ModelPair {
   readonly harness: DispatchHarness;
-  /** Connections that all pairs share. */
+  /** The connections, which all pairs share. */
   readonly db: Database;
   readonly systemId: string;
   readonly partnerId: string;
@@ -40,7 +40,7 @@ function step({ world, harness }: ModelPair, taken: Step): void {
   if (takeStep(world, taken) === "refused") throw new Error(`refused: ${JSON.stringify(taken)}`);
 }
 
-/** Events happen, as long as there are not too many deliveries. */
+/** Makes events happen on both sides, up to `MAX_DELIVERIES`. */
 export async function happen(pair: ModelPair, n: number): Promise<void> {
   const { harness, world, systemId } = pair;
   for (let left = Math.min(n, MAX_DELIVERIES - world.deliveries.size); left > 0; left--) {
@@ -54,7 +54,7 @@ export async function happen(pair: ModelPair, n: number): Promise<void> {
   await agreed(pair);
 }
 
-/** The far side answers one of the requests under way. */
+/** Answers one of the requests under way. */
 export async function answer(pair: ModelPair, index: number, status: number, retryAfterMs: number | null = null) {
   const { gate } = pair.process;
   const request = gate.waiting[index % Math.max(1, gate.waiting.length)];
@@ -65,7 +65,7 @@ export async function answer(pair: ModelPair, index: number, status: number, ret
   await agreed(pair);
 }
 
-/** Answers one of the requests under way, and hides from the process that the result was committed. */
+/** Answers one of the requests under way, and hides from the process that its result was committed. */
 export async function answerUnheard(pair: ModelPair, index: number, status: number): Promise<void> {
   if (pair.process.gate.waiting.length > 0) pair.process.db.loseNextAnswer();
   await answer(pair, index, status);
@@ -83,14 +83,14 @@ export async function pause(pair: ModelPair): Promise<void> {
 }
 
 export async function resume(pair: ModelPair): Promise<void> {
-  // An endpoint changes its status once in a millisecond at most.
+  // Advances the clock, because an endpoint's status can change only once in each millisecond.
   pair.harness.clock.advance(1);
   const { changed } = await resumeEndpoint(pair.harness, scopeOf(pair));
   if (changed) step(pair, { do: "resume" });
   await agreed(pair);
 }
 
-/** Somebody asks for a delivery that is at rest. */
+/** Redelivers one delivery that is not pending. */
 export async function redeliverOne(pair: ModelPair, index: number): Promise<void> {
   const { harness, world } = pair;
   const atRest = [...world.deliveries].filter(([, { state }]) => state !== "pending").map(([id]) => id);
@@ -101,7 +101,7 @@ export async function redeliverOne(pair: ModelPair, index: number): Promise<void
   await agreed(pair);
 }
 
-/** Somebody asks for everything, of an active endpoint: elsewhere a replay waits, which the rules know nothing of. */
+/** Replays all deliveries, if the endpoint is active. Otherwise the replay would wait, which the rules do not describe. */
 export async function replayAll(pair: ModelPair): Promise<void> {
   if (pair.world.status !== "active") return;
   await createReplay(pair.harness, { ...scopeOf(pair), since: new Date(0) });
@@ -115,7 +115,7 @@ const expireLeases = statement(
 );
 const bury = statement("test.model.bury", "delete from webhook_workers where system_id = $1");
 
-/** The process dies, its leases run out, another one begins. */
+/** Simulates a crash: the process dies, its leases expire, and another process starts. */
 export async function crash(pair: ModelPair): Promise<void> {
   const { harness, db, systemId, process, dead } = pair;
   process.db.die();
@@ -129,7 +129,7 @@ export async function crash(pair: ModelPair): Promise<void> {
   await agreed(pair);
 }
 
-/** The process stops as it should, while the far side answers; another one begins. */
+/** Stops the process in order, while its requests are answered, and starts another process. */
 export async function restart(pair: ModelPair): Promise<void> {
   const { harness, db, systemId, process } = pair;
   const closing = process.dispatcher.close();
@@ -148,7 +148,7 @@ const attempts = statement(
    order by delivery_id, number`,
 );
 
-/** Every attempt of the log, by delivery: `<number> <outcome>`. */
+/** Returns every logged attempt, by delivery: `<number> <outcome>`. */
 export async function logOf({ harness, systemId }: ModelPair): Promise<Map<string, string[]>> {
   const rows = await harness.db.query<{ delivery_id: string; said: string }>(attempts, [systemId]);
   const byDelivery = Map.groupBy(rows, (row) => row.delivery_id);

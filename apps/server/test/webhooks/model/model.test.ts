@@ -17,7 +17,7 @@ import {
 import type { Answer } from "./world.ts";
 
 const HOUR = 3_600_000;
-/** Random runs. Too low: misses faults that need three failures at once. Too high: takes long. */
+/** The number of random runs. Too low: misses bugs that need three failures at the same time. Too high: takes long. */
 const RUNS = randomRuns(2_500);
 
 type Command = fc.Command<Pair, object>;
@@ -26,7 +26,7 @@ function command(name: string, run: (pair: Pair) => void): Command {
   return { check: () => true, run: (pair) => run(pair), toString: () => name };
 }
 
-/** A command for the delivery that a number points at, among some. */
+/** Returns a command for one delivery, which a random number chooses among some. */
 function toOne(
   name: string,
   among: (pair: Pair) => readonly string[],
@@ -85,7 +85,7 @@ const commands: fc.Arbitrary<Command>[] = [
     }),
 ];
 
-/** What must have happened somewhere in the runs, so that their silence about it means something. */
+/** Rare events that must have occurred in some run. Otherwise the runs would not have tested them. */
 const RARE = [
   ...["paused: failing", "paused: gone", "paused: probe_failed", "warned: 25", "warned: 50"],
   ...["refused", "release", "end at paused", "claim at probing", "create at probing", "redeliver at probing"],

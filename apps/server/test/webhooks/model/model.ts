@@ -5,14 +5,14 @@ const SCHEDULE = "0s 5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"
   .split(" ")
   .map((text) => Number.parseInt(text, 10) * ({ s: 1_000, m: 60_000, h: HOUR }[text.slice(-1)] ?? Number.NaN));
 
-/** What is expected of a delivery. */
+/** The expected state of a delivery. */
 export interface ExpectedDelivery {
   phase: "waiting" | "under way" | "delivered" | "given up" | "held";
-  /** Between which instants the next attempt becomes due. */
+  /** The instants between which the next attempt becomes due. */
   due: readonly [earliest: number, latest: number] | null;
   attempts: number;
   tries: number;
-  /** Attempts in a row whose process ended. */
+  /** The number of consecutive attempts whose process ended. */
   crashes: number;
 }
 
@@ -22,16 +22,18 @@ interface Heard extends Pick<Answer, "outcome" | "status"> {
 }
 
 /**
- * What the rules promise, told by looking back at all that happened instead of keeping counters, and without a line of the
- * service's own code.
+ * A second implementation of the rules, to compare with the service's. It derives everything from the list of past responses
+ * instead of counters, and uses none of the service's code.
  */
 export interface Model {
   now: number;
   mode: "active" | "probing" | "paused";
   readonly deliveries: Map<string, ExpectedDelivery>;
-  /** Every answer heard from the receiver since the endpoint was made or resumed, but for those at a paused endpoint. */
+  /**
+   * All responses of the receiver since the endpoint was created or resumed, except those that arrived while it was paused.
+   */
   heard: Heard[];
-  /** The warnings given in this stretch of failing. */
+  /** The warnings that were given in the present period of failures. */
   given: number[];
 }
 
@@ -39,7 +41,7 @@ export function createModel(now: number): Model {
   return { now, mode: "active", deliveries: new Map(), heard: [], given: [] };
 }
 
-/** What a step must do; brings the model up to date. */
+/** Applies a step to the model. @returns the effect that the step must have */
 export function foretell(model: Model, step: Step): Effect {
   const effect = foretellStep(model, step);
   if (model.mode === "paused") {
@@ -69,7 +71,7 @@ function foretellDelivery(model: Model, step: Exclude<Step, { do: "pass" | "paus
   if (delivery === undefined) return "refused";
   if (step.do === "redeliver") return foretellReplay(model, [delivery]);
   if (step.do === "claim") {
-    // Within its window only the service knows when it is due, and the test asks for what is due alone.
+    // Within the window of `due`, only the service knows whether the delivery is due. The test claims only due ones.
     if (delivery.phase !== "waiting" || model.now < (delivery.due?.[0] ?? Number.NaN)) return "refused";
     if (inPhase(model, "under way").length >= { active: 10, probing: 1, paused: 0 }[model.mode]) return "refused";
     delivery.phase = "under way";
@@ -102,7 +104,7 @@ function window(now: number, delay: number, { outcome, retryAfterMs }: Answer): 
   return [now + wait, now + (wait * 11) / 10];
 }
 
-/** What all that was heard comes to. */
+/** Returns the effect of all responses so far: a pause, a warning, or nothing. */
 function judge(model: Model): Effect {
   const since = stretch(model.heard.slice(model.heard.findLastIndex(({ outcome }) => outcome === "succeeded") + 1));
   const [first, latest] = [since.at(0), since.at(-1)];
@@ -124,7 +126,7 @@ function judge(model: Model): Effect {
   return `warned: ${level}`;
 }
 
-/** What failed after the last day of silence. */
+/** Returns the failures after the last gap of more than a day. */
 function stretch(failed: readonly Heard[]): readonly Heard[] {
   const begun = failed.findLastIndex(({ at }, index) => at - (failed[index - 1]?.at ?? at) > 24 * HOUR);
   return failed.slice(Math.max(0, begun));

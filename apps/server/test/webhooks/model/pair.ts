@@ -5,15 +5,15 @@ import { type Answer, createWorld, type Effect, IN_FLIGHT, type Step, takeStep, 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const WELL: Answer = { outcome: "succeeded", status: 200, retryAfterMs: null, chance: 0 };
 
-/** A world beside its model: each step is taken in both, and then both must look the same. */
+/** A world and its model. Each step is taken in both, and then both must be in the same state. */
 export interface Pair {
   readonly world: World;
   readonly model: Model;
-  /** How often each thing happened, over all runs: shows that the rare ones were not missed. */
+  /** How often each event occurred over all runs, to show that rare ones were tested. */
   readonly seen: Map<string, number>;
 }
 
-/** An active endpoint without deliveries. */
+/** Returns a pair with an active endpoint without deliveries. */
 export function createPair(seen: Map<string, number>): Pair {
   return { world: createWorld(START), model: createModel(START), seen };
 }
@@ -22,7 +22,7 @@ function hold(truth: boolean, what: string, pair: Pair): void {
   if (!truth) throw new Error(`${what}\n${JSON.stringify([...pair.world.deliveries])}\n${JSON.stringify(pair.model)}`);
 }
 
-/** Takes a step in both. @throws Error where the world does not do what the model foretold, or breaks an invariant */
+/** Takes a step in both. @throws Error if the world differs from the model's prediction, or violates an invariant */
 export function take(pair: Pair, step: Step): Effect {
   const { world, model, seen } = pair;
   const before = step.do === "end" ? world.deliveries.get(step.id) : undefined;
@@ -71,7 +71,7 @@ function isWithin(dueAt: number | null, due: ExpectedDelivery["due"]): boolean {
   return dueAt === null || due === null ? dueAt === due : dueAt >= due[0] && dueAt <= due[1];
 }
 
-/** Claims what is due and there is room for, as a dispatcher does; what is not due must be refused. */
+/** Claims due deliveries up to the limit, as a dispatcher does. Claims of others must be refused. */
 export function claimDue(pair: Pair): void {
   const { world, model } = pair;
   for (const [id, delivery] of world.deliveries) {
@@ -85,18 +85,21 @@ export function claimDue(pair: Pair): void {
   }
 }
 
-/** What is being sent. */
+/** Returns the ids of the deliveries under way. */
 export function underWay({ world }: Pair): string[] {
   return [...world.deliveries].filter(([, delivery]) => delivery.underWay).map(([id]) => id);
 }
 
-/** What must not be sent now, by the rules alone: what may or may not be due, by chance, is left out. */
+/**
+ * Returns the ids of deliveries that certainly must not be sent now. Deliveries that may be due, depending on chance, are
+ * left out.
+ */
 export function notDue({ model }: Pair): string[] {
   const must = ({ phase, due }: ExpectedDelivery) => phase !== "waiting" || due === null || model.now < due[0];
   return [...model.deliveries].filter(([, delivery]) => must(delivery)).map(([id]) => id);
 }
 
-/** Lets the time come at which something waits to be sent. */
+/** Advances the time until the next delivery is due. */
 export function passToNextDue(pair: Pair): void {
   const dues = [...pair.world.deliveries.values()].filter((delivery) => !delivery.underWay).map(({ dueAt }) => dueAt);
   const next = Math.min(...dues.filter((due) => due !== null));
@@ -112,7 +115,7 @@ export function besiege(pair: Pair, repeats: number, answers: readonly Answer[])
   }
 }
 
-/** Everything under way ends, with one answer after the other. */
+/** Ends all attempts under way, with one of the answers after the other. */
 export function endAll(pair: Pair, answers: readonly Answer[]): void {
   for (const [index, id] of underWay(pair).entries()) {
     const answer = answers[index % answers.length];
@@ -120,7 +123,7 @@ export function endAll(pair: Pair, answers: readonly Answer[]): void {
   }
 }
 
-/** A receiver that is well again gets everything, whatever went before. */
+/** Expects that a receiver that works again gets everything, whatever happened before. */
 export function recover(pair: Pair): void {
   const { world } = pair;
   endAll(pair, [WELL]);

@@ -7,7 +7,9 @@ import {
 } from "../../../src/webhooks/rules/after-attempt.ts";
 import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "./delivery.ts";
 
-/** The smallest things that can happen to an endpoint and its deliveries. A crash is an end that nobody knows. */
+/**
+ * The smallest steps in the life of an endpoint and its deliveries. A crash is an attempt that ends with an unknown outcome.
+ */
 export type Step =
   | { readonly do: "pass"; readonly milliseconds: number }
   | { readonly do: "create" | "claim" | "release" | "redeliver"; readonly id: string }
@@ -16,7 +18,7 @@ export type Step =
   | { readonly do: "replay" }
   | ({ readonly do: "end"; readonly id: string } & Answer);
 
-/** What came back, and what chance drew. */
+/** The outcome of an attempt, with the random number for its retry. */
 export interface Answer {
   readonly outcome: AttemptOutcome;
   readonly status: number | null;
@@ -24,13 +26,13 @@ export interface Answer {
   readonly chance: number;
 }
 
-/** What a step did. `refused`: it was not possible. */
+/** The effect of a step. `refused`: the step was not possible. */
 export type Effect = "done" | "refused" | `paused: ${string}` | `warned: ${number}`;
 
-/** At most so many attempts under way at an active endpoint. */
+/** Most attempts under way to an active endpoint. */
 export const IN_FLIGHT = 10;
 
-/** One endpoint and its deliveries, with the rules of the service joined as its dispatcher joins them. */
+/** One endpoint and its deliveries. It applies the rules of the service as the dispatcher does. */
 export interface World {
   now: number;
   status: EndpointStatus;
@@ -42,7 +44,7 @@ export function createWorld(now: number): World {
   return { now, status: "active", health: HEALTHY, deliveries: new Map() };
 }
 
-/** Does one step. */
+/** Takes one step. */
 export function takeStep(world: World, step: Step): Effect {
   const effect = act(world, step);
   if (world.status === "paused") applyToAll(world, { type: "endpoint_paused" });
@@ -78,7 +80,7 @@ function act(world: World, step: Step): Effect {
   }
 }
 
-/** A paused endpoint gets nothing, a probed one a single delivery at a time. */
+/** Tells whether another delivery may be claimed: none at a paused endpoint, one at a time at a probed one. */
 function mayClaim({ status, deliveries }: World): boolean {
   const underWay = [...deliveries.values()].filter((delivery) => delivery.underWay).length;
   return underWay < { active: IN_FLIGHT, probing: 1, paused: 0 }[status];
