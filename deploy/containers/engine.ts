@@ -1,6 +1,6 @@
 /*
- * Docker's daemon in network, mount and process namespaces of its own. Its containers, networks and ports meet nothing of
- * this machine, its files are in one directory, and all of it ends with one process.
+ * Runs Docker's daemon in separate network, mount and process namespaces. Its containers, networks and ports cannot conflict
+ * with this machine, its files are in one directory, and everything ends with one process.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,19 +20,19 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { outputOf, Shell, untilSuccess } from "../guide/shell.ts";
 
-/** The control group of its containers. */
+/** The control group of the containers. */
 const GROUP = "bikeshare-containers";
-/** slirp4netns answers names at this address, and passes them on to this machine's name server. */
+/** The address of slirp4netns's name server, which forwards to the name server of this machine. */
 const NAME_SERVER = "10.0.2.3";
 
 export class Engine {
   readonly #daemon: ChildProcess;
   readonly #network: ChildProcess;
-  /** The first process of the namespaces: they end with it. */
+  /** The pid of the first process in the namespaces, which end with it. */
   readonly #init: number;
-  /** All that it writes. */
+  /** The directory with all files of the engine. */
   readonly root: string;
-  /** The operator's shell: what one block sets, the next one has. */
+  /** The operator's shell. Variables that one block sets exist in the next one. */
   readonly shell: Shell;
 
   private constructor(root: string, init: number, daemon: ChildProcess, network: ChildProcess) {
@@ -67,24 +67,24 @@ export class Engine {
       "LANG=C.UTF-8",
       "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
       `DOCKER_HOST=unix://${this.root}/docker.sock`,
-      // As newer versions do by themselves.
+      // Newer versions of Docker use BuildKit by default.
       "DOCKER_BUILDKIT=1",
     ];
     const namespaces = ["--target", String(this.#init), "--net", "--mount", "--pid"];
     return spawn("nsenter", [...namespaces, "env", "-i", "-C", "/root", ...env, ...command]);
   }
 
-  /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
+  /** Runs commands in another shell. @returns their output @throws with the output if they fail */
   run(commands: string): Promise<string> {
     return outputOf(this.#inside("bash", "-eo", "pipefail", "-c", commands), commands);
   }
 
-  /** Repeats commands until they succeed. @returns what they printed then */
+  /** Repeats commands until they succeed. @returns the output of the last run */
   until(commands: string, timeoutMs: number): Promise<string> {
     return untilSuccess(() => this.run(commands), timeoutMs);
   }
 
-  /** Ends every process in it, and removes what they wrote. */
+  /** Ends every process of the engine, and removes its files. */
   async close(): Promise<void> {
     const ended = [this.#daemon, this.#network]
       .filter(({ exitCode }) => exitCode === null)
@@ -101,7 +101,10 @@ export class Engine {
   }
 }
 
-/** The mounts are seen in the namespace alone. The first process collects those whose parents have ended. */
+/**
+ * Returns the script of the first process. Its mounts are visible only in the namespace. The process also reaps orphaned
+ * processes.
+ */
 function startScript(root: string): string {
   const directories = `--data-root ${root}/data --exec-root /run/docker --pidfile /run/docker.pid`;
   return `set -e

@@ -1,6 +1,6 @@
 /*
- * Images under the names that deploy/docker/ asks for, made here: the commands of the page then need no registry of
- * images. PostgreSQL is the one that the service brings, Valkey is Debian's.
+ * Builds local images with the names that deploy/docker/ uses, so that the commands of docs/containers.md need no image
+ * registry. PostgreSQL is the embedded one of the service, Valkey is Debian's.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { Engine } from "./engine.ts";
 const deploy = join(import.meta.dirname, "..");
 const modules = join(import.meta.dirname, "../../node_modules/.pnpm");
 const own = join(import.meta.dirname, "images");
-/** Debian's archive sends these at the first installation, and the official images leave them out. */
+/** Directories that debootstrap fills and that the official images leave out. */
 const NOT_IN_IMAGES = ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"];
 
 interface Names {
@@ -20,7 +20,7 @@ interface Names {
   readonly valkey: string;
 }
 
-/** The names of the images that the files begin with. */
+/** Returns the names of the base images in the files of deploy/docker/. */
 export function readImageNames(): Names {
   const dockerfile = readFileSync(join(deploy, "docker/Dockerfile"), "utf8");
   const names = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, name = ""]) => name);
@@ -50,7 +50,7 @@ function makeDebian(directory: string): void {
   const options = ["--variant=minbase", "bookworm", directory, "http://deb.debian.org/debian"];
   execFileSync("debootstrap", options, { stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 1024 * 1024 });
   for (const path of NOT_IN_IMAGES) execFileSync("find", [join(directory, path), "-type", "f", "-delete"]);
-  // As in the official images: what apt-get keeps for the next time would be part of each layer.
+  // Removes the caches of apt-get, as the official images do, because they would become part of each layer.
   const clean = "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/*.bin";
   writeFileSync(
     join(directory, "etc/apt/apt.conf.d/docker-clean"),
@@ -58,7 +58,7 @@ function makeDebian(directory: string): void {
   );
 }
 
-/** The Node.js that this runs on. @returns the argument that its build needs */
+/** Copies the Node.js that runs this program. @returns the argument that the build needs */
 function addNode(directory: string, name: string): string {
   if (!name.startsWith(`node:${process.versions.node}-`)) throw new Error(`${name} is not Node.js ${process.version}.`);
   cpSync(process.execPath, join(directory, "node"));
@@ -76,6 +76,6 @@ function addPostgresql(directory: string, name: string): void {
   if (found === undefined) throw new Error("The PostgreSQL that the service brings is not installed for this machine.");
   const { version } = JSON.parse(readFileSync(join(modules, found, "package.json"), "utf8")) as { version: string };
   if (!name.startsWith(`postgres:${version.split(".")[0]}-`)) throw new Error(`${name} is not PostgreSQL ${version}.`);
-  // cpSync leaves the links among its libraries, which lead out of the image.
+  // `cp --dereference` instead of `cpSync`, which would keep links that lead out of the image.
   execFileSync("cp", ["--recursive", "--dereference", join(modules, found, "native"), directory]);
 }

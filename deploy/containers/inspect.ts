@@ -1,8 +1,8 @@
-/* What can be seen of a running container: its rights, its health, its answers. */
+/* Checks a running container: its rights, its health, its responses. */
 import assert from "node:assert/strict";
 import type { Engine } from "./engine.ts";
 
-/** Generous, for a busy machine: states are waited for. */
+/** Milliseconds to wait for a state. Long, for busy machines. */
 const STATE_TIMEOUT_MS = 120_000;
 
 export function keyIn(output: string): string {
@@ -11,7 +11,7 @@ export function keyIn(output: string): string {
   return key;
 }
 
-/** A request as a proxy passes it on that has got it over TLS. @returns the status and the body */
+/** Sends a request as a proxy forwards it that has received it over TLS. @returns the body and the status */
 export async function ask(engine: Engine, port: number, key: string, path: string, body?: object): Promise<string> {
   const headers = [`Authorization: Bearer ${key}`, "X-Forwarded-Proto: https", "X-Forwarded-For: 198.51.100.7"];
   const sent = body === undefined ? "" : `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -19,7 +19,7 @@ export async function ask(engine: Engine, port: number, key: string, path: strin
   return engine.run(`curl -sS -w '\\n%{http_code}' ${options} ${sent} http://127.0.0.1:${port}${path}`);
 }
 
-/** Reports something of the operator's fleet, which must be taken as new or changed. */
+/** Reports a station, bike or ride, and expects the service to accept it. */
 export async function report(engine: Engine, port: number, key: string, path: string, item: object): Promise<void> {
   const answer = await ask(engine, port, key, `/operator/v1/${path}`, { items: [item] });
   assert.match(answer, /"outcome":"(?:created|updated|unchanged)"[^]*\n200$/);
@@ -45,7 +45,7 @@ export async function isConfined(engine: Engine, container: string): Promise<voi
   assert.equal(written.match(/Read-only file system/g)?.length, 4);
 }
 
-/** The service's own process, as the engine's processes see it: tini's child. */
+/** Returns the pid of the service's process in the engine's namespace: the child of tini. */
 export async function mainProcess(engine: Engine, container: string): Promise<number> {
   const tini = await engine.run(`docker inspect --format '{{.State.Pid}}' ${container}`);
   const children = await engine.run(`cat /proc/${tini}/task/${tini}/children`);
@@ -71,7 +71,7 @@ async function restarts(engine: Engine, container: string): Promise<number> {
   return Number(await engine.run(`docker inspect --format '{{.RestartCount}}' ${container}`));
 }
 
-/** A worker has made a backup by itself, which can be restored. The commands are those of the page. */
+/** Expects that a worker has made a backup, and that it can be restored. The commands are those of docs/containers.md. */
 export async function backupIsGood(engine: Engine, container: string): Promise<void> {
   await engine.until(`docker exec ${container} sh -c 'ls /backups/*.zip'`, STATE_TIMEOUT_MS);
   const script = 'TMPDIR=/backups bikeshare backup verify "$(ls -t /backups/*.zip | head -n 1)"';

@@ -1,6 +1,6 @@
 /*
  * Runs the pods of deploy/kubernetes/ in Docker as a kubelet would: with their account, rights, variables, volumes, limits
- * and probes. What a cluster does with Deployments, Services and the Ingress is not tried.
+ * and probes. It does not test Deployments, Services and the Ingress, which need a cluster.
  */
 import assert from "node:assert/strict";
 import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -47,10 +47,13 @@ interface Pod {
   readonly spec: PodSpec;
 }
 
-/** What stands in the Secret that the operator makes by hand. */
+/** The value in the Secret that the operator creates by hand. */
 const DATABASE_URL = "postgres://bikeshare:password@postgres:5432/bikeshare";
 
-/** Tries the pods in the order in which the page applies them. @param clone where the page's commands made secrets.json */
+/**
+ * Runs the pods in the order in which the page applies them. @param clone the clone in which the page's commands have
+ * created secrets.json
+ */
 export async function podsRun(
   engine: Engine,
   clone: string,
@@ -78,14 +81,17 @@ export async function podsRun(
   for (const pod of pods) {
     await answersProbes(engine, pod, 60_000);
     await isConfined(engine, pod.name);
-    // Told by `migrate`: no other pod found anything to do.
+    // Only `migrate` may log this line: the other pods must find nothing to migrate.
     assert.doesNotMatch(await engine.run(`docker logs ${pod.name} 2>&1`), /schema migrated/);
   }
   await backupIsGood(engine, "pod-bikeshare-backup-0");
   for (const pod of pods) await stopsInTime(engine, pod);
 }
 
-/** With a role as the page on configuration asks for: it owns its database and has no other right. */
+/**
+ * Starts PostgreSQL and Valkey. The service's role is as docs/configuration.md requires: it owns its database and has no
+ * other right.
+ */
 async function startDatabases(
   engine: Engine,
   clone: string,
@@ -122,13 +128,13 @@ async function startPod(
     if (claim !== undefined) {
       const directory = join(engine.root, claim.claimName);
       mkdirSync(directory);
-      // As a kubelet does for fsGroup.
+      // Sets owner and mode as a kubelet does for `fsGroup`.
       chownSync(directory, 0, account.fsGroup);
       chmodSync(directory, 0o2775);
       options.push(`--volume ${directory}:${mountPath}`);
     }
     for (const { path } of secret?.items ?? []) {
-      // Likewise: root's, and readable by the group.
+      // Secrets belong to root and are readable by the group, as with a kubelet.
       const file = join(engine.root, path);
       copyFileSync(secrets, file);
       chownSync(file, 0, account.fsGroup);
@@ -142,7 +148,7 @@ async function startPod(
   );
 }
 
-/** Docker's bytes for a quantity of Kubernetes, such as 512Mi. */
+/** Converts a Kubernetes quantity such as 512Mi to Docker's notation. */
 function quantity(text: string): string {
   return text.replace(/Mi$/, "m").replace(/Gi$/, "g");
 }
@@ -167,7 +173,10 @@ async function answersProbes(engine: Engine, pod: Pod, timeoutMs: number): Promi
     );
 }
 
-/** It ends by itself before it would be killed. The API first says that it is not ready, and answers while that spreads. */
+/**
+ * Expects that a pod stops before it would be killed. An API pod must first report that it is not ready, and still answer
+ * for a while.
+ */
 async function stopsInTime(engine: Engine, pod: Pod): Promise<void> {
   const ready = await addressOf(engine, pod, "readinessProbe");
   const seconds = pod.spec.terminationGracePeriodSeconds ?? 30;

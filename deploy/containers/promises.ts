@@ -1,4 +1,4 @@
-/* What docs/containers.md promises, by heading: tried after the last command below it. */
+/* Checks of what docs/containers.md promises, by heading. Each check runs after the last command below its heading. */
 import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -22,24 +22,27 @@ export interface Context {
   readonly engine: Engine;
   /** The clone in which the commands are run. */
   readonly clone: string;
-  /** What the latest block printed. */
+  /** The output of the latest block of commands. */
   output: string;
-  /** Keys of the composition. */
+  /** Keys of the service that compose.yaml starts. */
   readonly keys: { operator: string; partner: string };
 }
 
 type Check = (context: Context) => Promise<void>;
 
 const PROCESSES = ["bikeshare-api-1-1", "bikeshare-api-2-1", "bikeshare-worker-1"] as const;
-/** What the image adds to that of Node.js: the service and its modules 64 MB, its PostgreSQL 60 MB. */
+/**
+ * Most bytes that the image adds to its Node.js base image. The service and its modules take 64 MB, the embedded PostgreSQL
+ * 60 MB.
+ */
 const MAX_ADDED_BYTES = 150e6;
 
-/** Headings whose commands are not run, and why. */
+/** Headings whose commands are not run, with the reason. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
   "Kubernetes: the manifests": "kubectl needs a cluster; their pods are run without one",
 };
 
-/** Done before the first command below a heading. */
+/** Steps that run before the first command below a heading. */
 export const preparations: Readonly<Record<string, Check>> = {
   "After a loss": async ({ engine, clone }) => {
     await engine.run(`cd ${clone} && docker compose --file deploy/docker/compose.yaml down`);
@@ -47,7 +50,7 @@ export const preparations: Readonly<Record<string, Check>> = {
   },
   "A new version": async ({ engine, clone }) => {
     await engine.run(`echo 'LABEL version=next' >> ${clone}/deploy/docker/Dockerfile`);
-    // A line for each time at which a balancer would have found neither process.
+    // Writes a line for each moment at which a load balancer would have found no ready process.
     await engine.run(`mkdir ${engine.root}/watch; cd ${engine.root}/watch; touch gaps
       (until [ -e stop ]; do
         curl -sf -o answer http://127.0.0.1:9461/readyz || curl -sf -o answer http://127.0.0.1:9462/readyz || date >> gaps
@@ -185,7 +188,7 @@ export const promises: Readonly<Record<string, Readonly<Record<string, Check>>>>
 const RIDES = "/v1/rides?limit=10";
 const STATION = { id: "harbour", name: "Harbour Street", lat: 54.5, lon: 3.5, capacity: 12 };
 
-/** One ride over both API processes. */
+/** Makes one ride, with requests to both API processes. */
 async function ride({ engine, keys: { operator: key } }: Context, id: string): Promise<void> {
   await report(engine, 3001, key, "stations", STATION);
   await report(engine, 3002, key, "bikes", { id: "bike-1", number: "0001", station_id: "harbour" });
@@ -193,7 +196,7 @@ async function ride({ engine, keys: { operator: key } }: Context, id: string): P
   await report(engine, 3002, key, "rides/end", { id, end_station_id: "harbour" });
 }
 
-/** A command of the service, in the way of the page. */
+/** Runs a command of the service as the page shows it. */
 function runInContainer({ engine, clone }: Context, command: string): Promise<string> {
   const compose = `docker compose --file ${clone}/deploy/docker/compose.yaml`;
   return engine.run(`${compose} run --rm --no-deps worker ${command}`);
@@ -208,7 +211,7 @@ async function issuePartnerKey(context: Context): Promise<string> {
   return key;
 }
 
-/** Over the network: inside its container PostgreSQL asks nobody for a password. */
+/** Connects over the network, because inside its container PostgreSQL needs no password. */
 async function roleHasNoRights({ engine }: Context): Promise<void> {
   const psql = (options: string) => `docker exec bikeshare-postgres-1 psql --no-psqlrc -At ${options}`;
   const rights = "rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls";
@@ -222,7 +225,7 @@ async function roleHasNoRights({ engine }: Context): Promise<void> {
   await assert.rejects(signIn("postgres"), /password authentication failed/);
 }
 
-/** The list of events has none that the worker has not numbered. */
+/** Waits until the list has this number of events. Events appear there only after the worker has numbered them. */
 async function eventsAre({ engine, keys: { partner: key } }: Context, count: number): Promise<void> {
   for (const end = performance.now() + 30_000; ;) {
     const answer = await ask(engine, 3002, key, "/v1/events?limit=100");
@@ -232,7 +235,10 @@ async function eventsAre({ engine, keys: { partner: key } }: Context, count: num
   }
 }
 
-/** Looks into the image as its root may. A command behind `!` would not end a script of `sh -e`. */
+/**
+ * Inspects the image as root. The script uses `if` or tests instead of `! command`, whose failure would not end a script of
+ * `sh -e`.
+ */
 async function imageIsBare({ engine }: Context): Promise<void> {
   const script = `
     for tool in npm npx pnpm yarn tsc; do if command -v $tool; then exit 1; fi; done

@@ -1,10 +1,10 @@
-/* SQL of other pages that an operator runs by hand: as it is written, in the composition's PostgreSQL. */
+/* Runs SQL of other pages, which operators run by hand, unchanged in the PostgreSQL of compose.yaml. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 
-/** @param role `postgres`, or the service's own */
+/** Runs SQL statements. @param role `postgres`, or the service's role */
 function psql(engine: Engine, role: "bikeshare" | "postgres", statements: string): Promise<string> {
   const options = "--no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1";
   const program = `docker exec --interactive bikeshare-postgres-1 psql ${options} --username=${role} bikeshare`;
@@ -23,7 +23,10 @@ export async function longestStatementsAreListed(engine: Engine, clone: string):
   await psql(engine, "bikeshare", sqlOf(clone, "runbook.md", "FiguresMissing"));
 }
 
-/** An owner can grant itself what was revoked from it; after the SQL of the page the service's role is none. */
+/**
+ * Checks the SQL that takes the audit log from the service's role. Before it, the role could delete entries: an owner can
+ * grant itself any right again.
+ */
 export async function auditLogIsGivenAway(engine: Engine, clone: string, act: () => Promise<unknown>): Promise<void> {
   const acts = async () => Number(await psql(engine, "bikeshare", "select count(*) from audit_log"));
   const erase = "grant delete on audit_log to bikeshare; delete from audit_log;";

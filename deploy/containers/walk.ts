@@ -1,7 +1,7 @@
 /*
- * Follows docs/containers.md: runs its commands as they are written, in a fresh clone of the last commit, with an engine of
- * its own, and checks after each part what the page promises. Needs root, Docker with Compose 2, slirp4netns and
- * debootstrap: `npx -y pnpm@12 test:containers`.
+ * Follows docs/containers.md: runs its commands unchanged, in a new clone of the last commit with a separate Docker engine.
+ * After each part, checks what the page promises. Needs root, Docker with Compose 2, slirp4netns and debootstrap: `npx -y
+ * pnpm@12 test:containers`.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { Engine } from "./engine.ts";
 import { makeImages } from "./images.ts";
 import { NOT_RUN, preparations, promises, type Context } from "./promises.ts";
 
-/** A build from nothing on a busy machine. */
+/** Milliseconds for a block of commands: enough for a complete build on a busy machine. */
 const BLOCK_TIMEOUT_MS = 1_800_000;
 const started = performance.now();
 const say = (text: string) =>
@@ -31,7 +31,7 @@ try {
     keys: { operator: "", partner: "" },
   });
 } catch (error) {
-  // Before the engine is gone: closing may fail too.
+  // Prints the error before closing the engine, because closing may fail too.
   console.error(error);
   process.exitCode = 1;
 }

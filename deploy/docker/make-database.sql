@@ -1,5 +1,5 @@
--- Run once, when PostgreSQL makes its files: the service's role owns its database and has no other right. The superuser has no
--- password from then on, so that nobody signs in as one over the network.
+-- Runs once, when PostgreSQL creates its files. The service's role owns its database and has no other right. Afterwards the
+-- superuser has no password, so that nobody can sign in as superuser over the network.
 \set password `cat /run/secrets/postgres-password`
 create role bikeshare login password :'password';
 create database bikeshare owner bikeshare;

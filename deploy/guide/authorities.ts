@@ -1,4 +1,7 @@
-/* Authorities that every machine trusts: one for the servers of others, and one that signs for whoever answers its challenge. */
+/*
+ * Certificate authorities that every machine trusts. One signs for simulated servers of others. The other signs for anybody
+ * who answers its ACME challenge, as Let's Encrypt does.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +13,7 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc"];
 
-/** An authority as those that every system comes with. */
+/** A certificate authority that stands for the public ones that every system trusts. */
 export class PublicAuthority {
   readonly #directory = mkdtempSync(join(tmpdir(), "bikeshare-authority-"));
 
@@ -41,26 +44,26 @@ export class PublicAuthority {
   }
 }
 
-/** Lets a machine trust authorities, as it trusts those that every system comes with. */
+/** Makes a machine trust authorities, like those that every system trusts. */
 export function joinStore(root: string, certificates: readonly string[]): void {
   const store = join(root, "usr/local/share/ca-certificates");
   mkdirSync(store, { recursive: true });
   for (const [index, certificate] of certificates.entries()) {
     writeFileSync(join(store, `public-${index}.crt`), certificate);
-    // As `update-ca-certificates` would, which takes seconds.
+    // Appends the certificate directly, because `update-ca-certificates` takes seconds.
     appendFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), certificate);
   }
 }
 
 export interface SigningAuthority {
-  /** What signs the certificates that it issues. */
+  /** The root certificate of the authority. */
   readonly root: string;
   close(): Promise<void>;
 }
 
 /**
- * Starts an authority that signs for names whose challenge is answered over HTTP, at the address that `certbot` asks when it
- * is told of no other. It is Debian's `pebble` behind a server with that address, its name and its path.
+ * Starts an ACME authority for HTTP challenges, at the address that `certbot` uses by default. It is Debian's `pebble`
+ * behind a server with that address, name and path.
  */
 export async function startSigningAuthority(
   authority: PublicAuthority,
@@ -76,7 +79,7 @@ export async function startSigningAuthority(
   const pebble = { ...listening, certificate: certFile, privateKey: keyFile, httpPort: 80, tlsPort: 443 };
   writeFileSync(join(directory, "config.json"), JSON.stringify({ pebble }));
   const args = ["-config", join(directory, "config.json"), "-dnsserver", `${nameServer}:53`];
-  // Otherwise it waits before it asks for the file, and refuses one request in twenty to try its clients.
+  // By default, pebble waits before it requests the challenge file, and rejects one request in twenty to test its clients.
   const settings = { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "0" };
   const child = spawn("pebble", args, { stdio: "ignore", env: { ...process.env, ...settings } });
   const front = createServer({ key, cert }, (incoming, outgoing) => {
@@ -103,10 +106,10 @@ export async function startSigningAuthority(
 
 const ACME_NAME = "acme-v02.api.letsencrypt.org";
 const [ACME_PORT, ROOTS_PORT] = [14_000, 15_000];
-/** Pebble is asked by its address, which its certificate does not have. */
+/** Accepts any certificate, because pebble is called by its IP address, which its certificate does not contain. */
 const trustAny = new Agent({ rejectUnauthorized: false });
 
-/** Pebble makes a root for itself whenever it starts. */
+/** Returns pebble's root certificate, which it creates at each start. */
 async function rootOf(url: string): Promise<string> {
   for (let tries = 0; ; tries++) {
     try {

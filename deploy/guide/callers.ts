@@ -1,4 +1,4 @@
-/* Requests as partners send them: over TLS, to a node of their choice. */
+/* Sends requests as partners do: over TLS, to a chosen node. */
 import { randomUUID } from "node:crypto";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
@@ -23,7 +23,10 @@ export class Callers {
     this.#authorities = authorities;
   }
 
-  /** @param administrator where the authority of the page is @param root what public certificates end in */
+  /**
+   * Returns callers that trust the certificates of the nodes. @param administrator the machine with the page's own authority
+   * @param root the root of the public certificates
+   */
   static async trusting(administrator: Machine, root: string): Promise<Callers> {
     return new Callers([await administrator.run("cat /root/authority/authority.pem"), root]);
   }
@@ -73,7 +76,7 @@ export class Callers {
     }
   }
 
-  /** @returns how many calls there were, and those that failed */
+  /** Stops the calls. @returns their number, and those that failed */
   async stop(): Promise<{ readonly count: number; readonly failures: readonly string[] }> {
     this.#isCalling = false;
     await this.#calls;

@@ -1,4 +1,4 @@
-/* Calls that several checks make: a partner's, at a rate of its own. */
+/* Calls that several checks make as a partner. */
 import type { Callers } from "./callers.ts";
 import type { Context } from "./context.ts";
 
@@ -14,14 +14,14 @@ export async function issueKey({ machines: { a } }: Context, rate: number): Prom
   return (JSON.parse(await a.run(issue)) as { key: string }).key;
 }
 
-/** The key that the page has issued. */
+/** Returns the key that a command of the page has issued. */
 export function keyOf({ found }: Context): string {
   const key = found.get("key");
   if (typeof key !== "string") throw new Error("the page has issued no key yet");
   return key;
 }
 
-/** Reads from both nodes from now on. */
+/** Starts to read from both nodes continuously. */
 export async function startCalls(context: Context): Promise<void> {
   (await callersOf(context)).start(await issueKey(context, 6000));
 }

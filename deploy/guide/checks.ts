@@ -1,4 +1,4 @@
-/* What docs/two-nodes.md promises, by heading: tried after the last command below it. */
+/* Checks of what docs/two-nodes.md promises, by heading. Each check runs after the last command below its heading. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { callersOf, issueKey, keyOf, startCalls } from "./calls.ts";
 import type { Check, Context } from "./context.ts";
 import { ADDRESSES } from "./machines.ts";
 
-/** Done before the first command below a heading. */
+/** Steps that run before the first command below a heading. */
 export const preparations: Readonly<Record<string, Check>> = {
   "Names and addresses": async ({ world }) => world.retract(),
   "Scheduled backups": fillWithRides,
@@ -19,7 +19,7 @@ export const preparations: Readonly<Record<string, Check>> = {
   "People, a partner and keys": async ({ found, outside }) => {
     found.set("deliveries", outside.deliveries.length);
   },
-  // Until Prometheus has seen all of them. A failure shows which it has not.
+  // Waits until Prometheus has scraped all processes. A failure shows which are missing.
   "To see an alert": ({ machines: { c } }) =>
     c.until(`${ASK_UP} | tee /dev/stderr | grep -q '\\(.*"1"\\]\\)\\{6\\}'`, 120_000).then(() => undefined),
 };
@@ -146,7 +146,7 @@ async function renewedCertificate({ machines: { c }, signing, outputs }: Context
 const UNITS = "bikeshare-api@1 bikeshare-api@2 bikeshare-worker@1";
 const ASK_UP = "curl --fail --silent --data-urlencode 'query=up' http://127.0.0.1:9090/api/v1/query";
 
-/** Has a city ride for a while, over the operator interface of the nodes. */
+/** Simulates rides for a while, through the operator interface of the nodes. */
 async function fillWithRides({ machines: { a } }: Context): Promise<void> {
   await a.run(`
     bikeshare --json keys issue --operator | grep -o 'bss_operator_[A-Za-z0-9_]*' > /tmp/operator-key
@@ -167,7 +167,7 @@ async function sameDataOnCopy(context: Context): Promise<void> {
     const copied = JSON.parse(answered) as Page;
     const { body } = await (await callersOf(context)).get("a", path, key);
     assert.ok(copied.data.length > 20);
-    // There may be more pages by now: the walk has made stations since.
+    // Compares only the data of the page, because the number of pages may have grown since.
     assert.deepEqual(copied.data, (body as Page).data);
   }
 }

@@ -1,4 +1,4 @@
-/* What the checks of the walk are given. */
+/* The machines and servers that the checks of the walk use. */
 import type { SigningAuthority } from "./authorities.ts";
 import type { Callers } from "./callers.ts";
 import type { Machine } from "./machines.ts";
@@ -8,16 +8,16 @@ import type { World } from "./world.ts";
 
 export interface Context {
   readonly machines: Readonly<Record<MachineName, Machine>>;
-  /** The files of each machine. */
+  /** The root directory of each machine, as a path on this one. */
   readonly roots: Readonly<Record<MachineName, string>>;
   readonly world: World;
   readonly outside: Outside;
   readonly signing: SigningAuthority;
-  /** What the latest block printed on each machine. */
+  /** The output of the latest block on each machine. */
   readonly outputs: Map<MachineName, string>;
-  /** Those who know the certificates of the page. */
+  /** Returns callers that trust the certificates of the page. */
   readonly callersOf: (administrator: Machine) => Promise<Callers>;
-  /** What one check finds for later ones. */
+  /** Values that one check stores for later ones. */
   readonly found: Map<"key" | "callers" | "version" | "writes" | "rides" | "deliveries", unknown>;
 }
 

@@ -1,4 +1,7 @@
-/* What the page promises of databases: that one can go back to an instant, lose its primary, and be spread over machines. */
+/*
+ * Checks of what the pages promise about databases: recovery to an instant, the loss of the primary, and distribution over
+ * machines.
+ */
 import assert from "node:assert/strict";
 import { cpSync, globSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +14,7 @@ import { Writes } from "./writes.ts";
 export const databasePreparations: Readonly<Record<string, Check>> = {
   "To any instant": startWrites,
   "Going back": async (context) => {
-    // Some are written after the instant.
+    // Makes sure that some writes happen after the chosen instant.
     for (let writes = 0; writes < 5; writes++) await writesOf(context).untilAcknowledged(10_000);
     await writesOf(context).stop();
   },
@@ -22,7 +25,7 @@ export const databasePreparations: Readonly<Record<string, Check>> = {
     await writesOf(context).untilAcknowledged(10_000);
   },
   "Several machines, with Citus": async (context) => {
-    // What its package would bring.
+    // Copies the files that the Citus package would install.
     for (const name of ["db", "db2"] as const)
       for (const file of globSync("usr/{lib,share}/postgresql/15/**/citus*", { cwd: process.env["GUIDE_CITUS"] ?? "" }))
         cpSync(join(process.env["GUIDE_CITUS"] ?? "", file), join(context.roots[name], file), { recursive: true });
@@ -92,7 +95,7 @@ async function storedStations(machine: Machine, port: number): Promise<ReadonlyS
 
 async function backInTime(context: Context): Promise<void> {
   const { acknowledged } = writesOf(context);
-  // PostgreSQL has microseconds and the walk milliseconds: what is within one is not asked for.
+  // PostgreSQL has microseconds, the walk has milliseconds. Writes within a millisecond of the instant are not checked.
   const [, instant = ""] =
     /'([^']+)'/.exec(await context.machines.db.run("grep ^declare.*INSTANT= ~/.state | tr '\"' \"'\"")) ?? [];
   const at = new Date(
@@ -131,7 +134,7 @@ async function losePrimary(context: Context): Promise<void> {
   const writes = writesOf(context);
   const lostAt = performance.now();
   await db2.end();
-  // The first calls after it are still answered by whoever waits for the primary.
+  // Waits a second, because the first calls after the loss may still be answered by waiting processes.
   await wait(1000);
   await writes.untilAcknowledged(90_000);
   console.log(`               written again ${Math.round(performance.now() - lostAt)} ms after the loss`);

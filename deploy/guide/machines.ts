@@ -1,4 +1,4 @@
-/* Empty machines with Debian, by debootstrap and systemd-nspawn, on a bridge of this one. */
+/* Creates empty Debian machines with debootstrap and systemd-nspawn, on a network bridge of this machine. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type MachineName, MACHINES } from "./page.ts";
 import { outputOf, Shell, untilSuccess } from "./shell.ts";
 
-/** The addresses of the machines; those of two-nodes.md are the page's. */
+/** The addresses of the machines. Those for two-nodes.md are the addresses in the page. */
 export const ADDRESSES: Readonly<Record<MachineName, string>> = {
   one: "10.77.0.16",
   a: "10.77.0.11",
@@ -16,16 +16,16 @@ export const ADDRESSES: Readonly<Record<MachineName, string>> = {
   db2: "10.77.0.15",
   c: "10.77.0.14",
 };
-/** This machine on their network: their gateway, name server and way to the registries. */
+/** The address of this machine on the bridge. It is the gateway, name server and proxy of the machines. */
 export const GATEWAY = "10.77.0.1";
 const BRIDGE = "guide0";
-/** The release of Debian that they have. */
+/** The Debian release of the machines. */
 export const SUITE = process.env["GUIDE_DEBIAN"] ?? "bookworm";
-/** What every rented machine has: systemd, a time zone, ssh for the one who rents it. */
+/** Packages that every rented machine has: systemd, time zones, and ssh for the administrator. */
 const PACKAGES = "systemd,systemd-sysv,dbus,libpam-systemd,iproute2,openssh-server,procps,tzdata,ca-certificates";
 
 const cache = process.env["GUIDE_CACHE_DIR"] ?? "/var/tmp/bikeshare-guide";
-/** What the machines write, 3 GB. In memory, where it waits for no disk. */
+/** The directory for the files that the machines write, about 3 GB. It is in memory, to avoid waiting for a disk. */
 const files = "/dev/shm/bikeshare-guide";
 const run = (command: string, args: readonly string[]) =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -35,10 +35,10 @@ export class Machine {
   readonly #root: string;
   #nspawn: ChildProcess | undefined;
   #leader = 0;
-  /** The operator's shell: what one block sets, the next one has. */
+  /** The operator's shell. Variables that one block sets exist in the next one. */
   readonly shell: Shell;
 
-  /** @param root where `mountRoot` has put its files */
+  /** @param root the directory that `mountRoot` returned */
   constructor(name: MachineName, root: string) {
     this.name = name;
     this.#root = root;
@@ -75,17 +75,17 @@ export class Machine {
     ]);
   }
 
-  /** Runs commands beside the operator's shell. @returns what they printed @throws with it when they fail */
+  /** Runs commands in another shell. @returns their output @throws with the output if they fail */
   run(commands: string): Promise<string> {
     return outputOf(this.#inside("bash", "-ec", commands), `on ${this.name}: ${commands}`);
   }
 
-  /** Repeats commands until they succeed. @returns what they printed then */
+  /** Repeats commands until they succeed. @returns the output of the last run */
   until(commands: string, timeoutMs: number): Promise<string> {
     return untilSuccess(() => this.run(commands), timeoutMs);
   }
 
-  /** Pulls the plug. What was written stays, for another `boot`. */
+  /** Simulates a power failure. The files stay for another `boot`. */
   async end(): Promise<void> {
     const nspawn = this.#nspawn;
     if (nspawn === undefined || nspawn.exitCode !== null || nspawn.signalCode !== null) return;
@@ -97,7 +97,7 @@ export class Machine {
   }
 }
 
-/** The system that each machine begins with. Made once, and kept in GUIDE_CACHE_DIR. */
+/** Creates the file system with which each machine begins. It is created once and kept in GUIDE_CACHE_DIR. */
 export function makeBase(): void {
   const base = join(cache, SUITE);
   if (existsSync(join(base, "root/.made"))) return;
@@ -117,7 +117,7 @@ export function removeBridge(): void {
   run("ip", ["link", "delete", BRIDGE]);
 }
 
-/** Root on `c` signs in to the others, as after `ssh-copy-id`. */
+/** Lets root on `c` sign in to the other machines, as after `ssh-copy-id`. */
 export function allowSsh(roots: Readonly<Record<MachineName, string>>): void {
   mkdirSync(files, { recursive: true });
   const key = join(files, "ssh-key");
@@ -135,11 +135,11 @@ export function allowSsh(roots: Readonly<Record<MachineName, string>>): void {
   }
 }
 
-/** An empty machine's files, as a layer over those that all begin with. @returns where they are */
+/** Mounts the files of an empty machine, as an overlay over the common base. @returns the root directory */
 export function mountRoot(name: MachineName): string {
   const own = join(files, name);
   const [upper, work, root] = [join(own, "upper"), join(own, "work"), join(own, "root")];
-  // Left over where an earlier run was killed.
+  // The mount is left over if an earlier run was killed.
   if (readFileSync("/proc/mounts", "utf8").includes(` ${root} `)) unmountRoot(name);
   rmSync(own, { recursive: true, force: true });
   for (const directory of [upper, work, root]) mkdirSync(directory, { recursive: true });
@@ -154,9 +154,12 @@ export function unmountRoot(name: MachineName): void {
   rmSync(own, { recursive: true, force: true });
 }
 
-/** Without a systemd on this machine nspawn keeps the control group that it is started in: each machine needs its own. */
+/**
+ * Starts systemd-nspawn in a new control group. Without systemd on this machine, nspawn would use the control group in which
+ * it is started, and each machine needs its own.
+ */
 function spawnMachine(name: MachineName, root: string): ChildProcess {
-  // What the registries have sent once is kept: packages of Debian, and npm's own cache.
+  // Caches downloads between runs: Debian's packages and npm's cache.
   const [packages, modules] = [join(cache, "apt"), join(cache, "npm")];
   for (const directory of [join(packages, "partial"), modules]) mkdirSync(directory, { recursive: true });
   const nspawn = [
@@ -176,7 +179,7 @@ function spawnMachine(name: MachineName, root: string): ChildProcess {
   return child;
 }
 
-/** The process id of a machine's systemd as this machine sees it. */
+/** Returns the pid of a machine's systemd in the namespace of this machine. */
 async function leaderOf({ pid, exitCode }: ChildProcess): Promise<number> {
   for (let tries = 0; tries < 100 && exitCode === null; tries++) {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);

@@ -1,4 +1,7 @@
-/* What docs/operations.md promises of one machine, by heading: tried after the last command below it. */
+/*
+ * Checks of what docs/operations.md promises about one machine, by heading. Each check runs after the last command below its
+ * heading.
+ */
 import assert from "node:assert/strict";
 import { eventually } from "./checks.ts";
 import type { Check, Context } from "./context.ts";
@@ -58,7 +61,7 @@ export const oneMachineChecks: Readonly<Record<string, Readonly<Record<string, C
   },
 };
 
-/** The folder of the version that runs. */
+/** Returns the directory of the running version. */
 async function versionOf({ machines: { one } }: Context): Promise<string> {
   const pid = await one.run("systemctl show --property MainPID --value bikeshare");
   return (await one.run(`readlink /proc/${pid}/exe`)).replace(/^\/opt\/bikeshare\/([^/]+)\/.*$/s, "$1");

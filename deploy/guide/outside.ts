@@ -1,9 +1,12 @@
-/* Servers of others, with certificates of an authority that every machine trusts: a mail server and a partner's receiver. */
+/*
+ * Simulates servers of others: a mail server and a partner's webhook receiver. Their certificates are of an authority that
+ * every machine trusts.
+ */
 import { createServer } from "node:https";
 import { type SmtpServer, startSmtpServer } from "../../apps/server/test/servers/smtp-server.ts";
 import type { PublicAuthority } from "./authorities.ts";
 
-/** What a partner's receiver was sent. */
+/** A delivery that the partner's receiver got. */
 interface ReceivedDelivery {
   readonly signature: string;
   readonly body: string;
@@ -15,7 +18,7 @@ export interface Outside {
   close(): Promise<void>;
 }
 
-/** Starts the servers at an address that their names lead to. */
+/** Starts the servers at an address to which their names resolve. */
 export async function startOutside(authority: PublicAuthority, address: string): Promise<Outside> {
   const greeting = "250-here\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN";
   const tls = { from: "STARTTLS" as const, ...authority.certify("mail.example.com") };

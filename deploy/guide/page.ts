@@ -1,8 +1,11 @@
-/* The commands of the operator's pages: each block with its page and heading, and the machines that its first line names. */
+/*
+ * Reads the commands of the operator's pages: each block with its page, its heading, and the machines that its first line
+ * names.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The operator's pages whose commands are run, in this order, from the root of the repository. */
+/** The operator's pages whose commands are run, in this order. Paths are relative to the root of the repository. */
 export const PAGES = ["docs/operations.md", "docs/two-nodes.md", "docs/citus.md"] as const;
 
 export const MACHINES = ["one", "a", "b", "db", "db2", "c"] as const;
@@ -12,14 +15,17 @@ export type MachineName = (typeof MACHINES)[number];
 export interface Block {
   /** The nearest heading above it. */
   readonly heading: string;
-  /** The line of the page that it begins at. */
+  /** The line of the page at which the block begins. */
   readonly line: number;
   readonly commands: string;
-  /** Where its first line, `# On a and b`, says that it is run; empty: it does not say. */
+  /** The machines that its first line names, such as `# On a and b`. Empty: it names none. */
   readonly machines: readonly MachineName[];
 }
 
-/** Headings whose commands need what this repository must not have: the variable that says where it is. */
+/**
+ * Headings whose commands need files that this repository must not contain. The variable names the directory with these
+ * files.
+ */
 export const OPTIONAL: Readonly<Record<string, { readonly variable: string; readonly reason: string }>> = {
   "Several machines, with Citus": {
     variable: "GUIDE_CITUS",
@@ -27,7 +33,7 @@ export const OPTIONAL: Readonly<Record<string, { readonly variable: string; read
   },
 };
 
-/** The blocks of shell commands on a page of Markdown, from top to bottom. */
+/** Returns the blocks of shell commands on a Markdown page, in order. */
 export function blocksOf(markdown: string): readonly Block[] {
   const blocks: Block[] = [];
   let heading = "";
@@ -46,7 +52,7 @@ export function blocksOf(markdown: string): readonly Block[] {
 
 /** A block of one of the operator's pages. */
 export interface PageBlock extends Block {
-  /** From the root of the repository. */
+  /** The path of the page, relative to the root of the repository. */
   readonly page: string;
 }
 
@@ -55,7 +61,7 @@ export function readOperationsPages(): readonly PageBlock[] {
   return PAGES.flatMap((page) => blocksOf(readFileSync(join(root, page), "utf8")).map((block) => ({ ...block, page })));
 }
 
-/** `# On a, b and c: the reason` names three machines. */
+/** Returns the machines that the first line names: `# On a, b and c: the reason` names three. */
 function machinesOf(commands: string): readonly MachineName[] {
   const [, names = ""] = /^# On ((?:\w+(?:, (?:then )?| and )?)+)(?::|$)/m.exec(commands.split("\n")[0] ?? "") ?? [];
   const words = names.split(/,? (?:and|then) |, /).filter((word) => word !== "");

@@ -1,4 +1,4 @@
-/* A shell that runs one block after the other, as the operator would paste them. */
+/* A shell that runs one block of commands after the other, as if an operator pasted them. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ const MARK = "end-of-block-7f3a";
 
 export class Shell {
   readonly #open: () => ChildProcess;
-  /** The home of root as this machine sees it. */
+  /** The home directory of root, as a path on this machine. */
   readonly #home: string;
   #child: ChildProcess | undefined;
   #output = "";
@@ -20,7 +20,7 @@ export class Shell {
     this.#home = home;
   }
 
-  /** Opens the shell, and after a command that failed another one that goes on where it was. */
+  /** Opens the shell. After a failed command, opens another shell with the same variables. */
   #start(): ChildProcess {
     const child = this.#open();
     const hear = (text: string) => {
@@ -34,13 +34,13 @@ export class Shell {
       this.#onOutput();
     });
     child.stdin?.on("error", () => undefined);
-    // A command that fails ends the shell, and so the walk. `apt-get` must not ask.
+    // `set -e`: a failed command ends the shell, and so the walk. `apt-get` must not ask questions.
     child.stdin?.write("[ ! -e ~/.state ] || . ~/.state 2> /dev/null\n");
     child.stdin?.write("set -eo pipefail; export DEBIAN_FRONTEND=noninteractive\n");
     return child;
   }
 
-  /** Runs a block. @returns what it printed @throws with it when a command fails */
+  /** Runs a block. @returns its output @throws with the output if a command fails */
   run(commands: string, timeoutMs: number): Promise<string> {
     this.#child ??= this.#start();
     const child = this.#child;
@@ -60,7 +60,7 @@ export class Shell {
   }
 }
 
-/** Waits for commands that run beside a shell. @returns what they printed @throws with it when they fail */
+/** Waits for the end of commands. @returns their output @throws with the output if they fail */
 export async function outputOf(child: ChildProcess, commands: string): Promise<string> {
   child.stdin?.end();
   let [output, errors] = ["", ""];
@@ -71,7 +71,7 @@ export async function outputOf(child: ChildProcess, commands: string): Promise<s
   return output.trim();
 }
 
-/** Repeats commands until they succeed. @returns what they printed then @throws what the last of them threw */
+/** Repeats commands until they succeed. @returns the output of the last run @throws the last error */
 export async function untilSuccess(run: () => Promise<string>, timeoutMs: number): Promise<string> {
   for (const end = performance.now() + timeoutMs; ;) {
     try {

@@ -1,11 +1,14 @@
-/* The operator's pages as steps: before the first command below a heading, each block on each of its machines, each check after the last. */
+/*
+ * Turns the operator's pages into steps: the preparations of a heading, each of its blocks on each machine, and then its
+ * checks.
+ */
 import type * as Checks from "./checks.ts";
 import type { Context } from "./context.ts";
 import type * as DatabaseChecks from "./database-checks.ts";
 import type * as OneMachineChecks from "./one-machine-checks.ts";
 import { OPTIONAL, type PageBlock, readOperationsPages } from "./page.ts";
 
-/** One block may install hundreds of packages on a busy machine. */
+/** Milliseconds for a block, which may install hundreds of packages on a busy machine. */
 const BLOCK_TIMEOUT_MS = 600_000;
 
 interface Step {
@@ -15,7 +18,7 @@ interface Step {
   run(context: Context): Promise<void>;
 }
 
-/** Reads the pages and their checks as they are at present. */
+/** Reads the present version of the pages and checks, which may change during a walk. */
 export async function readSteps(): Promise<readonly Step[]> {
   const now = Date.now();
   const ours = (await import(`./checks.ts?${now}`)) as typeof Checks;

@@ -1,7 +1,7 @@
 /*
- * Follows the operator's pages (PAGES in page.ts): runs each of their commands as it is written, on empty machines, and
- * checks after each part what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the server:
- * `npx -y pnpm@12 test:guide`.
+ * Follows the operator's pages (PAGES in page.ts): runs each of their commands unchanged, on empty machines. After each
+ * part, checks what the page promises. Needs root, Debian's debootstrap, systemd-container and pebble, and a build of the
+ * server: `npx -y pnpm@12 test:guide`.
  */
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -54,7 +54,7 @@ try {
   await close();
 }
 
-/** Removes all that was made, the latest first, also where one of it cannot be removed. */
+/** Removes everything that was created, the latest first. A failure does not stop the removal of the rest. */
 async function close(): Promise<void> {
   for (let closer = closers.pop(); closer !== undefined; closer = closers.pop())
     try {
@@ -84,7 +84,10 @@ async function follow(): Promise<void> {
   }
 }
 
-/** The machines stay for a look, and for going on with a page that has been changed. @returns undefined: nobody answers */
+/**
+ * Asks at which step to continue after a failure. The machines keep running, so that they can be inspected and a changed
+ * page can be tried. @returns undefined if nobody answers
+ */
 async function askForStep(failed: number): Promise<number | undefined> {
   const prompt = `Step ${failed} has failed. Enter: read the page again and repeat it; a number: go on at that step. `;
   const lines = createInterface({ input: process.stdin, output: process.stdout });
@@ -95,7 +98,7 @@ async function askForStep(failed: number): Promise<number | undefined> {
   return answer.trim() === "" ? failed : Number(answer);
 }
 
-/** Makes the world and its empty machines. */
+/** Creates the simulated outside and the empty machines. */
 async function begin(): Promise<Context> {
   makeBase();
   closers.push(removeBridge);

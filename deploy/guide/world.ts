@@ -1,4 +1,7 @@
-/* What the machines find outside: names, the registries of Debian and npm, a mail server, and a partner's receiver. */
+/*
+ * Simulates the network outside of the machines: names, the registries of Debian and npm, a mail server, and a partner's
+ * receiver.
+ */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createSocket, type Socket as DatagramSocket } from "node:dgram";
@@ -9,13 +12,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GATEWAY, SUITE } from "./machines.ts";
 
-/** An address that is public by its number, because webhooks go to no other. It exists on the machines' bridge alone. */
+/**
+ * An address from a public range, because webhooks are sent only to public addresses. It exists only on the bridge of the
+ * machines.
+ */
 export const PUBLIC_ADDRESS = "192.31.196.10";
-/** Where the authority is that signs for partners' programs. */
+/** The address of the ACME authority, which signs certificates that partners' programs trust. */
 export const ACME_ADDRESS = "192.31.196.11";
 const PROXY_PORT = 3128;
 const REGISTRY_PORT = 4873;
-/** All that the machines can reach beyond their network. */
+/** The only addresses that the machines can reach outside their network. */
 const REACHABLE = ["deb.debian.org:80", "registry.npmjs.org:443"];
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   "city.example.com": ["10.77.0.16"],
@@ -25,24 +31,21 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   "acme-v02.api.letsencrypt.org": [ACME_ADDRESS],
 };
 
-/**
- * What an empty machine is told about this world before the first block, and why. Nothing of the page is changed: each
- * command runs as it is written.
- */
+/** Prepares an empty machine for the simulated network. The commands of the pages are not changed. */
 export function joinWorld(root: string, name: string): void {
   writeFileSync(join(root, "etc/hostname"), `${name}\n`);
-  // debootstrap leaves these out; every installed system has them.
+  // Adds files that every installed system has and that debootstrap does not create.
   writeFileSync(join(root, "etc/hosts"), "127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
   const security = `deb http://deb.debian.org/debian-security ${SUITE}-security main\n`;
   writeFileSync(join(root, "etc/apt/sources.list.d/security.list"), security);
-  // The names of the examples belong to nobody: the world's name server answers them.
+  // The names in the examples belong to nobody, so the simulated name server resolves them.
   writeFileSync(join(root, "etc/resolv.conf"), `nameserver ${GATEWAY}\n`);
-  // The machines have no other way out than the two registries.
+  // Uses a proxy, because the machines can reach only the two registries.
   const proxy = `http://${GATEWAY}:${PROXY_PORT}`;
   writeFileSync(join(root, "etc/apt/apt.conf.d/90world"), `Acquire::http::Proxy "${proxy}";\n`);
-  // The packages of this repository are not published: npm gets them from the world's registry.
+  // The packages of this repository are not published, so npm gets them from a simulated registry.
   const npm = [`@bikeshare:registry=http://${GATEWAY}:${REGISTRY_PORT}/`, `https-proxy=${proxy}`, `noproxy=${GATEWAY}`];
-  // Where this machine reaches npm's registry through an authority of its own, so do these.
+  // If this machine needs an additional certificate authority to reach npm's registry, the machines get it too.
   const authorities = process.env["NODE_EXTRA_CA_CERTS"];
   if (authorities !== undefined && existsSync(authorities)) {
     cpSync(authorities, join(root, "etc/ssl/world.pem"));
@@ -52,9 +55,9 @@ export function joinWorld(root: string, name: string): void {
 }
 
 export interface World {
-  /** Makes the newer version known, as a release does. */
+  /** Publishes the newer version, as a release does. */
   release(): void;
-  /** Makes it unknown again, for machines that begin with the older one. */
+  /** Unpublishes the newer version, for machines that begin with the older one. */
   retract(): void;
   close(): void;
 }
@@ -80,7 +83,7 @@ async function listen(server: Server, port: number): Promise<Server> {
   return promise;
 }
 
-/** Serves one package as it is packed, and the same again as a version that comes later. */
+/** A registry with one package: the packed server, and the same again as a later version. */
 class Registry {
   readonly #directory = mkdtempSync(join(tmpdir(), "bikeshare-registry-"));
   readonly #versions: { readonly version: string; readonly manifest: object; readonly tarball: Buffer }[] = [];
@@ -132,7 +135,7 @@ class Registry {
   }
 }
 
-/** Passes requests on to the reachable addresses, and no others. */
+/** Starts a proxy that forwards requests only to the reachable addresses. */
 function startProxy(): Server {
   const proxy = createServer((incoming, outgoing) => {
     const url = new URL(incoming.url ?? "/", "http://nowhere");
@@ -156,7 +159,7 @@ function startProxy(): Server {
   });
 }
 
-/** Answers questions for the addresses of NAMES; of every other name it says that there is none. */
+/** Starts a name server that resolves NAMES. All other names do not exist. */
 function startNameServer(): Promise<DatagramSocket> {
   const socket = createSocket("udp4");
   socket.on("message", (question, { port, address }) => {

@@ -1,4 +1,4 @@
-/* An operator's backend that makes a station ten times a second, and remembers which of them were acknowledged. */
+/* Simulates an operator's backend that creates ten stations a second, and records which of them were acknowledged. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Callers } from "./callers.ts";
 
@@ -22,7 +22,7 @@ export class Writes {
     this.#loop = this.#write();
   }
 
-  /** Their ids come after those of the city, which therefore fills the first page as before. */
+  /** Creates stations. Their ids are sorted after those of the city, so the first page of the list stays the same. */
   async #write(): Promise<void> {
     const run = Date.now().toString(36);
     let number = 0;
@@ -43,13 +43,13 @@ export class Writes {
     }
   }
 
-  /** The longest time in which no write was acknowledged. */
+  /** The longest period, in milliseconds, without an acknowledged write. */
   get longestGapMs(): number {
     const times = this.acknowledged.map(({ answeredAt }) => answeredAt.getTime());
     return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
   }
 
-  /** Waits until something that was sent from now on is acknowledged. */
+  /** Waits until a write that is sent after this call is acknowledged. */
   async untilAcknowledged(timeoutMs: number): Promise<void> {
     const begin = new Date();
     for (const end = performance.now() + timeoutMs; !this.acknowledged.some(({ sentAt }) => sentAt > begin);) {

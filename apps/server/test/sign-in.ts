@@ -21,8 +21,7 @@ export interface SignedIn {
 
 /**
  * Signs a new person in to an app.
- * @param membership for a partner, or for the operator if `partnerId` is null; default role: admin. Undefined:
- *   no membership
+ * @param membership for a partner, or for the operator if `partnerId` is null; default role: admin. Undefined: no membership
  */
 export async function signIn(
   app: Pick<TestApp, "db" | "clock" | "ids" | "url" | "systemId">,

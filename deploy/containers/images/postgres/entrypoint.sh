@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the official image's entry point does with the settings that compose.yaml gives it.
+# Imitates the entry point of the official image, as far as the settings in compose.yaml need it.
 set -euo pipefail
 if [ "$1" = postgres ] && [ "$(id -u)" = 0 ]; then
   mkdir -p "$PGDATA"
@@ -12,7 +12,7 @@ if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
     --auth-local trust --auth-host scram-sha-256
   echo 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
   printf "listen_addresses = '*'\nunix_socket_directories = '/var/run/postgresql'\n" >> "$PGDATA/postgresql.conf"
-  # Nobody connects before the database is there.
+  # Without a network address, so that nobody can connect before the database exists.
   pg_ctl --pgdata "$PGDATA" -o "-c listen_addresses=''" -w start
   for file in /docker-entrypoint-initdb.d/*.sql; do
     psql --username postgres --no-psqlrc --set ON_ERROR_STOP=1 --file "$file"
