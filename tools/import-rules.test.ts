@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-/** For each rule a file that breaks it, by an import or by its own name. */
+/** For each rule, a file that violates it, by an import or by its name. */
 const violations: Readonly<Record<string, { readonly file: string; readonly imports: readonly string[] }>> = {
   "contract-imports-nothing-of-ours": { file: "packages/contract/src/a.ts", imports: ["../../sdk/src/index.ts"] },
   "rules-are-self-contained": { file: "packages/rules/src/a.ts", imports: ["../../contract/src/index.ts"] },
@@ -102,7 +102,7 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
   resolvable: { file: "apps/server/src/city/stations/typo.ts", imports: ["./nowhere.ts"] },
 };
 
-/** What the files above import, and files that keep all rules. */
+/** The files that the files above import, and files that violate no rule. */
 const innocent: Readonly<Record<string, readonly string[]>> = {
   "packages/contract/src/index.ts": [],
   "packages/contract/src/with-library.ts": ["zod"],
@@ -167,7 +167,7 @@ beforeAll(async () => {
   await write("package.json", JSON.stringify({ dependencies, devDependencies: { "only-for-tests": "1.0.0" } }));
   await write("tsconfig.json", "{}");
   const depcruise = join(root, "node_modules/.bin/depcruise");
-  // Its status is the number of violations, so never 0 here.
+  // The exit status is the number of violations, so it is never 0 here.
   const { stdout, stderr } = await promisify(execFile)(
     depcruise,
     ["--config", config, "--output-type", "json", "apps", "packages"],
@@ -192,6 +192,6 @@ it.each(Object.entries(violations))("%s: a file that breaks it is refused", (rul
 
 it("files that keep the rules are not refused", () => {
   const blamed = found.filter(({ from }) => from in innocent).map(({ rule, from }) => `${rule.name}: ${from}`);
-  // The far end of the circle, and what is imported from nowhere else.
+  // Ignores cycles: a violation of `no-cycles` also names the other file of the cycle.
   expect(blamed.filter((text) => !text.startsWith("no-cycles: "))).toEqual([]);
 });

@@ -1,12 +1,17 @@
-/** How what builds and releases us must be named, so that the same commit is always made by the same programs. */
+/**
+ * Rules for naming the programs that build and release the packages: exact versions, so that a commit is always built with
+ * the same programs.
+ */
 
-/** Files by their path. */
+/** The texts of files, by path. */
 export type Texts = Readonly<Record<string, string>>;
 
-/** Minutes: three days, in which most versions that somebody else has published are found and taken back. */
+/** The least age of a version, in minutes: three days, in which most malicious versions are found and removed. */
 const LEAST_AGE_MINUTES = 4_320;
 
-/** What is not pinned, as `file: what`. @param texts workflows, Dockerfiles and scripts of continuous integration */
+/**
+ * Returns what is not pinned, as `file: what`. @param texts workflows, Dockerfiles and scripts of the continuous integration
+ */
 export function pinIssues(texts: Texts): string[] {
   const issues = Object.entries(texts).flatMap(([file, text]) =>
     [...actionIssues(text), ...pnpmIssues(text), ...imageIssues(text)].map((issue) => `${file}: ${issue}`),
@@ -15,7 +20,9 @@ export function pinIssues(texts: Texts): string[] {
   return versions.size > 1 ? [...issues, `several versions of pnpm: ${[...versions].join(", ")}`] : issues;
 }
 
-/** A tag can be moved to another commit by whoever has the action's account; a commit cannot. */
+/**
+ * Returns the actions that are not pinned to a commit. The owner of an action can move a tag, but cannot change a commit.
+ */
 function actionIssues(text: string): string[] {
   return [...text.matchAll(/^[ -]*uses: *(.*)$/gm)].flatMap(([, used = ""]) =>
     /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(used) ? [] : [`${used} is not a commit with its version behind it`],
@@ -38,7 +45,7 @@ function imageIssues(text: string): string[] {
     .map(([, image = ""]) => `${image} is not an exact version`);
 }
 
-/** What of pnpm's settings lets a version in that nobody has had time to look at. @param text pnpm-workspace.yaml */
+/** Returns the settings of pnpm that allow versions that are too new. @param text the text of pnpm-workspace.yaml */
 export function releaseAgeIssues(text: string): string[] {
   const age = Number(/^minimumReleaseAge: *(\d+)$/m.exec(text)?.[1] ?? 0);
   return [

@@ -19,7 +19,7 @@ it("every published package builds what it packs, and what it is built from, bef
     ["contract", "sdk", "server", "webhooks"].map((name) => `@bikeshare/${name}`),
   );
   for (const { name, scripts } of published) {
-    // Stdout belongs to the program that packs, which may print JSON.
+    // The build must print to stderr, because the packing program may print JSON to stdout.
     expect(scripts["prepack"], name).toMatch(new RegExp(`turbo run build --filter ${name} .*>&2$`));
   }
 });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, it } from "vitest";
 
-/** A task as turbo sees it: the files that its hash covers are its own and those of the tasks it depends on. */
+/** A task of turbo. Its hash covers its own input files and those of the tasks that it depends on. */
 interface Task {
   readonly taskId: string;
   readonly directory: string;
@@ -25,13 +25,13 @@ const plan = JSON.parse(run(join(root, "node_modules/.bin/turbo"), ["run", "test
   readonly globalCacheInputs: { readonly files: Readonly<Record<string, string>> };
 };
 
-/** What the pages at /docs are made of. */
+/** The files from which the pages at /docs are made. */
 const GUIDES = [
   "docs",
   "apps/dashboard/src/tokens.css",
   ...["sdk", "sdk-python", "webhooks"].map((name) => `packages/${name}/README.md`),
 ];
-/** Files that look for others from the root or from the packages' folder, with what they look for. */
+/** Files that find others through the root or the directory of all packages, with what they read there. */
 const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/http/docs/guides.ts": [...GUIDES, "packages/webhooks/vectors.json"],
   "apps/server/tools/copy-docs.ts": [...GUIDES, "packages/webhooks/vectors.json"],
@@ -40,9 +40,10 @@ const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
   "deploy/guide/page.ts": ["docs"],
   "packages/sdk/test/packed-together.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
   "apps/dashboard/test/browser/service.ts": ["apps/server/src", "apps/server/migrations", "apps/server/bikeshare.mjs"],
-  // The service's sources are inputs of whoever runs it: the server's tests, and the dashboard's by the line above.
+  // No inputs, because the sources of the service are inputs of the tests that run it: the server's, and (by the line above)
+  // the dashboard's.
   "packages/test-kit/src/service-program.ts": [],
-  // It is run by hand.
+  // No inputs, because this tool is run by hand.
   "apps/dashboard/tools/readme-pictures.ts": [],
   "apps/server/test/sandbox/guide.test.ts": ["docs", "packages/sdk"],
   "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
@@ -60,7 +61,7 @@ function coveredBy(id: string): Set<string> {
   ]);
 }
 
-/** Paths that a file names and that lead out of its package, as paths from the root. */
+/** Returns the paths in a file that lead out of its package, as paths from the root. */
 function pathsOut(file: string, directory: string): string[] {
   const literals = readFileSync(join(root, file), "utf8").matchAll(/["'`]((?:\.\.?\/)*\.\.(?:\/[^"'`$\n]*)?)["'`]/g);
   return [...literals]
@@ -69,7 +70,7 @@ function pathsOut(file: string, directory: string): string[] {
     .filter((path) => !/(^|\/)(node_modules|dist)(\/|$)/.test(path));
 }
 
-/** The tracked files at a path, which may be a folder. */
+/** Returns the files of the repository at a path, which may be a directory. */
 function filesAt(path: string): string[] {
   if (!existsSync(join(root, path))) return [];
   if (!statSync(join(root, path)).isDirectory()) return [path];
@@ -84,7 +85,7 @@ it.each(tests.map(({ taskId, directory }) => [taskId, directory]))(
     const covered = coveredBy(taskId);
     const missing = tracked
       .filter((file) => file.startsWith(`${directory}/`) && /\.(ts|tsx|mts|json)$/.test(file))
-      // Benches are run by hand. Tests use their processes.ts alone, which reads nothing of other packages.
+      // Without benches, which are run by hand. Tests use only their processes.ts, which reads no files of other packages.
       .filter((file) => !file.startsWith(`${directory}/bench/`))
       .flatMap((file) => {
         const paths = FROM_A_FOLDER_OF_ALL[file] ?? pathsOut(file, directory);
@@ -113,7 +114,7 @@ it.each(tests.map(({ taskId }) => taskId))("a change in a package that %s depend
   }
 });
 
-/** Packages of ours that a package depends on, of those that it depends on too. */
+/** Returns the packages of this repository that a package depends on, directly and indirectly. */
 function dependenciesOf(name: string): string[] {
   const directory = taskOf(`${name}#test`)?.directory ?? "none";
   const manifest = JSON.parse(readFileSync(join(root, directory, "package.json"), "utf8")) as Record<

@@ -11,7 +11,10 @@ const deploy = join(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(deploy, path), "utf8");
 const configuration = readFileSync(join(deploy, "../docs/configuration.md"), "utf8");
 const page = blocksOf(readFileSync(join(deploy, "../docs/containers.md"), "utf8"));
-/** The variables that the page describes: a test of the server compares them with its configuration. */
+/**
+ * Tells whether docs/configuration.md describes a variable. A test of the server compares this page with the real
+ * configuration.
+ */
 const isVariable = (name: string) => configuration.includes(`\`${name}\``);
 
 interface Container {
@@ -77,7 +80,7 @@ describe("the Kubernetes manifests", () => {
     for (const { spec } of templates) {
       const [container] = spec.containers;
       expect(spec).not.toHaveProperty("initContainers");
-      // Beside the rights below: nothing of the node, and no kinds of volumes but these.
+      // Also required: no access to the node's namespaces, and only these kinds of volumes.
       for (const key of ["hostNetwork", "hostPID", "hostIPC", "hostUsers"]) expect(spec).not.toHaveProperty(key);
       for (const volume of spec.volumes) {
         const [kind] = Object.keys(volume).filter((key) => key !== "name");
@@ -114,7 +117,7 @@ describe("the Kubernetes manifests", () => {
     expect(templates).toHaveLength(4);
     for (const { spec } of templates) {
       const [container] = spec.containers;
-      // What the restricted pod security standard asks for, and a root file system that nobody writes.
+      // The requirements of the "restricted" Pod Security Standard, and a read-only root file system.
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
       expect(container.securityContext).toEqual({
         allowPrivilegeEscalation: false,
@@ -133,7 +136,7 @@ describe("the Kubernetes manifests", () => {
     for (const { spec } of deployments) {
       const template = spec?.template;
       const [container] = template?.spec.containers ?? [];
-      // One has a volume that only one can have.
+      // The pod with a persistent volume has one replica, because only one pod can use the volume.
       const isAlone = template?.spec.volumes.some((volume) => "persistentVolumeClaim" in volume) ?? false;
       expect(spec?.replicas).toBe(isAlone ? 1 : 2);
       expect(template?.spec.terminationGracePeriodSeconds).toBe(40);
@@ -175,7 +178,7 @@ describe("the containers", () => {
     }
     for (const { secrets: taken = [] } of Object.values(services))
       for (const name of taken) expect(secrets).toHaveProperty(name);
-    // No URL with a password: those are in files.
+    // No variable may have a URL with a password, because passwords are in files.
     const values = Object.values(services).flatMap(({ environment = {} }) => Object.values(environment));
     expect(values.filter((value) => /:\/\/[^/]*@/.test(value))).toEqual([]);
   });
@@ -194,7 +197,7 @@ describe("the containers", () => {
     const ignored = read("docker/Dockerfile.dockerignore").split("\n");
     const needed = ignored.filter((line) => line.startsWith("!") && !line.includes("*")).map((line) => line.slice(1));
     for (const path of needed) expect(existsSync(join(deploy, "..", path)), path).toBe(true);
-    // The server's build copies the guides, and these examples.
+    // The build of the server copies the guides and these examples, so the image build needs them.
     expect(ignored).toContain("!docs/*.md");
     const [, examples = "[]"] =
       /EXAMPLES = (\[.*\])/.exec(readFileSync(join(deploy, "../apps/server/tools/copy-packages.ts"), "utf8")) ?? [];

@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Compiled from here, so that the compiler finds Grafana's types. */
+/** The directory in which dashboards are compiled. The compiler finds Grafana's types from here. */
 const directory = join(import.meta.dirname, "../node_modules/.dashboard-types");
 
 /**
- * What Grafana's own schema (`@grafana/schema`) says of a dashboard whose charts are time series of Prometheus. The types of
- * queries are not in it: a data source brings its own.
+ * The type of a Grafana dashboard whose charts are Prometheus time series, from Grafana's schema (`@grafana/schema`). The
+ * schema has no types of queries, which belong to each data source.
  */
 const TYPES = `
 import type { Dashboard, DataQuery, DataSourceRef, GraphFieldConfig, Panel, RowPanel } from "@grafana/schema";
@@ -23,13 +23,14 @@ interface Row extends RowPanel { gridPos: NonNullable<RowPanel["gridPos"]> }
 export interface TypedDashboard extends Omit<Dashboard, "panels"> { panels: (Chart | Row)[] }
 `;
 
-/** Compiles dashboards against the schema. @returns what the compiler finds wrong, line by line, by dashboard */
+/** Compiles dashboards against the schema. @returns the errors of the compiler, line by line, for each dashboard */
 export function typeErrorsOf(dashboards: Readonly<Record<string, unknown>>): Record<string, string[]> {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "types.ts"), TYPES);
   for (const [name, dashboard] of Object.entries(dashboards)) {
-    // A literal: unlike the import of a JSON file, it keeps what its strings are, and may have no unknown property.
+    // Written as a literal: unlike with an imported JSON file, its strings keep their literal types, and unknown properties
+    // are errors.
     const literal = JSON.stringify(dashboard, null, 1);
     const text = `import type { TypedDashboard } from "./types.ts";\nexport const dashboard: TypedDashboard = ${literal};\n`;
     writeFileSync(join(directory, `${name}.ts`), text);

@@ -12,7 +12,7 @@ const root = join(deploy, "..");
 const blocks = readOperationsPages();
 const run = blocks.filter(({ machines }) => machines.length > 0);
 
-/** Other pages with commands, and why neither `test:guide` nor `test:containers` runs them. */
+/** Other pages with commands, with the reason why `test:guide` and `test:containers` do not run them. */
 const OTHER_PAGES: Readonly<Record<string, string>> = {
   "docs/agents.md": "apps/server/test/mcp connects with the official client",
   "docs/commands.md": "an import needs the operator's own files of trips",

@@ -9,26 +9,26 @@ import { findFreePort, installPacked, makeDatabaseDirectory } from "@bikeshare/t
 
 const server = join(import.meta.dirname, "../../apps/server");
 
-/** The server is packed as its build has made it. */
+/** Whether the server has been built. Only a built server can be packed. */
 export const isBuilt = existsSync(join(server, "dist/main.js"));
 
-/** What a demo city and its WAL take, with room for those of other tests. */
+/** The bytes for a demo city and its WAL, with a reserve for those of other tests. */
 const NEEDED_BYTES = 1_500_000_000;
 
 /** The published server, installed outside this repository, with a demo city. */
 export interface PackedServer {
   readonly url: string;
   readonly metricsUrl: string;
-  /** Of a partner that may read everything. */
+  /** The key of a partner that may read everything. */
   readonly key: string;
-  /** What it printed when it was ready. */
+  /** The text that the server printed when it was ready. */
   readonly welcome: string;
   close(): Promise<void>;
 }
 
 /**
- * Installs the tarball in an empty folder and starts it there, with its own PostgreSQL. Beside it is what its manifest
- * names as dependencies, and nothing else of this repository.
+ * Installs the tarball in an empty directory and starts it there, with its embedded PostgreSQL. Only the dependencies in its
+ * package.json are installed with it, nothing else of this repository.
  */
 export async function startPackedServer(env: Readonly<Record<string, string>>): Promise<PackedServer> {
   const project = await mkdtemp(join(tmpdir(), "bikeshare-packed-"));
@@ -63,7 +63,7 @@ export async function startPackedServer(env: Readonly<Record<string, string>>): 
   }
 }
 
-/** Puts the dependencies that the manifest names beside the package, as a package manager would. */
+/** Links the dependencies in the package's package.json, as a package manager would install them. */
 async function linkDependencies(project: string, installed: string): Promise<void> {
   const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as {
     readonly dependencies: Readonly<Record<string, string>>;
@@ -75,7 +75,7 @@ async function linkDependencies(project: string, installed: string): Promise<voi
   }
 }
 
-/** What the program prints until it is ready. @throws with all of it when the program ends before */
+/** Returns what the program prints until it is ready. @throws with the whole output if the program ends first */
 async function readWelcome(child: ChildProcess): Promise<string> {
   if (child.stdout === null || child.stderr === null) throw new Error("the program's output is not read");
   let complaint = "";

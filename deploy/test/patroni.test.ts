@@ -27,7 +27,7 @@ interface Dcs {
 it("Patroni's times fit together, and no standby takes over that lacks what was acknowledged", () => {
   const { bootstrap } = parse(readFileSync(join(directory, "patroni.yml"), "utf8")) as { bootstrap: { dcs: Dcs } };
   const { ttl, loop_wait: loop, retry_timeout: retry, synchronous_mode: isSynchronous } = bootstrap.dcs;
-  // Patroni's own rule. Otherwise a primary may go on when another one has taken its place.
+  // A rule of Patroni. Otherwise an old primary might continue after another server has become the primary.
   expect(loop + 2 * retry).toBeLessThanOrEqual(ttl);
   expect(isSynchronous).toBe(true);
 });
@@ -46,11 +46,11 @@ it.skipIf(!isHere)(`HAProxy leads to the primary and to the standby, and follows
   nodes[1].role = "primary";
   await leadsTo(primary, "db2");
   await leadsTo(replica, "db");
-  // A connection to the one that was the primary has been ended.
+  // The connection to the old primary was closed.
   await vi.waitFor(() => expect(kept.destroyed).toBe(true), { timeout: 120_000 });
 });
 
-/** A stand-in for PostgreSQL, which says its name, with the health checks of its Patroni. */
+/** A fake PostgreSQL server, which sends its name to each client, with the health checks of its Patroni. */
 interface Node {
   readonly name: string;
   readonly databasePort: number;
@@ -63,7 +63,7 @@ async function startNode(name: string, role: Node["role"]): Promise<Node> {
   const database = createTcpServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined).write(name);
-    // What asks for the name alone says so by ending its half.
+    // A client that needs only the name closes its side of the connection, and the server then closes too.
     socket.resume().on("end", () => socket.end());
   });
   const patroni = createServer((request, response) => {
@@ -84,7 +84,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts HAProxy with the example, but for its addresses. */
+/** Starts HAProxy with the configuration of the example, with other addresses. */
 async function startHaproxy(nodes: readonly Node[]): Promise<{ readonly primary: number; readonly replica: number }> {
   const example = readFileSync(join(directory, "haproxy.cfg"), "utf8");
   execFileSync("haproxy", ["-c", "-f", join(directory, "haproxy.cfg")], { env: searchPath, stdio: "pipe" });
@@ -109,7 +109,7 @@ async function startHaproxy(nodes: readonly Node[]): Promise<{ readonly primary:
   return ports;
 }
 
-/** The name that whoever is at the other end says; rejects where nobody is. */
+/** Returns the name of the server behind a port. Rejects if there is none. */
 async function greetingAt(port: number): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.end();

@@ -11,7 +11,7 @@ import { end } from "./packed-server.ts";
 /** The address from which the proxies call the service. The demo's own simulator calls it from 127.0.0.1. */
 export const PROXY_ADDRESS = "127.0.0.2";
 
-/** A proxy with the configuration of the example, but for its paths and ports. */
+/** A proxy with the configuration of the example, with other paths and ports. */
 export interface Proxy {
   readonly httpsPort: number;
   readonly httpPort: number;
@@ -20,7 +20,9 @@ export interface Proxy {
 
 const example = (path: string) => readFileSync(join(import.meta.dirname, "..", path), "utf8");
 
-/** Whether a program of Debian's packages is here. They are not in every account's PATH. */
+/**
+ * Tells whether a program of a Debian package is installed. Also looks in directories that are not in every account's PATH.
+ */
 export function isInstalled(program: string): boolean {
   try {
     execFileSync("which", [program], { env: searchPath, stdio: "ignore" });
@@ -57,7 +59,10 @@ export async function startNginx(serviceUrl: string): Promise<Proxy> {
   });
 }
 
-/** Checks the example with `haproxy -c`, and runs it in front of a service; as to the order, see `startNginx`. */
+/**
+ * Checks the example with `haproxy -c`, and runs it in front of a service. `startNginx` explains the order of the
+ * replacements.
+ */
 export async function startHaproxy(serviceUrl: string): Promise<Proxy> {
   return startProxy(serviceUrl, async ({ directory, httpsPort, httpPort, service }) => {
     const text = example("haproxy/haproxy.cfg")

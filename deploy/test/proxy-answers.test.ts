@@ -26,7 +26,7 @@ async function send({ httpsPort: port }: Proxy, options: RequestOptions): Promis
   return { status: answer.statusCode, retryAfter, type, body: JSON.parse(await text(answer)) };
 }
 
-/** Processes that end with the first request they get of each path, and answer the next. @returns their address */
+/** Simulates processes that end during the first request for each path, and answer the next one. @returns their address */
 async function startFailing(received: string[]): Promise<string> {
   const server = createServer((incoming, outgoing) => {
     const path = incoming.url ?? "";
@@ -86,7 +86,7 @@ for (const [name, start, { repeatsPosts }] of PROXIES) {
       if (repeatsPosts) expect(named).toMatchObject({ status: 200 });
       else expect(named).toEqual(unavailable);
       expect(await send(proxy, { method: "POST", path: "/v1/unnamed" })).toEqual(unavailable);
-      // nginx may have taken the process out by now.
+      // Perhaps 0, because nginx may have stopped using the process.
       expect(received.filter((path) => path === "/v1/unnamed").length).toBeLessThanOrEqual(1);
     },
   );

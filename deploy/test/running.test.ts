@@ -12,7 +12,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** Sends a request over the given way. */
+/** Sends a request over HTTP or HTTPS. */
 async function send(request: typeof plainRequest | typeof tlsRequest, options: RequestOptions): Promise<Answer> {
   const call = request({ host: "127.0.0.1", rejectUnauthorized: false, agent: false, ...options });
   call.end();
@@ -37,14 +37,14 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
       fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${server.key}` } }).then((answer) =>
         answer.json(),
       );
-    // While a busy machine makes the city's past, a request may be told to come again in some seconds.
+    // Polls, because while a busy machine creates the city's history, a request may get a 503.
     await expect
       .poll(() => get("/v1/stations?limit=1"), { interval: 2_000 })
       .toMatchObject({ data: [{ id: "station-001" }] });
     const page = await (await fetch(`${server.url}/dashboard`)).text();
     const [, script = ""] = /src="(\/dashboard\/[^"]+[.]js)"/.exec(page) ?? [];
     expect((await fetch(`${server.url}${script}`)).headers.get("content-type")).toMatch(/^text\/javascript/);
-    // The key makes 60 requests a minute: the next tests need some of them, also where the first ride is slow to begin.
+    // Polls slowly: the key allows 60 requests a minute, and the next tests need some of them.
     await expect
       .poll(() => get("/v1/events?limit=1"), { interval: 2_000 })
       .toMatchObject({ data: [expect.anything()] });
@@ -88,7 +88,8 @@ describe.skipIf(!isBuilt)(`the published server${isBuilt ? "" : " (skipped: not 
     });
 
     it.skipIf(!isHere)(`gets no body of more than 1 MiB, and no flood from one address${note}`, async () => {
-      // Refused for its length alone: a body that is on its way when the proxy closes may take the answer with it.
+      // Sends only the length and no body: if the proxy closes the connection while a body is being sent, the response may
+      // be lost.
       const large = { method: "POST", headers: { "content-length": 1_100_000 } };
       const refused = await over("/v1/reservations", large);
       expect(refused).toMatchObject({ status: 413, body: { error: "payload_too_large" } });

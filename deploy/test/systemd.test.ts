@@ -20,7 +20,7 @@ describe("the systemd units", () => {
     expect(restrictions[0]).toContain("ProtectSystem=strict");
     expect(new Set(restrictions).size).toBe(1);
     for (const name of units) {
-      // Otherwise systemd would end PostgreSQL's connections under the requests that still run.
+      // With another mode, systemd would stop PostgreSQL while requests are still running.
       expect(read(name)).toContain("KillMode=mixed");
       expect(Number(/TimeoutStopSec=(\d+)/.exec(read(name))?.[1])).toBeGreaterThan(25);
     }
@@ -33,7 +33,7 @@ describe("the systemd units", () => {
       const env = { PATH: process.env["PATH"], SYSTEMD_LOG_LEVEL: "warning" };
       for (const name of units) {
         const file = join(copies, name);
-        // The program is not installed where this runs.
+        // Replaces the path of the program, which is not installed on the machine of the test.
         writeFileSync(file, read(name).replaceAll("/opt/bikeshare/current/node_modules/.bin/node", process.execPath));
         execFileSync("systemd-analyze", ["verify", "--man=no", file], { env, stdio: "pipe" });
         const options = ["security", "--offline=true", `--threshold=${MAX_SCORE}`, "--no-pager", file];
