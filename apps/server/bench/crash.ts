@@ -1,8 +1,8 @@
 import { runCrashes } from "../test/webhooks/crash/run.ts";
 
 /*
- * SIGKILL of workers and of PostgreSQL at random points under load. `CRASH_KILLS=200` says how often, `CRASH_LEASES=5`
- * how many of the worker kills wait for the true lease (26 s each).
+ * SIGKILL of workers and of PostgreSQL at random points under load. `CRASH_KILLS=200` says how often, `CRASH_LEASES=5` after
+ * how many of the worker kills the lease expires by itself (26 s each).
  */
 const kills = Number(process.env["CRASH_KILLS"] ?? 200);
 const trueLeases = Number(process.env["CRASH_LEASES"] ?? 5);

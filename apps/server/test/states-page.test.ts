@@ -28,7 +28,7 @@ function edgesOf(section: string): string[] {
   return [...new Set(arrowsOf(section).map(({ from, to }) => `${from} ${to}`))].sort();
 }
 
-/** The moves of a table of transitions. */
+/** Returns the moves in a table of transitions. */
 function movesOf(table: Readonly<Record<string, Readonly<Record<string, string>>>>): string[] {
   return Object.entries(table).flatMap(([from, commands]) =>
     Object.entries(commands)

@@ -96,7 +96,7 @@ describe.each(guarded)("$method $path", (endpoint) => {
   });
 });
 
-/** Tells whether an endpoint is about facts of a thing that need not exist: its id is the operator's to choose. */
+/** Tells whether an endpoint is about facts of a thing that need not exist, because the operator chooses its id. */
 function isOwnToName({ method, path, scope }: Endpoint): boolean {
   return scope === "operator" && (method === "DELETE" || /\/(vehicle_types|regions|pricing_plans)\//.test(path));
 }

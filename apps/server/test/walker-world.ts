@@ -17,7 +17,7 @@ export const operatedSystem = "operated";
 
 /** A time that no test's clock reaches. */
 const FAR = "2099-01-01T00:00:00.000Z";
-/** Reservations that end there were made so little before that they may be extended. */
+/** When the reservations that end at `FAR` were made: so late that they may still be extended. */
 const NOT_SO_FAR = "2098-12-31T23:50:00.000Z";
 
 const insertReservations = statement(

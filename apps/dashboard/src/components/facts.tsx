@@ -4,7 +4,7 @@ import "./facts.css";
 interface FactsProps {
   /** The names and values. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
-  /** For values as long as ids. */
+  /** Whether the list has room for long values, such as ids. */
   readonly isWide?: boolean;
 }
 

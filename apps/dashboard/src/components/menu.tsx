@@ -72,7 +72,7 @@ interface MenuItemProps {
   readonly onSelect: () => void;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
-  /** The item is the chosen one of several. */
+  /** Whether the item is the chosen one of several. */
   readonly isChosen?: boolean;
 }
 

@@ -29,7 +29,7 @@ interface TableProps<Row> {
    * same.
    */
   readonly columns: readonly Column<Row>[];
-  /** Undefined until they are loaded. */
+  /** Undefined until the rows are loaded. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string;
   /** The placeholder of a table without rows. */

@@ -4,7 +4,7 @@ import { lazily } from "./lazily.ts";
 let shownZone: string | undefined;
 let formats = formatsIn(undefined);
 
-/** Shows and reads times in a zone from now on. Undefined: the reader's own. */
+/** Sets the zone in which times are shown and read. Undefined: the reader's own. */
 export function setTimeZone(zone: string | undefined): void {
   if (zone === shownZone) return;
   shownZone = zone;

@@ -6,7 +6,7 @@ export function progressLine({ second, answered, p50, p99, pending, unexpected }
   return `${second + 1}/${of} s: ${answered} answers, p50 ${shortMs(p50)}, p99 ${shortMs(p99)}, ${pending} pending${errors}`;
 }
 
-/** Milliseconds with as many digits as matter. */
+/** Returns a duration with about three significant digits, for a person. */
 export function shortMs(milliseconds: number): string {
   if (milliseconds >= 10_000) return `${(milliseconds / 1000).toFixed(1)} s`;
   if (milliseconds >= 100) return `${milliseconds.toFixed(0)} ms`;

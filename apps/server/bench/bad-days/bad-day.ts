@@ -39,7 +39,7 @@ export interface BadDayReport {
   readonly figures: Figures;
   /** The violations that `bikeshare check` finds. */
   readonly check: string;
-  /** Violated bounds. */
+  /** The bounds that the day violated. */
   readonly broken: readonly string[];
   /** The messages that the service logged, with their numbers. */
   readonly logged: ReadonlyMap<string, number>;

@@ -18,7 +18,7 @@ const MAX_P99_MS = 100;
 /** Concurrent requests in each burst. With the interval below, sixty a minute. */
 const BURST = 10;
 const BURST_INTERVAL_MS = 10_000;
-/** Filters that every ride passes, which only the index can tell. */
+/** Filters that every ride passes. The database learns this only from the index. */
 const FILTERS =
   "status=completed&started_after=2000-01-01T00:00:00Z&started_before=2100-01-01T00:00:00Z&updated_since=2000-01-01T00:00:00Z";
 

@@ -34,7 +34,7 @@ const quiet = new Logger(() => () => undefined);
 
 /** Concurrent POSTs: with these endpoints, the service's dispatcher has 10 in flight for each. */
 const CONCURRENCY = 100;
-/** Jobs that pg-boss fetches, and that are in one job of graphile-worker. */
+/** How many deliveries a worker of pg-boss fetches at once, and how many one job of graphile-worker has. */
 const BATCH = 500;
 
 function messageOf(job: Job, secret: string) {

@@ -179,7 +179,7 @@ describe("telemetry", () => {
     await endRides(app, systemId, [{ item: { id: "tr", end_station_id: "B" } }]);
     const at = new Date(app.clock()).toISOString();
     await reportBikes(app, systemId, [{ item: { id: "t2", at, vehicle_state: "missing" } }]);
-    // MDS has no hour of telemetry that is not there yet.
+    // MDS has no status for telemetry of an hour that has not ended, so the service answers with what there is.
     const body = await read(`/mds/telemetry?telemetry_time=${hour}`);
     expectOfficial("get-telemetry-telemetry_time", body);
     const { telemetry } = mdsTelemetries.parse(body);

@@ -68,7 +68,7 @@ it("counts the trips of a month by group, and tells none below 10, 0 included, n
   await ridden(2, `${month}-06T08:00:00Z`, "low_income");
   expect(await counts()).toEqual({ all_riders: 11, low_income: -1, adaptive_scooter: -1 });
   await ridden(8, `${month}-07T08:00:00Z`, "low_income");
-  // The other riders are nine.
+  // The rides of other riders are nine.
   expect(await counts()).toEqual({ all_riders: 19, low_income: -1, adaptive_scooter: -1 });
   await ridden(1, `${month}-08T08:00:00Z`);
   expect(await counts()).toEqual({ all_riders: 20, low_income: 10, adaptive_scooter: -1 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startServe();
   const { partnerId, systemId } = await service.createSandbox();
   const { key: operator = "" } = await service.bikeshare("keys", "issue", "--operator");
-  // Of what a sandbox has, as much as the tests need.
+  // The stations and bikes of the live system: a part of what a sandbox has, as many as the tests need.
   const stations = Array.from({ length: 40 }, (_, n) => ({
     ...{ id: `station-${n}`, name: `Station ${n}`, lat: 52 + n / 1000, lon: 13 },
   }));

@@ -159,7 +159,7 @@ it("deliveries suffer what a test asks for, until it ends that", async () => {
     );
   });
   await suffer({});
-  // The refused one is tried again, with its own signature.
+  // The refused delivery is sent again, now with a valid signature.
   await until(async () => {
     await call("POST", "/sandbox/v1/clock/advance", { seconds: 60 });
     return isReady();

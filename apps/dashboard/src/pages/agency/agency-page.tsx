@@ -276,7 +276,7 @@ const readColumns: readonly Column<ShownAgency["reads"][number]>[] = [
   { id: "at", title: "Read", cell: ({ at }) => <Time at={at} /> },
 ];
 
-/** What the city read last. */
+/** A table of what the city read last. */
 function Reads({ agency }: OfAgency) {
   return (
     <Table

@@ -16,7 +16,7 @@ interface Choosing {
 }
 
 interface DeliveryTableProps {
-  /** Undefined until they are loaded. */
+  /** Undefined until the deliveries are loaded. */
   readonly deliveries: readonly Delivery[] | undefined;
   readonly error: unknown;
   readonly onRetry: () => void;

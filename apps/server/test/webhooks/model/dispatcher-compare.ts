@@ -91,7 +91,10 @@ async function differenceOf(sides: Sides): Promise<string> {
   return rows.length === world.deliveries.size ? "" : `${rows.length} deliveries, not ${world.deliveries.size}`;
 }
 
-/** Of those that have ended two processes one is sent at a time, and none while others that have ended one are sent. */
+/**
+ * Returns how many deliveries may be sent now. A delivery during whose attempts two processes have ended is sent alone: one
+ * at a time, and none while deliveries that have ended one process are due or being sent.
+ */
 function countSendable(all: readonly Delivery[], now: number): number {
   const isAlone = ({ crashes }: Delivery) => crashes >= 2;
   const due = all.filter((delivery) => isDue(delivery, now));
