@@ -64,16 +64,20 @@ export function wallTime(instant: Date): string {
   return `${parts["year"]}-${parts["month"]}-${parts["day"]}T${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
 }
 
+const DAY_MS = 86_400_000;
+
 /**
- * Returns an instant at which the zone's clocks show this time. Undefined: the text is no valid time. When clocks are set
- * back, a time occurs twice; which of the two is returned depends on the zone.
+ * Returns the instant at which the zone's clocks show this time; undefined when the text is no valid time. When clocks are
+ * set back, a time occurs twice: returns the first. When they are set forward, a time is skipped: returns the instant at
+ * which clocks that were not set forward would show it.
  */
 export function instantAt(wall: string): Date | undefined {
   const asUtc = Date.parse(`${wall}Z`);
   if (Number.isNaN(asUtc)) return undefined;
   const offsetAt = (ms: number) => Date.parse(`${wallTime(new Date(ms))}Z`) - ms;
-  // The offset depends on the instant, which is not known yet. The second call corrects the first guess around a change of
-  // the clocks.
-  const offset = offsetAt(asUtc - offsetAt(asUtc));
-  return new Date(asUtc - offset);
+  // The offset depends on the instant, which is not known yet: it is that of a day before or, after a change, that of a day
+  // after.
+  const [early, late] = [asUtc - offsetAt(asUtc - DAY_MS), asUtc - offsetAt(asUtc + DAY_MS)];
+  const isShown = (ms: number) => ms + offsetAt(ms) === asUtc;
+  return new Date(isShown(late) && !isShown(early) ? late : early);
 }

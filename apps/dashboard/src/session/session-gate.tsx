@@ -18,7 +18,7 @@ export function SessionGate({ children }: { readonly children: ComponentChildren
   if (session === null && isEmbedded) {
     return (
       <EmptyState isPage title="The dashboard was closed">
-        They work for an hour at a time. Open them again in the portal that shows them.
+        It stays open for an hour at a time. Open it again in the portal that shows it.
       </EmptyState>
     );
   }
