@@ -10,6 +10,8 @@ const LAST_START = "2025-12-31T23:45:00Z";
 
 /** Rides that one statement inserts. */
 const CHUNK_ROWS = 1_000_000;
+/** Milliseconds from the start of one made-up ride to the next. */
+export const RIDE_MS = 15_768;
 
 /**
  * Fills a database with made-up rides of one system, one every 15.768 s up to the end of 2025: 2 million are a year. All
@@ -61,7 +63,7 @@ interface MadeRides {
   readonly seconds?: number;
 }
 
-function insertRides({ first, last, rides, lastStart, seconds = 15.768 }: MadeRides): string {
+function insertRides({ first, last, rides, lastStart, seconds = RIDE_MS / 1000 }: MadeRides): string {
   // SQL of a station's id. A pseudo-random number from 0 to 1, the same in every run, is raised to a power, so that some
   // stations are busier.
   const station = (digits: number) =>

@@ -53,7 +53,7 @@ export async function startTestApp(): Promise<TestApp> {
     dataDir: "/nowhere",
     rateLimit: 60,
     trustedProxies: new NetworkList([]),
-    // Without the dashboard's pages: only the policy about frames is tested.
+    // No built pages. The origin is set because dashboard links can be made only if some origin may show frames.
     dashboard: { directory: "/nowhere", ready: () => Promise.resolve(), frameAncestors: ["https://portal.example"] },
     // A limit that only the tests about it reach.
     publicRateLimit: 1_000_000,

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 
 /**
- * Expects that an attempt takes less than `bound` milliseconds. A slower attempt is repeated, ten times at most: on a busy
+ * Expects that one of up to ten attempts takes less than `bound` milliseconds, and stops at the first that does: on a busy
  * machine some attempts are slow, but with a slow service all are.
  *
  * @param attempt returns the milliseconds that it took

@@ -35,7 +35,7 @@ const when = fc.integer({ min: -9, max: 1 });
 const command = fc.oneof(
   fc.record({
     do: fc.constant("start"),
-    // Often 0: a ride that started before the bike was reserved does not fulfil the reservation.
+    // Often 0 (now): a start in the past often overlaps an earlier ride of the bike, and is rejected.
     rides: fc.array(fc.record({ ride, bike, when: fc.oneof(when, fc.constant(0)) }), { minLength: 1, maxLength: 4 }),
   }),
   fc.record({

@@ -1,4 +1,7 @@
-/** Tests the specification of reading, sentence by sentence. Each test is named after the sentence that it checks. */
+/**
+ * Tests what docs/specification.md says of reading: lists, keys, errors, limits, versions. A test's name quotes the sentence
+ * that it checks, or begins with the sentence's number.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NetworkList } from "../src/outbound/addresses/address-guard.ts";
 import { revokeKey, rotateKey } from "../src/partners/keys/service.ts";

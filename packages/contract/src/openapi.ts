@@ -41,7 +41,7 @@ export type { JsonSchema, OpenApiDocument } from "./openapi/document.ts";
 /** The name of the security scheme in the documents. */
 export const SCHEME = "apiKey";
 
-/** The properties of the described deployment. */
+/** The deployment that a document describes, and the use of the document. */
 export interface DocumentOptions {
   /** The base address of this deployment, such as `https://bikes.example`. */
   readonly baseUrl: string;

@@ -483,7 +483,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     });
 
     it("add up rides of quarters, hours, days and pairs of stations alike", async () => {
-      // Some minutes pass, after which the service has summed up the rides of the past day and today's flows.
+      // Lets the service sum up the rides of 2026-05-01 and today's flows, which are summed every 10 minutes.
       for (let n = 0; n < 2; n++) {
         advance(11 * 60_000);
         await both(({ harness }) => harness.processSums());

@@ -27,7 +27,7 @@ export interface City {
 
 /** A spot in the North Sea, so that nobody takes the city for a real one. */
 const CENTER = { lat: 54.5, lon: 3.5 };
-/** The distance from the centre to the farthest station. */
+/** The city's radius: all stations are within it. */
 const RADIUS_KM = 6;
 const KILOMETRES_PER_DEGREE = 111.32;
 

@@ -74,7 +74,10 @@ function createLane(options: SenderOptions, closing: AbortSignal) {
   };
 }
 
-/** Takes the next batch: commands with the path of the first one. A command stays behind if one about its subject does. */
+/**
+ * Splits off the next batch: at most MAX_BATCH_ITEMS commands with the path of the first one. A command waits if an earlier
+ * one about the same subject waits, so that their order is kept.
+ */
 function splitBatch(queue: readonly Command[]): { readonly batch: Command[]; readonly rest: Command[] } {
   const path = queue[0]?.path;
   const batch: Command[] = [];

@@ -49,10 +49,10 @@ export interface TimeTexts {
 }
 
 /**
- * Returns a function that formats the times of a chart: as a time of day (`08:30`), or as a date if the times are days
- * apart.
+ * Returns a function that formats the times of a chart that has no system's zone: as a time of day (`08:30`), or as a date if
+ * the times are days apart. `zonedTexts` formats those of a chart in a system's zone.
  */
-export function timeTexts(times: readonly string[]): (time: string) => string {
+export function timeText(times: readonly string[]): (time: string) => string {
   const isByDay = stepOf(times) >= DAY_MS;
   return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
 }
@@ -81,7 +81,7 @@ export function zonedTexts(times: readonly string[], timeZone: string, width: nu
   });
   const most = Math.max(2, Math.floor(width / TICK_PX));
   const rule =
-    tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= most) ?? yearly;
+    tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= most) ?? quarterly;
   const label = format(rule.format);
   const date = { weekday: "short", day: "numeric", month: "short" } as const;
   const full = format(isByDay ? { ...date, year: "numeric" } : { ...date, hour: "2-digit", minute: "2-digit" });
@@ -108,6 +108,10 @@ function partsOf(format: Intl.DateTimeFormat, instant: Date): LocalTime {
   return { month, day: date, weekday: parts["weekday"] ?? "", hour, minute };
 }
 
+/**
+ * How to label a time axis. A rule fits if the chart spans at most `maxSpanMs`, and a label for each `perTickMs` finds enough
+ * space.
+ */
 interface TickRule {
   readonly maxSpanMs: number;
   readonly perTickMs: number;
@@ -122,7 +126,8 @@ const hours = (every: number): TickRule => ({
   format: { hour: "2-digit", minute: "2-digit" },
 });
 const isMidnight = ({ hour, minute }: LocalTime) => hour === 0 && minute === 0;
-const yearly: TickRule = {
+/** The last resort, for any span: a label for each quarter of a year. */
+const quarterly: TickRule = {
   maxSpanMs: Number.POSITIVE_INFINITY,
   perTickMs: 90 * DAY_MS,
   isTick: (time) => isMidnight(time) && time.day === 1 && time.month % 3 === 1,
@@ -156,10 +161,10 @@ const tickRules: readonly TickRule[] = [
     isTick: (time) => isMidnight(time) && time.day === 1,
     format: { month: "short" },
   },
-  yearly,
+  quarterly,
 ];
 
-/** Returns the text of a value: `1,204`. Numbers below 100 have one decimal: `12.5`. */
+/** Returns the text of a value: `1,204`. Numbers below 100 have at most one decimal: `12.5`. */
 export function valueText(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
   return value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 100 ? 1 : 0 });

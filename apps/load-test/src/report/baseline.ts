@@ -54,7 +54,7 @@ export function compareWithBaseline(before: RunResult, after: RunResult): Differ
   });
 }
 
-/** Returns the seconds in which load was measured: after the warm-up, before the end of the load. */
+/** Returns the seconds after the warm-up and before the end of the load that had an answer: others have no latencies. */
 function measuredSeconds({ seconds, settings }: RunResult): SecondResult[] {
   return seconds.filter(
     ({ second, answered }) => second >= settings.warmUpSeconds && second < settings.durationSeconds && answered > 0,

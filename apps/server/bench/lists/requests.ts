@@ -44,7 +44,7 @@ const TABLES: Readonly<Record<ListName, string>> = {
   events: "events",
 };
 
-/** Columns whose names differ from the names of their filters. */
+/** The columns of fields that have another name in the table. */
 const COLUMNS: Readonly<Record<string, string>> = { event: "name" };
 
 async function samplesOf(db: Database, list: ListName, name: string, filter: Filter | undefined): Promise<Sample[]> {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createHttpClient } from "@bikeshare/load";
+import { RIDE_MS } from "../dataset.ts";
 import { type ServerProcess, startServer } from "../processes.ts";
 import type { DataSets } from "./data-sets.ts";
 import { type Figures, measure, type Subject } from "./measure.ts";
@@ -141,7 +142,7 @@ export async function stationsBench(context: BenchContext): Promise<string> {
 /** Returns positions all over the list. No position is requested twice in a row, so no cache has the response. */
 export function spreadPositions(rides = PEER_RIDES): Position[] {
   const end = Date.parse("2025-12-31T00:00:00Z");
-  const step = (rides * 0.95 * 15_768) / 300;
+  const step = (rides * 0.95 * RIDE_MS) / 300;
   return Array.from({ length: 300 }, (_, index) => ({
     started_at: new Date(end - ((index * 7919) % 300) * step).toISOString(),
     id: "M",

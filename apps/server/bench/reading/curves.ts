@@ -2,14 +2,15 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { drawPicture, linearScale, logScale, median } from "@bikeshare/load";
 import { z } from "zod";
+import { RIDE_MS } from "../dataset.ts";
 import { type BenchContext, measureOn, startOn } from "./benches.ts";
 import type { Subject } from "./measure.ts";
 import type { MeasuredService } from "./service.ts";
 
 /*
- * Measures how the cost of a page grows with the number of rides, and writes a table and pictures in docs/performance/. The
- * costs of each size are stored with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm
- * bench read curves.
+ * Measures how the cost of a page grows with the number of rides. Prints a table, and draws docs/performance/reading.svg
+ * when all sizes have been measured. The costs of each size are stored with the data sets, so that sizes can be measured one
+ * by one: BENCH_SIZES=10000,100000 pnpm bench read curves.
  */
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000] as const;
@@ -68,10 +69,12 @@ async function measureSize(context: BenchContext, rides: number): Promise<Record
   }
 }
 
+/** Returns every kind of page, each with 40 addresses in mixed order, so that none is read twice in a row. */
 function subjectsOf(service: MeasuredService, rides: number): Subject[] {
   const several = (path: (index: number) => string) => Array.from({ length: 40 }, (_, index) => path(index));
   const newest = Date.parse("2025-12-31T00:00:00Z");
-  const ago = (index: number) => new Date(newest - (((index * 17) % 40) / 40) * rides * 0.9 * 15_768).toISOString();
+  // 40 instants in the newest 90 % of the rides.
+  const ago = (index: number) => new Date(newest - (((index * 17) % 40) / 40) * rides * 0.9 * RIDE_MS).toISOString();
   const pages = rides / 50;
   // One connection, because the service reads only one filtered list of a partner at a time.
   const filtered = (name: string, query: (index: number) => string) =>

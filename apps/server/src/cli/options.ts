@@ -23,7 +23,7 @@ export const partnerOption = ["--partner <id>", "the partner whose endpoint it i
 /** `--endpoint`, which may be left out if the partner has only one. */
 export const endpointOption = ["--endpoint <id>", "its id or name, where the partner has several"] as const;
 
-/** Returns the option `--endpoint` for a suggested command, if the reader has named an endpoint. */
+/** Returns ` --endpoint <id>` for a command that a message suggests; empty if the user's own command named no endpoint. */
 export function endpointWords(endpoint: string | undefined): string {
   return endpoint === undefined ? "" : ` --endpoint ${shellWord(endpoint)}`;
 }

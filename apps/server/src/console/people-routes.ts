@@ -87,8 +87,9 @@ function actingAs({ db, clock, ids }: ConsoleContext, actor: string): ActorConte
 }
 
 /**
- * Invites by mail, so that only the invited person receives the link. Without a mail server, the inviter gets it.
- * @param shown the proof of the address that the link gives if the inviter sees it
+ * Invites by mail: opening a mailed link proves the invited person's address. Without a mail server, or if the mail fails,
+ * the inviter is shown the link. It then proves the address only if the operator invites, who is trusted.
+ * @param shown what a link proves that the inviter has seen: `operator`, or null if a partner's admin invites
  */
 async function inviteAndMail(
   { mailer, baseUrl, serviceName, logger, invitationLimits }: ConsoleContext,

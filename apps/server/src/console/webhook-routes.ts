@@ -253,7 +253,7 @@ function setWebhook(
   return setEndpoint(setting, { ...scope, ...settings });
 }
 
-/** Returns the JSON of saved settings, without the secret. */
+/** Returns what saving an endpoint's settings did, as the response shows it: it says whether a secret was made, not which. */
 function settingsJson({ secret, endpoint, outcome, old_secrets_end_at }: SetEndpoint) {
   return { id: endpoint.id, outcome, old_secrets_end_at, has_new_secret: secret !== null };
 }

@@ -22,7 +22,7 @@ afterEach(() => harness.close());
 const url = "https://partner.example/hooks";
 const EVENTS = ["station.below_threshold", "station.back_to_normal"] as const;
 const MINUTE = 60_000;
-/** Milliseconds: longer than a comparison waits for commands that still run. */
+/** Just over SETTLE_MS: a comparison judges stations as they were so long ago, when all earlier commands have committed. */
 const SETTLED = 2_001;
 
 /** Uses the harness's clock as the database's clock. */

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 
-/** A response as it was received. */
+/** The final response to a request, with its body decompressed. */
 export interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;

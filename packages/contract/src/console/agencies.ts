@@ -3,7 +3,7 @@ import { noQuery } from "../endpoint.ts";
 import { identifierParam, timestamp } from "../values.ts";
 import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
 
-/** Whether the service gives an agency one field that the agency's requirements file (MDS) asks for. */
+/** A field that the service gives an agency (a partner that reads by MDS), or that its requirements file asks for or disallows. */
 const fieldAnswer = z
   .object({
     field: z.string(),

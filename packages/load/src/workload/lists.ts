@@ -26,9 +26,11 @@ export async function walkEvents(base: string, key: string): Promise<EventRecord
   return (await walk(base, key, "/v1/events")).map((event) => eventRecord.parse(event));
 }
 
-/** Returns the total of the list of events. */
+/** Returns how many events the list says it has: its pages of one event each. */
 export async function countEvents(base: string, key: string): Promise<number> {
-  return (await readPage(base, key, "/v1/events?limit=1&page=1")).total_pages ?? 0;
+  const { data, total_pages: pages = 0 } = await readPage(base, key, "/v1/events?limit=1&page=1");
+  // An empty list has one page, too.
+  return data.length === 0 ? 0 : pages;
 }
 
 async function readPage(base: string, key: string, path: string): Promise<Page> {

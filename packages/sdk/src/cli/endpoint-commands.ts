@@ -112,7 +112,7 @@ const listOptions: Readonly<Record<string, Option>> = {
   from: { value: "<checkpoint>", description: "resume an earlier call from its `checkpoint`" },
 };
 
-/** Returns a command for each endpoint of the contract that needs a key. */
+/** Returns a command for each endpoint of the partners' contract that needs a key. */
 export function endpointCommands(): ServiceCommand[] {
   return (Object.keys(endpoints) as Name[]).map((name) => {
     const { summary, takesId } = endpoints[name];

@@ -18,7 +18,7 @@ interface MapPanelProps {
   /** Whether layers can be chosen. They show the present, so a map of the past has none. A partner's map has none either. */
   readonly hasLayers: boolean;
   readonly isWholePage?: boolean;
-  /** Content over the lower edge of the map. */
+  /** Content between the map and its legend. */
   readonly children?: ComponentChildren;
 }
 

@@ -36,7 +36,7 @@ interface CountedNoteProps {
   readonly children: string;
 }
 
-/** Says what a chart counts, and from when if there is too much to count all. */
+/** Says what a chart counts or, if there is too much to count all, from when it counts. */
 export function CountedNote({ from, children }: CountedNoteProps) {
   if (!from) return children;
   return (

@@ -39,8 +39,8 @@ export function DeliveriesPage() {
 type PartnerAccess = NonNullable<ReturnType<typeof usePartnerAccess>>;
 
 /**
- * Reads the webhooks before their deliveries, because the service answers 404 for the deliveries of a partner without a
- * webhook.
+ * Reads the webhooks before their deliveries, because the service answers 404 for the deliveries of a partner that never
+ * had a webhook.
  */
 function WebhookDeliveries({ access }: { readonly access: PartnerAccess }) {
   const params = { system_id: access.systemId, partner_id: access.partnerId };

@@ -23,8 +23,8 @@ interface OverTimeProps {
 }
 
 /**
- * A chart of successful and failed deliveries over time, with the causes of failures. A range selected in the chart filters
- * the list, where all matching deliveries can be resent.
+ * A chart of deliveries over time by their state, with the causes of failures. A range selected in the chart filters the
+ * list below it.
  */
 export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps) {
   const timeZone = shownTimeZone();

@@ -151,7 +151,7 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
   return <UnderWay upload={upload} sending={sending} actions={actions} />;
 }
 
-/** Above this share of the progress, the file has been read and its import is recorded. */
+/** Above this share of the progress, a single file has been read, which is the first fifth, and its import is recorded. */
 const BEGUN_SHARE = 0.25;
 
 /** A link to the page of an import. A null id renders nothing, because nothing was written. */

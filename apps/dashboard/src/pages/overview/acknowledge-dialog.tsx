@@ -75,7 +75,7 @@ export function AcknowledgeDialog({ checks, scope, onClose }: AcknowledgeDialogP
   );
 }
 
-/** Returns a function that takes an acknowledgement back. */
+/** Returns a function that takes an acknowledgement back, and whether it is running. */
 export function useUnacknowledge(scope: Scope) {
   const { run, isPending } = useAction();
   const unacknowledge = ({ name, of, subject }: Acknowledgeable) =>

@@ -18,8 +18,8 @@ interface StationTableProps {
   readonly onChange: (change: Partial<StationFilters>) => void;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string) => void;
-  /** Returns the address of a station's page. Undefined: the reader has no such pages. */
-  readonly addressOf?: ((id: string) => string) | undefined;
+  /** Returns the address of a station's page. */
+  readonly addressOf: (id: string) => string;
 }
 
 /** A table as an alternative to the map, with the same stations in words and numbers. */
@@ -84,13 +84,6 @@ interface StationNameProps extends Pick<StationTableProps, "onSelect" | "address
 }
 
 function StationName({ id, name, onSelect, addressOf }: StationNameProps) {
-  if (addressOf === undefined) {
-    return (
-      <button type="button" class="link-button" title={`${id}: show on the map`} onClick={() => onSelect(id)}>
-        {name}
-      </button>
-    );
-  }
   return (
     <>
       <Link href={addressOf(id)} title={id}>

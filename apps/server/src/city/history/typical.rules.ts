@@ -237,7 +237,10 @@ function addLoss(loss: Loss, outcomes: Outcomes, came: number): void {
   }
 }
 
-/** Tells whether forecasts from changes were better than "as now": nearer in number, and no worse in chance of a bike. */
+/**
+ * Tells whether forecasts from changes were better than "as now": their numbers of bikes were closer to the true numbers
+ * (pinball), and their chances of at least one bike no less accurate (brier).
+ */
 export function isBetter({ change, as_now }: Score): boolean {
   return change.pinball < as_now.pinball && change.brier <= as_now.brier;
 }

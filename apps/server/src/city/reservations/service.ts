@@ -145,7 +145,8 @@ function reservationSieves(
   return sieves;
 }
 
-// In memory, only active reservations have an `expires_at`. The loops have no branches, like those of `sievesOf`.
+// In memory, only active reservations have an `expires_at`, so `expires_at <= now` alone means overdue. The loops have no
+// branches, because the processor would predict them wrongly (storage/lists/conditions.ts).
 
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
   const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];

@@ -23,9 +23,10 @@ export const list: FilterableList<TimePosition> = {
   placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
-/** A request for a list of rides. */
+/** The filters of a request for rides: as SQL, and as conditions on the days that are kept in memory. */
 export interface AskedRides {
   readonly systemId: string;
+  /** The filters that were given. */
   readonly names: readonly (keyof RideFilters)[];
   readonly filter: Filter;
   readonly byDay: DayFilters;

@@ -328,7 +328,7 @@ function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, b
   );
 }
 
-/** Filters for which the stored numbers of rides by day suffice. */
+/** Filters with which whole days are counted from the stored numbers of rides. */
 const NUMBERED: readonly string[] = ["status", "started_after", "started_before"];
 
 function isWholeDays({ from, to }: Pick<Stretch, "from" | "to">): boolean {

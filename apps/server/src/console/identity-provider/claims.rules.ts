@@ -7,7 +7,7 @@ export interface Identity {
   readonly subject: string;
   /** In lower case; undefined: the provider has verified none. */
   readonly email: string | undefined;
-  /** The person's name at the provider; undefined when the provider sends none. */
+  /** The person's name at the provider; undefined when the provider sends none that can be stored. */
   readonly name: string | undefined;
   /** When the person last proved their identity to the provider; undefined when the provider does not say. */
   readonly authenticatedAt: number | undefined;

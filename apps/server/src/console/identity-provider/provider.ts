@@ -94,7 +94,7 @@ export interface IdentityProvider extends Pick<ProviderSettings, "issuer" | "nam
   /**
    * Verifies the provider's answer, and returns the person's identity.
    * @param returned the address that the browser came back to
-   * @throws Error of the library, or ProviderUnavailable
+   * @throws Error if the answer or its token is not valid; ProviderUnavailable if the provider cannot be used
    */
   identify(returned: URL, secrets: ProviderSecrets): Promise<Identity>;
   /**

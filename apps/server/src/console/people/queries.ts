@@ -146,7 +146,10 @@ export interface PeopleScope {
   readonly partnerId: string | undefined;
 }
 
-/** Revokes an open invitation. @returns undefined when there is none */
+/**
+ * Revokes an invitation that is neither accepted nor revoked, even if it has expired.
+ * @returns undefined when there is none
+ */
 export async function updateRevoked(
   db: Queryable,
   { systemId, partnerId }: PeopleScope,

@@ -4,6 +4,7 @@ import { statement } from "../../storage/db/statement.ts";
 
 /** The typed text, in the forms in which it is searched for. */
 export interface SearchText {
+  /** The whole text, which is compared with ids. */
   readonly id: string;
   /** A pattern of `like` for the beginning of a number. */
   readonly beginning: string;
@@ -47,6 +48,7 @@ const ofOperator = statement(
      where lower(number) like lower($4) order by length(number), number, id limit 2)`,
 );
 
+// `deliveries` is no item but a link to the partner's deliveries about the resource with this id.
 const ofPartner = statement(
   "search.partner",
   `${stationById(" and status <> 'removed'")}
@@ -59,7 +61,10 @@ const ofPartner = statement(
    union all ${keysByName(" and partner_id = $4")}`,
 );
 
-/** Returns the operator's search results in the order of kinds; one item may appear twice. */
+/**
+ * Returns the operator's search results: matches of the id first, then matches of names. An item that matches both ways
+ * appears twice.
+ */
 export function findForOperator(db: Queryable, systemId: string, text: SearchText): Promise<FoundEntry[]> {
   return db.query<FoundEntry>(ofOperator, [systemId, text.id, text.words, text.beginning, text.maxRows]);
 }
@@ -85,7 +90,7 @@ interface NamedRow {
   readonly name: string;
 }
 
-/** Returns the names of stations and the numbers of bikes. */
+/** Returns the names of the stations and the numbers of the bikes that the items of a page refer to. */
 export function listNames(
   db: Queryable,
   systemId: string,
@@ -116,7 +121,7 @@ export interface NamedSubject {
   readonly name: string;
 }
 
-/** Returns the names of whatever has one of the ids. Several kinds may have the same id. */
+/** Returns the names of the subjects of entries in the audit log. Subjects of several kinds may have the same id. */
 export function listSubjectNames(
   db: Queryable,
   systemId: string,

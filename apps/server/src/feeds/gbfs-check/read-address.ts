@@ -230,7 +230,7 @@ export function manifestAddress(files: readonly FeedFile[]): string | undefined 
   }
 }
 
-/** Maximum datasets of a manifest in a message. */
+/** Maximum addresses of feed sets that the message about a manifest names. */
 const MAX_NAMED = 10;
 
 function describeManifest(data: JsonObject): string {

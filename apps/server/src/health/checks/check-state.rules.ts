@@ -184,7 +184,7 @@ export function mailNow({ next, notice }: Step, waiting: Notice | null, canMail:
 }
 
 function dueNotice({ endedAt }: CheckState, notice: Notice | undefined, waiting: Notice | null): Notice | null {
-  // The check began again before anybody was notified of its end, so no mail is due.
+  // Drops a waiting "ends" if the check has begun again meanwhile: nobody was notified of the end.
   if (notice === undefined) return waiting === "ends" && endedAt === null ? null : waiting;
   if (waiting !== "begins") return notice;
   // Somebody who was not notified of the beginning need not be notified of the end.

@@ -181,7 +181,7 @@ export async function checkRedis({ redisUrl }: Config): Promise<readonly CheckRe
   }
 }
 
-/** Checks whether Redis keeps its counts. `checkRedis` reports a Redis that does not answer. */
+/** Warns if Redis may evict counts when its memory is full. A Redis that does not answer is left to `checkRedis`. */
 export async function checkRedisMemory({ redisUrl }: Config): Promise<readonly CheckResult[]> {
   if (redisUrl === undefined) return [];
   const name = "redis memory";

@@ -64,7 +64,10 @@ export async function findSettings(db: Queryable): Promise<ServerSettings> {
   return oneRow(await db.query<ServerSettings>(settings));
 }
 
-/** Lists large indexes that no statement has used for a week. */
+/**
+ * Lists the five largest indexes above `minBytes`, other than unique ones, that no statement has used since PostgreSQL began
+ * to count uses; none when that is less than a week ago.
+ */
 export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
   return db.query(unusedIndexes, [minBytes]);
 }

@@ -190,8 +190,8 @@ export const refusedIpv6: readonly RefusedRange[] = [
   range("ff00::/8", "multicast", "multicast"),
 ];
 
-// All refused ranges in one list, so that one look-up is enough for most addresses, which are in no range. Each family has
-// its own list, because in one list for both `::/8` would include every IPv4 address, by its mapped form.
+// All refused ranges of a family in one list, so that one look-up is enough for most addresses, which are in no range. The
+// families have separate lists: in a common list, `::/8` would include every IPv4 address, by its mapped form (`::ffff:…`).
 const anyRefusedIpv4 = blockList(...refusedIpv4.map(({ network }) => network));
 const anyRefusedIpv6 = blockList(...refusedIpv6.map(({ network }) => network));
 

@@ -134,7 +134,7 @@ const MIN_IDLE_TRANSACTION_MS = 5_000;
 /**
  * Returns how long a transaction may be idle between two statements before PostgreSQL rolls it back and ends its
  * connection. The locks of a process that hangs or is frozen are thus released before other processes give up waiting for
- * them. If the process resumes later, it runs the transaction again.
+ * them. If the process resumes soon, the outage gate runs the transaction again; otherwise the transaction fails.
  */
 function idleTransactionTimeout(statementTimeoutMs: number): number {
   return Math.max(MIN_IDLE_TRANSACTION_MS, statementTimeoutMs / 2);
