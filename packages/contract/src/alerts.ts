@@ -10,8 +10,8 @@ export const alertType = z.enum(alertTypes).describe("What the alert is about");
 /** A period in which an alert applies, such as the days of a closure. */
 const alertTime = z
   .object({
-    start: timestamp.nullable().describe("Null: it has begun"),
-    end: timestamp.nullable().describe("Null: it is not known"),
+    start: timestamp.nullable().describe("Null: the period has begun already"),
+    end: timestamp.nullable().describe("Null: the end is not known"),
   })
   .strict();
 
@@ -19,20 +19,20 @@ const alertTime = z
 const sharedFields = {
   times: z
     .array(alertTime)
-    .describe("When it applies, also in the future; empty: until further notice. The alert ends when all are over"),
-  station_ids: z.array(z.string()).describe("The stations that it is about; empty, as `region_ids`: the whole system"),
-  region_ids: z.array(z.string()).describe("The regions that it is about"),
-  opened_at: timestamp.describe("When it became known: an alert may be open before what it tells of begins"),
-  ended_at: timestamp.nullable().describe("Null while it is open"),
+    .describe("When the alert applies, perhaps in the future; empty: until further notice. The alert ends when all periods are over"),
+  station_ids: z.array(z.string()).describe("Stations that the alert is about. Both `station_ids` and `region_ids` empty: the whole system"),
+  region_ids: z.array(z.string()).describe("Regions that the alert is about"),
+  opened_at: timestamp.describe("When the alert was opened, which may be before its `times`"),
+  ended_at: timestamp.nullable().describe("Null while the alert is open"),
   updated_at: timestamp,
 };
 
 export const alert = namedObject("Alert", "What riders should know: a closure, a move, a disturbance.", {
   id: identifier,
   type: alertType,
-  summary: z.string().describe("One line for riders, in the system's main language where there is one in it"),
-  description: z.string().nullable().describe("More of it"),
-  url: z.string().nullable().describe("A page with more of it"),
+  summary: z.string().describe("One line for riders, in the system's main language if available"),
+  description: z.string().nullable().describe("Details for riders; null: none"),
+  url: z.string().nullable().describe("Address of a page with details; null: none"),
   ...sharedFields,
 });
 export type Alert = z.infer<typeof alert>;
@@ -42,7 +42,7 @@ export const alertList = listOf(alert, { title: "AlertList", description: "One p
 export const alertListQuery = z.object(pagingQuery).strict();
 
 /** Where an alert came from. */
-const alertSource = z.string().describe("`operator`, or the feed that has the alert");
+const alertSource = z.string().describe("`operator`, or the source whose feed lists the alert");
 
 const localText = z.object({ text: z.string(), language: z.string().describe("Such as `nb` or `en-GB`") }).strict();
 
@@ -58,7 +58,7 @@ export const operatorAlert = namedObject("OperatorAlert", "An alert, with its te
   closes_station: z
     .string()
     .nullable()
-    .describe("The station that was taken offline with this alert, which ends when the station is back"),
+    .describe("The station that was taken offline with this alert; the alert ends when the station is back online. Null: none"),
 });
 export type OperatorAlert = z.infer<typeof operatorAlert>;
 
@@ -70,6 +70,6 @@ export const operatorAlertList = listOf(operatorAlert, {
 export const operatorAlertListQuery = z
   .object({
     ...pagingQuery,
-    status: z.enum(["open", "ended"]).optional().describe("Only these; both, when left out"),
+    status: z.enum(["open", "ended"]).optional().describe("Only open or only ended alerts; both, when left out"),
   })
   .strict();

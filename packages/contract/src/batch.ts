@@ -49,20 +49,20 @@ export const batchResult = namedObject(
   "BatchResult",
   "What became of an item. `error` says why it failed, and is null when it did not.",
   {
-    id: z.string().nullable().describe("The item's id; null when it had none"),
-    outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
+    id: z.string().nullable().describe("The item's id; null when the item had none"),
+    outcome: batchOutcome.describe("`failed`: nothing was changed; `unchanged`: already stored like this, as when the same item is sent again"),
     error: errorBody.nullable(),
     warning: z
       .string()
       .nullable()
-      .describe("What was stored otherwise than the item says, or needs your attention; null when nothing is"),
+      .describe("What was stored differently from the item, or needs your attention; null: nothing"),
   },
 );
 export type BatchResult = z.infer<typeof batchResult>;
 
 /** The response to a batch: one result for each item, in the items' order. */
-export const batchResults = namedObject("BatchResults", "What became of each item, in their order.", {
-  results: z.array(batchResult).describe("One result an item, in the items' order"),
+export const batchResults = namedObject("BatchResults", "The result of each item, in the order of the items.", {
+  results: z.array(batchResult).describe("One result for each item, in the order of the items"),
   failed: z.number().int().min(0).describe("How many items failed"),
 });
 export type BatchResults = z.infer<typeof batchResults>;

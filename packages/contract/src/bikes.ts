@@ -16,14 +16,14 @@ export const vehicleState = z.enum([
 
 export const bike = namedObject("Bike", "A bike, or another vehicle that is shared the same way.", {
   id: identifier,
-  number: z.string().nullable().describe("What is painted on the bike"),
-  vehicle_type_id: z.string().nullable().describe("One of `/v1/vehicle_types`"),
+  number: z.string().nullable().describe("The number or name painted on the bike; null: not known"),
+  vehicle_type_id: z.string().nullable().describe("The bike's type, listed at `/v1/vehicle_types`; null: not known"),
   vehicle_state: vehicleState,
-  station_id: identifier.nullable().describe("The station where it stands; null elsewhere and while on a trip"),
-  lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null while on a trip"),
-  lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null while on a trip"),
+  station_id: identifier.nullable().describe("The station where the bike stands; null: outside a station, or on a trip"),
+  lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null: on a trip, or not known"),
+  lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null: on a trip, or not known"),
   current_range_meters: z.number().int().min(0).nullable(),
-  last_reported: timestamp.nullable().describe("When the bike itself last reported"),
+  last_reported: timestamp.nullable().describe("When the bike itself last reported; null: not known"),
   updated_at: timestamp.describe("When this object last changed"),
 });
 export type Bike = z.infer<typeof bike>;
@@ -37,7 +37,7 @@ export const bikeFilters = {
   bbox: boundingBoxParam
     .optional()
     .describe(
-      "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle",
+      "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are left out",
     ),
   updated_since: instantParam.optional().describe("Only bikes changed at or after this instant"),
   ...changesQuery,

@@ -25,8 +25,8 @@ export const dashboardLinkRequest = extendApi(
         .min(1, issueText("empty"))
         .max(MAX_VIEWER_LENGTH, issueText("tooLong", { limit: MAX_VIEWER_LENGTH }))
         .refine(isPlainName, issueText("plainName"))
-        .describe("Who looks, as your portal knows them, such as a mail address. The audit log names them by it"),
-      role: extendApi(z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, who changes nothing"), {
+        .describe("The viewer's name in your portal, such as a mail address; the audit log records it"),
+      role: extendApi(z.enum(["viewer", "admin"]).optional().describe("Default `viewer`, which can only read"), {
         default: "viewer",
       }),
       page: z
@@ -34,7 +34,7 @@ export const dashboardLinkRequest = extendApi(
         .max(MAX_PAGE_LENGTH, issueText("tooLong", { limit: MAX_PAGE_LENGTH }))
         .regex(/^[a-z]+(?:\/[\w-]+)?(?:\?[\w=&%.:+-]*)?$/, issueText("partnerPage"))
         .optional()
-        .describe("The partner's page to open, as its address ends: `deliveries?status=failed`. Default `overview`"),
+        .describe("The page to open: the end of its address, such as `deliveries?status=failed`. Default `overview`"),
     })
     .strict(),
   { title: "DashboardLinkRequest" },
@@ -44,13 +44,13 @@ export type DashboardLinkRequest = z.infer<typeof dashboardLinkRequest>;
 /** A link that opens a partner's pages in a frame. */
 export const dashboardLink = namedObject(
   "DashboardLink",
-  "A link that opens a partner's pages in a frame of your portal, once.",
+  "A link that opens a partner's pages once, in a frame of your portal.",
   {
     id: identifier,
     url: z
       .string()
-      .describe("The frame's address. Whoever has it sees the pages: give it to the viewer's browser only"),
-    expires_at: timestamp.describe("When it can be opened no more"),
+      .describe("Address for the frame. Anybody who has it can open the pages: give it to the viewer's browser only"),
+    expires_at: timestamp.describe("When an unopened link expires"),
   },
 );
 export type DashboardLink = z.infer<typeof dashboardLink>;
@@ -62,10 +62,10 @@ export const dashboardLinkEndpoints = {
     path: "/operator/v1/partners/:id/dashboard_links",
     summary: "Show a partner's pages in a frame",
     description:
-      `Makes a link that opens the partner's pages in a frame of your portal, once, within ${DASHBOARD_LINK_MINUTES} ` +
-      `minutes; the pages then work for ${EMBEDDED_SESSION_MINUTES} minutes. Nothing of accounts, secrets and new keys ` +
-      "is shown there, whatever the role. Your portal's origin must be allowed to show the dashboard: " +
-      "`DASHBOARD_FRAME_ANCESTORS`. Who may look is for your portal to know.",
+      `Creates a link that opens the partner's pages once, within ${DASHBOARD_LINK_MINUTES} minutes, in a frame of your ` +
+      `portal; the pages then work for ${EMBEDDED_SESSION_MINUTES} minutes. They never show accounts, secrets or new ` +
+      "keys, whatever the role. The setting `DASHBOARD_FRAME_ANCESTORS` must list your portal's origin. Your portal " +
+      "decides who may view the pages.",
     metadata: { scope: "operator", idempotent: true, conflicts: ["conflict", "idempotency_in_progress"] },
     headers: idempotencyHeaders,
     pathParams: idParam,

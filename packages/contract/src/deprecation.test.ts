@@ -22,7 +22,7 @@ test("the document marks a deprecated endpoint, says until when and what to use,
   const operation = paths["/v1/docks/{id}"]?.get;
   expect(operation).toMatchObject({ deprecated: true, "x-sunset": deprecated.sunset });
   expect(operation?.description).toContain(
-    "**Deprecated since 2027-01-31; a release from 2028-01-31 on may be without it.** Use `GET /v1/stations/:id` instead.",
+    "**Deprecated since 2027-01-31; a release from 2028-01-31 on may lack this endpoint.** Use `GET /v1/stations/:id` instead.",
   );
   for (const response of Object.values(operation?.responses ?? {}))
     expect(Object.keys(response.headers ?? {})).toEqual(expect.arrayContaining(["Deprecation", "Sunset", "Link"]));

@@ -28,7 +28,7 @@ export function deprecationHeaders({ since, sunset, successor }: Deprecation): R
 /** Describes a deprecation in a sentence, for the documents. */
 export function describeDeprecation({ since, sunset, successor }: Deprecation): string {
   const instead = successor === undefined ? "Nothing replaces it." : `Use \`${successor}\` instead.`;
-  return `**Deprecated since ${since}; a release from ${sunset} on may be without it.** ${instead}`;
+  return `**Deprecated since ${since}; a release from ${sunset} on may lack this endpoint.** ${instead}`;
 }
 
 /** Returns the path up to its first parameter, which can be opened as an address: `GET /v1/rides/:id` gives `/v1/rides`. */

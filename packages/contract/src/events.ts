@@ -58,7 +58,7 @@ const eventListNames = { title: "EventList", description: "One page of events, o
 export const eventList = namedObject(eventListNames.title, eventListNames.description, {
   ...listOf(eventRecord, eventListNames).shape,
   checkpoint: checkpointField(
-    "With `after=now`: the id of the last event before now, for `after`. Absent where there is none yet: leave `after` out then",
+    "With `after=now`: the id of the latest event, to send as `after` next time. Absent while there is no event: leave `after` out next time",
   ),
 });
 
@@ -72,9 +72,9 @@ export const eventListQuery = z
     after: eventId
       .optional()
       .describe(
-        "Only events after the one with this id: where you stopped last time. `now` gives none, and in `checkpoint` the id " +
-          "from which to go on with what happens from now on. When that event is no longer kept, the " +
-          "answer is 410 `checkpoint_lost`",
+        "Only events after the event with this id: the last one that you have processed. `now` returns no events, but in " +
+          "`checkpoint` the id to send as `after` for events from now on. 410 `checkpoint_lost` when the event with this id " +
+          "is no longer kept",
       ),
   })
   .strict();
@@ -84,8 +84,8 @@ export function deliveryOf<Name extends DeliveryName>(name: Name) {
   return z
     .object({
       event: z.literal(name),
-      delivery_id: identifier.describe("The same over all attempts, so that a receiver can drop repeats"),
-      occurred_at: timestamp.describe("When the thing happened"),
+      delivery_id: identifier.describe("The same in all attempts, so that a receiver can ignore repeats"),
+      occurred_at: timestamp.describe("When the event happened"),
       sent_at: timestamp.describe("When this attempt was sent"),
       data: deliveryData[name],
     })
@@ -106,9 +106,9 @@ export type Delivery<Name extends DeliveryName = DeliveryName> = {
 function recordOf<Name extends EventName>(name: Name) {
   const record = z
     .object({
-      id: identifier.describe("The same for good, so that you can drop what you have seen"),
+      id: identifier.describe("Never changes, so that you can ignore events that you have seen"),
       event: z.literal(name),
-      occurred_at: timestamp.describe("When the thing happened"),
+      occurred_at: timestamp.describe("When the event happened"),
       data: eventData[name],
     })
     .strict();

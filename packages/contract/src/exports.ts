@@ -12,12 +12,12 @@ import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
 
-export const exportKind = z.enum(exportKinds).describe("What the file has a row of each");
+export const exportKind = z.enum(exportKinds).describe("What the rows of the file are");
 export const exportFormat = z.enum(exportFormatNames).describe("`csv` is gzipped");
 export const exportPrivacy = z
   .enum(exportPrivacyNames)
   .describe(
-    `How much of rides it tells: \`coarse\` has times to ${COARSE_MINUTES} minutes and no pair of stations with fewer than ${MIN_FLOW_RIDES} rides, \`stations\` is what systems of the field publish, \`full\` has the service's own ride ids`,
+    `How much the file reveals about rides. \`coarse\`: times to ${COARSE_MINUTES} minutes, no pair of stations with fewer than ${MIN_FLOW_RIDES} rides; \`stations\`: times to the second, as Citi Bike and others publish; \`full\`: also the service's own ride ids`,
   );
 
 /** A month of the system's time zone, such as `2026-10`. */
@@ -36,8 +36,8 @@ export const leftOut = z
   .object({
     not_completed: count.describe("Rides that are under way or were cancelled"),
     short: count.describe("Rides under 60 s: a bike that was tried and put back"),
-    ended_by_operator: count.describe("Rides that staff or a time limit ended: their end is no rider's"),
-    rare: count.describe(`\`coarse\`: rides of too rare a pair of stations, in too rare a pair of regions`),
+    ended_by_operator: count.describe("Rides that were ended by staff or a time limit, not by the rider"),
+    rare: count.describe("`coarse`: rides whose pair of stations has too few rides, and whose pair of regions has too few or is unknown"),
   })
   .strict();
 export type LeftOut = z.infer<typeof leftOut>;
@@ -45,9 +45,9 @@ export type LeftOut = z.infer<typeof leftOut>;
 /** The facts about a finished file, which lists, manifests and pages share. */
 export const exportFacts = {
   kind: exportKind,
-  month: exportMonth.nullable().describe("The month, in the system's time zone; null: the file is of no month"),
+  month: exportMonth.nullable().describe("The month, in the system's time zone; null: the file does not cover a month"),
   format: exportFormat,
-  privacy: exportPrivacy.nullable().describe("Null: the file tells of no rides"),
+  privacy: exportPrivacy.nullable().describe("Null: the file is not about rides"),
   file_name: z.string(),
   bytes: count,
   sha256: z
@@ -57,10 +57,10 @@ export const exportFacts = {
   rows: count,
   left_out: leftOut
     .nullable()
-    .describe("Rides of the month that the file leaves out; null: the file tells of no rides"),
-  merged: count.nullable().describe("`coarse`: rides that name their regions instead of stations"),
-  as_of: timestamp.describe("The file has what was known then. A later export may have rides that were reported late"),
-  time_zone: z.string().describe("IANA name: of the month, and of the local times in CSV"),
+    .describe("Rides of the month that the file leaves out; null: the file is not about rides"),
+  merged: count.nullable().describe("`coarse`: rides that name regions instead of stations; null: not `coarse`"),
+  as_of: timestamp.describe("When the data was read. Rides reported later are only in later exports"),
+  time_zone: z.string().describe("Time zone of the month and of local times in CSV, as an IANA name"),
   licence: z.string().nullable().describe("An SPDX identifier or an address; null: the operator has named none"),
 };
 
@@ -71,7 +71,7 @@ export const exportFile = namedObject("Export", "A finished file of open data.",
   download_url: z
     .string()
     .describe(
-      `Where to download the file, without a key; ends at \`download_expires_at\`, at least ${DOWNLOAD_LINK_MINUTES} minutes from now. Treat it as a secret`,
+      `Where to download the file without a key; works until \`download_expires_at\`, at least ${DOWNLOAD_LINK_MINUTES} minutes from now. Treat it as a secret`,
     ),
   download_expires_at: timestamp,
 });
@@ -96,7 +96,7 @@ export const exportManifest = z
     system_name: z.string(),
     operator: z.string().nullable(),
     period: z
-      .object({ from: timestamp, to: timestamp.describe("Not part of it") })
+      .object({ from: timestamp, to: timestamp.describe("The end, not part of the period") })
       .strict()
       .nullable(),
     privacy_text: z.string().nullable(),

@@ -22,10 +22,10 @@ export const gbfsVersionPaths: ReadonlyMap<string, PublishedGbfsVersion> = new M
 
 const feed = z
   .string()
-  .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
+  .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists all of them");
 const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
-const version = z.string().describe(`The version: ${[...gbfsVersionPaths.keys()].join(", ")}`);
-const language = z.string().describe("One of the languages of `gbfs.json`");
+const version = z.string().describe(`The GBFS version: ${[...gbfsVersionPaths.keys()].join(", ")}`);
+const language = z.string().describe("One of the languages in `gbfs.json`");
 const metadata: EndpointMetadata = { scope: "none" };
 
 /** The envelope of every GBFS document; GBFS's own JSON schemas define `data`. */
@@ -34,7 +34,7 @@ export const gbfsDocument = namedObject(
   "A GBFS document. Its `data` follows GBFS's own schema of that feed.",
   {
     last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. Since 3.0: RFC 3339"),
-    ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
+    ttl: z.number().int().min(0).describe("Seconds for which the document may be cached"),
     version: z.enum(publishedGbfsVersions),
     data: z.object({}).passthrough(),
   },
@@ -92,7 +92,7 @@ export const gbfsContract = c.router(
     }),
     feedInLanguage: feedEndpoint(
       "/gbfs/:system_id/:version/:language/:feed",
-      "A GBFS 2.3 feed of a system in another language than its main one",
+      "A GBFS 2.3 feed of a system, in a language other than its main one",
       { system_id, version, language, feed },
     ),
   },

@@ -11,17 +11,17 @@ const minutes = z.number().min(0);
 
 const level = z
   .object({
-    mean: z.number().min(0).describe("By the time that it lasted, to 3 decimals"),
+    mean: z.number().min(0).describe("Time-weighted mean, to 3 decimals"),
     min: z.number().int().min(0),
     max: z.number().int().min(0),
   })
   .strict();
 
-export const historyStep = namedObject("HistoryStep", "How a station was during one step of time.", {
+export const historyStep = namedObject("HistoryStep", "A station's bikes and docks during one step of time.", {
   from: timestamp,
-  to: timestamp.describe("The end, with which the next step begins"),
+  to: timestamp.describe("The end of the step, and start of the next"),
   minutes: minutes.describe(
-    "Minutes of which it is known how the station was: fewer than the step has where it did not exist yet, and in the step that is not over",
+    "Minutes for which the station's state is known: fewer than the step has if the station was not known yet or the step is not over",
   ),
   bikes: level.nullable().describe("`num_bikes_available`; null: not known"),
   docks: level.nullable().describe("`num_docks_available`; null: not known, or not published"),
@@ -31,7 +31,7 @@ export const historyStep = namedObject("HistoryStep", "How a station was during 
 });
 export type HistoryStep = z.infer<typeof historyStep>;
 
-export const stationHistory = namedObject("StationHistory", "How a station was over time.", {
+export const stationHistory = namedObject("StationHistory", "A station's bikes and docks over time.", {
   station_id: identifier,
   step: z.enum(historySteps),
   time_zone: z.string().describe("The system's time zone, in which days begin and end"),
@@ -40,13 +40,13 @@ export const stationHistory = namedObject("StationHistory", "How a station was o
 export type StationHistory = z.infer<typeof stationHistory>;
 
 const stepDescription =
-  "The length of a step. Steps are laid from midnight of the system's time zone on, so a day has whole steps; when the clocks " +
-  "change, it has 23 or 25 hours, and the last of its long steps is shorter or another one follows";
+  "The length of a step. Steps begin at midnight of the system's time zone. On a day of 23 or 25 hours, when the clocks " +
+  "change, the last of long steps is shorter or one more step follows";
 
 export const stationHistoryQuery = z
   .object({
-    from: instantParam.optional().describe("Rounded down to a whole step; a day before `to`, when left out"),
-    to: instantParam.optional().describe("Rounded up to a whole step; now, when left out or later"),
+    from: instantParam.optional().describe("The start, rounded down to a whole step; one day before `to`, when left out"),
+    to: instantParam.optional().describe("The end, rounded up to a whole step; now, when left out or in the future"),
     step: extendApi(z.enum(historySteps, givenOnce()).optional().describe(stepDescription), { default: "PT15M" }),
   })
   .strict();
@@ -57,9 +57,9 @@ export const stationHistoryEndpoints = {
   history: {
     method: "GET",
     path: "/v1/stations/:id/history",
-    summary: "How a station was over time",
+    summary: "A station over time",
     description:
-      `Bikes and docks by steps of time, and for how long the station was empty, full or offline. Kept for ${HISTORY_RETENTION_DAYS} days; ` +
+      `Bikes and docks in each step of time, and for how long the station was empty, full or offline. Kept for ${HISTORY_RETENTION_DAYS} days; ` +
       `at most ${MAX_HISTORY_STEPS} steps at once.`,
     metadata: needs("history:read"),
     pathParams: idParam,

@@ -53,12 +53,12 @@ const millisecondsParam = z
   .regex(/^\d{1,15}$/, issueText("integer"))
   .transform(Number);
 
-const cursor = z.string(givenOnce()).min(1, issueText("empty")).optional().describe("From `links.next`");
+const cursor = z.string(givenOnce()).min(1, issueText("empty")).optional().describe("The cursor in `links.next` of the previous page");
 const cursorQuery = z.object({ cursor }).strict();
 const recentQuery = z
   .object({
     start_time: millisecondsParam.describe("Milliseconds since 1970, at most two weeks ago"),
-    end_time: millisecondsParam.describe("Milliseconds since 1970: events before it are listed"),
+    end_time: millisecondsParam.describe("Milliseconds since 1970: only events before this time are listed"),
     cursor,
   })
   .strict();
@@ -73,7 +73,7 @@ export const mdsContract = c.router(
       path: "/mds/token",
       summary: "Get an access token",
       description:
-        "Client credentials (RFC 6749): the agency's id and its key, by HTTP Basic or in the form. The token works for 15 minutes; the key itself works as a bearer token too.",
+        "Client credentials grant (RFC 6749): send the agency's id and key, by HTTP Basic or in the form. The token works for 15 minutes; the key itself works as a bearer token too.",
       metadata: { scope: "none" },
       contentType: "application/x-www-form-urlencoded",
       query: noQuery,
@@ -131,7 +131,7 @@ export const mdsContract = c.router(
       method: "GET",
       path: "/mds/trips",
       summary: "The trips of an hour",
-      description: "Those that ended in it. 202 until an hour after its end; a late or corrected ride changes it.",
+      description: "Trips that ended in the hour. 202 until an hour after its end. Late or corrected rides change the response.",
       metadata,
       query: z.object({ end_time: hourParam }).strict(),
       responses: { 200: mdsTrips, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },
@@ -140,7 +140,7 @@ export const mdsContract = c.router(
       method: "GET",
       path: "/mds/events/historical",
       summary: "The events of an hour",
-      description: "202 until an hour after its end, when it is settled. An event that is reported later changes it.",
+      description: "202 until an hour after the hour's end. Events that are reported later change the response.",
       metadata,
       query: z.object({ event_time: hourParam }).strict(),
       responses: { 200: mdsEvents, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },
@@ -149,7 +149,7 @@ export const mdsContract = c.router(
       method: "GET",
       path: "/mds/events/recent",
       summary: "The events between two times",
-      description: "Of the last two weeks, in the order of their times.",
+      description: "Events of the last two weeks, ordered by their time.",
       metadata,
       query: recentQuery,
       responses: { 200: mdsRecentEvents, ...errors },
@@ -159,7 +159,7 @@ export const mdsContract = c.router(
       path: "/mds/telemetry",
       summary: "The positions of an hour",
       description:
-        "Where vehicles were at each event, and where they reported to be between trips. No positions under way: a trip has its start and its end.",
+        "Positions of vehicles at each event, and positions reported between trips. A trip has its start and end only, no positions on the way.",
       metadata,
       query: z.object({ telemetry_time: hourParam }).strict(),
       responses: { 200: mdsTelemetries, 304: z.undefined(), ...errors },
@@ -186,7 +186,7 @@ export const mdsContract = c.router(
       path: "/mds/reports/:file",
       summary: "The trips of a month",
       description:
-        "CSV, by group of riders and type of vehicle; months of the agency's time zone, by the trips' starts. A count below 10 is -1, and so are riders, who are not known.",
+        "CSV, by group of riders and type of vehicle, of the trips that started in the month (agency's time zone). A count below 10 is -1; `rider_count` is always -1: riders are not known.",
       metadata,
       pathParams: z.object({ file: z.string().describe("A month and `.csv`: `2026-10.csv`") }),
       query: noQuery,

@@ -4,7 +4,7 @@ import { namedObject } from "./named-object.ts";
 import { scopeNames } from "./scopes.ts";
 import { identifier, timestamp } from "./values.ts";
 
-export const me = namedObject("Me", "What the service knows of the key that asks.", {
+export const me = namedObject("Me", "The key that sent the request, and its limits.", {
   key_id: identifier,
   partner: z.object({ id: identifier, name: z.string() }).strict(),
   scopes: z.array(z.enum(scopeNames)),
@@ -12,14 +12,14 @@ export const me = namedObject("Me", "What the service knows of the key that asks
   rate_limit: z
     .object({
       limit: z.number().int().min(1).describe(`Requests in any ${RATE_WINDOW_SECONDS} s`),
-      remaining: z.number().int().min(0).describe("What is left of it, this request counted"),
-      reset_seconds: z.number().int().min(0).describe("Seconds until a used request is given back"),
+      remaining: z.number().int().min(0).describe("Requests left, after this request"),
+      reset_seconds: z.number().int().min(0).describe("Seconds until one more request is allowed"),
     })
     .strict(),
   reservations: z
     .object({
       limit: z.number().int().min(1).describe("Active reservations that you may have at once, by all your keys"),
-      active: z.number().int().min(0).describe("How many you have now"),
+      active: z.number().int().min(0).describe("Active reservations that you have now"),
     })
     .strict(),
 });

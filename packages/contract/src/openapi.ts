@@ -59,46 +59,46 @@ type Tag = readonly [name: string, description: string];
 
 const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Tag>> = {
   stations: ["Stations", "Places where bikes are rented and returned."],
-  vehicleTypes: ["Vehicle types", "What the vehicle type ids on stations, bikes and rides mean."],
-  regions: ["Regions", "What the region ids on stations mean."],
+  vehicleTypes: ["Vehicle types", "The vehicle types that stations, bikes and rides name by id."],
+  regions: ["Regions", "The regions that stations name by id."],
   alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
-  rides: ["Rides", "One bike's way from start to end. Who rode is never shown."],
+  rides: ["Rides", "A bike's trip from start to end. Who rode is never shown."],
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
-  events: ["Events", "What happened, in order, to catch up after you were down."],
-  deliveries: ["Deliveries", "What was sent to your webhooks: whether it arrived, why not, and once more."],
-  flows: ["Flows", "Where rides go: how many between which stations."],
+  events: ["Events", "What happened, in order, to catch up after an outage."],
+  deliveries: ["Deliveries", "What was sent to your webhooks, whether it arrived and why not, and how to send it again."],
+  flows: ["Flows", "How many rides go from one station to another."],
   system: ["System", "Fleet, rides and stations of the whole system over time."],
-  exports: ["Exports", "Files of open data: rides, stations, and how stations were."],
-  me: ["Your key", "What the service knows of your key."],
-  health: ["Health", "For load balancers and monitors. No key."],
+  exports: ["Exports", "Files of open data: rides, stations and their history."],
+  me: ["Your key", "Your key's scopes, expiry and limits."],
+  health: ["Health", "For load balancers and monitoring. Needs no key."],
   webhooks: ["Webhooks", "What is POSTed to the address that you register."],
 };
 
 const gbfsTags: Readonly<Record<string, Tag>> = {
-  gbfs: ["GBFS feeds", "The General Bikeshare Feed Specification, as journey planners read it."],
+  gbfs: ["GBFS feeds", "Public feeds by the General Bikeshare Feed Specification, for journey planners."],
 };
 
 const mdsTags: Readonly<Record<string, Tag>> = {
-  mds: ["Mobility Data Specification", "The Provider API 2.0, as cities read it."],
+  mds: ["Mobility Data Specification", "The Provider API 2.0, for cities."],
 };
 
 const sandboxTags: Readonly<Record<string, Tag>> = {
-  sandbox: ["Sandbox", "What a test does to its city."],
+  sandbox: ["Sandbox", "How a test controls its city."],
 };
 
 const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   stations: ["Stations", "Places where bikes are rented and returned."],
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
-  rides: ["Rides", "One bike's way from start to end. Never send who rode."],
+  rides: ["Rides", "A bike's trip from start to end. Never send who rode."],
   alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
   system: ["System", "What GBFS publishes of the system: its name, contacts, apps, links and terms."],
-  vehicleTypes: ["Vehicle types", "What GBFS publishes of each type, such as its plan and where it may be left."],
-  regions: ["Regions", "What riders call the regions that stations are in."],
+  vehicleTypes: ["Vehicle types", "What GBFS publishes of each type, such as its pricing plan and where vehicles may be left."],
+  regions: ["Regions", "The names of the regions that stations are in."],
   pricingPlans: ["Pricing plans", "What riders pay. Without plans some planners show no vehicle at all."],
   stationFacts: ["Facts of stations", "What GBFS publishes of a station beyond its state."],
   bikeFacts: ["Facts of bikes", "What GBFS publishes of a bike beyond its state."],
-  geofencingZones: ["Geofencing zones", "Where riders may begin, end and pass, all zones at once."],
+  geofencingZones: ["Geofencing zones", "Where rides may begin, end and pass through. All zones are set at once."],
   dashboardLinks: ["Dashboard links", "Partners' pages of the dashboard, within your own portal."],
 };
 
@@ -112,7 +112,7 @@ export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument
     },
     introduction,
     keyDescription:
-      "A key of yours, from the operator or from the page Keys of the dashboard: `Authorization: Bearer <API_KEY>`.",
+      "Your API key, from the operator or from the dashboard's page Keys: `Authorization: Bearer <API_KEY>`.",
   });
 }
 
@@ -121,7 +121,7 @@ export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApi
   return assemble(options, operatorContract, operatorTags, {
     info: {
       title: "Bike-Sharing Data Service: operator's interface",
-      summary: "How the operator's backend tells the service of stations, bikes, rides and alerts.",
+      summary: "For the operator's backend, which sends stations, bikes, rides and alerts.",
     },
     introduction: operatorIntroduction,
     keyDescription:
@@ -145,7 +145,7 @@ export function createSandboxOpenApiDocument(options: DocumentOptions): OpenApiD
   return assemble(options, { sandbox: sandboxContract }, sandboxTags, {
     info: {
       title: "Bike-Sharing Data Service: sandbox",
-      summary: "What a partner's tests do to a city of their own.",
+      summary: "How a partner's tests control a city of their own.",
     },
     introduction: sandboxIntroduction,
     keyDescription: "A key of your sandbox (`bss_test_…`): `Authorization: Bearer <API_KEY>`. Live keys are refused.",
@@ -278,7 +278,7 @@ function describe(operation: Operation, metadata: Metadata, isConditional: boole
 
 function itemErrors({ itemErrors: codes }: Metadata): string | undefined {
   if (codes.length === 0) return undefined;
-  return `A single item may fail with ${codes.map((code) => `\`${code}\``).join(", ")}; the others are done.`;
+  return `A single item may fail with ${codes.map((code) => `\`${code}\``).join(", ")}; the other items are done.`;
 }
 
 function needs(scope: string, parameterScopes: Metadata["parameterScopes"]): string {
@@ -286,9 +286,9 @@ function needs(scope: string, parameterScopes: Metadata["parameterScopes"]): str
     case "none":
       return "Needs no key.";
     case "any":
-      return "Needs a key with whatever scopes.";
+      return "Needs a key, whatever its scopes.";
     case "sandbox":
-      return "Needs a key of a sandbox, with whatever scopes.";
+      return "Needs a key of a sandbox, whatever its scopes.";
     case "operator":
       return "Needs an operator key, which has the scope `operator`.";
     default:

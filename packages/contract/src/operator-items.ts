@@ -85,7 +85,7 @@ export const stationUpsert = locatedItem("StationUpsert", {
   lon: longitude.optional().describe("Needed for a new station. WGS 84 degrees"),
   address: oneLine(MAX_ADDRESS_LENGTH).nullable().optional(),
   region_id: givenIdentifier.nullable().optional(),
-  capacity: count.nullable().optional().describe("Docks in all"),
+  capacity: count.nullable().optional().describe("Total number of docks"),
   is_virtual_station: z.boolean().optional().describe("False for a new station, when left out"),
   is_installed: z.boolean().optional().describe("True for a new station, when left out"),
   is_renting: z.boolean().optional().describe("True for a new station, when left out"),
@@ -101,22 +101,22 @@ export const reportedVehicleState = z.enum(["available", "non_operational", "non
 const bikeFields = {
   vehicle_state: reportedVehicleState
     .optional()
-    .describe("`on_trip` and `reserved` are not yours to set: they follow from rides and reservations"),
-  station_id: givenIdentifier.nullable().optional().describe("Null: it stands outside a station"),
+    .describe("`on_trip` and `reserved` cannot be set: they follow from rides and reservations"),
+  station_id: givenIdentifier.nullable().optional().describe("Null: the bike stands outside a station"),
   lat: latitude.optional().describe("With `lon`. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
   current_range_meters: count.nullable().optional(),
   reason: z
     .enum([...new Set(Object.values(mdsReasons).flat())] as [MdsReason, ...MdsReason[]])
     .optional()
-    .describe("With `vehicle_state`: why it is so. Agencies alone read it"),
-  battery_percent: z.number().int().min(0).max(100).nullable().optional().describe("Agencies alone read it"),
+    .describe("Why the bike is in the given `vehicle_state`. Only agencies (MDS) see this"),
+  battery_percent: z.number().int().min(0).max(100).nullable().optional().describe("Only agencies (MDS) see this"),
 };
 
 /** An operator's description of a bike. Fields that a later upsert omits stay as they were. */
 export const bikeUpsert = locatedItem("BikeUpsert", {
   id: textOf("givenIdentifier", { description: "Your own id of the bike: stable, never reused" }),
-  number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("What is painted on the bike"),
+  number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("The number or name painted on the bike"),
   vehicle_type_id: givenIdentifier.nullable().optional(),
   ...bikeFields,
 });
@@ -129,7 +129,7 @@ export type BikeUpsert = z.infer<typeof bikeUpsert>;
 export const bikeReport = locatedItem(
   "BikeReport",
   { id: givenIdentifier, at: givenInstant, ...bikeFields },
-  "What a bike said of itself at the instant `at`.",
+  "What a bike reported about itself at the instant `at`.",
 );
 export type BikeReport = z.infer<typeof bikeReport>;
 
@@ -137,51 +137,51 @@ const specialGroup = z
   .enum(mdsSpecialGroups)
   .nullable()
   .optional()
-  .describe("Of the rider. Agencies alone read it, in reports");
+  .describe("The rider's group. Only agencies see it, counted in MDS reports");
 
 /** The start of a ride. */
 export const rideStart = item("RideStart", {
-  id: textOf("givenIdentifier", { description: "Your own id of the ride; the same again changes nothing" }),
+  id: textOf("givenIdentifier", { description: "Your own id of the ride; sending the same start again changes nothing" }),
   bike_id: givenIdentifier,
   started_at: givenInstant.optional().describe("Now, when left out"),
-  start_station_id: givenIdentifier.nullable().optional().describe("Where the bike stands, when left out"),
+  start_station_id: givenIdentifier.nullable().optional().describe("When left out: the station where the bike stands"),
   rider_category: riderCategory.nullable().optional(),
   reservation_id: givenIdentifier
     .optional()
-    .describe("The reservation it fulfils. That of the bike, if it has one, when left out"),
+    .describe("The reservation that the ride fulfils. When left out: the bike's reservation, if any"),
   special_group: specialGroup,
 });
 export type RideStart = z.infer<typeof rideStart>;
 
 /** The end of a ride, for commands that end or correct it. */
 const endLocation = {
-  lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+  lat: latitude.optional().describe("With `lon`: where the ride ended, outside a station. WGS 84 degrees"),
   lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
 };
 
 /** The costs of a ride. Only agencies read them. */
 const costs = {
-  standard_cost: count.nullable().optional().describe("What such a ride costs, in the currency's smallest unit"),
-  actual_cost: count.nullable().optional().describe("What its rider paid, in the currency's smallest unit"),
+  standard_cost: count.nullable().optional().describe("The standard price of such a ride, in the currency's smallest unit"),
+  actual_cost: count.nullable().optional().describe("What the rider paid, in the currency's smallest unit"),
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, issueText("currency"))
     .nullable()
     .optional()
-    .describe("ISO 4217; needed with a cost"),
+    .describe("ISO 4217 code; required with a cost"),
 };
 
 /** The end of a ride. */
 export const rideEnd = locatedItem("RideEnd", {
   id: givenIdentifier,
   ended_at: givenInstant.optional().describe("Now, when left out"),
-  end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: it ended outside a station"),
+  end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: the ride ended outside a station"),
   ...endLocation,
   distance_meters: count.nullable().optional(),
   end_reason: endReason
     .exclude(["cancelled"])
     .optional()
-    .describe("`returned` at a station, else `free_floating`, when left out"),
+    .describe("When left out: `returned` at a station, otherwise `free_floating`"),
   ...costs,
 });
 export type RideEnd = z.infer<typeof rideEnd>;
@@ -199,21 +199,21 @@ export const rideCorrection = locatedItem(
   {
     id: givenIdentifier,
     ended_at: givenInstant.optional(),
-    start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
+    start_station_id: givenIdentifier.nullable().optional().describe("Null: the ride began outside a station"),
     end_station_id: givenIdentifier
       .nullable()
       .optional()
-      .describe("Null, or left out beside `lat` and `lon`: it ended outside a station"),
+      .describe("Null, or left out when `lat` and `lon` are given: the ride ended outside a station"),
     ...endLocation,
     distance_meters: count.nullable().optional(),
     end_reason: endReason
       .exclude(["cancelled"])
       .optional()
-      .describe("Where it was `returned` or `free_floating`, it follows `end_station_id` when left out"),
+      .describe("When left out: `returned` or `free_floating` changes to fit `end_station_id`; other reasons stay"),
     rider_category: riderCategory.nullable().optional(),
     ...costs,
   },
-  "What is right of a ride that has ended. What is left out stays as it was.",
+  "The correct values of a ride that has ended. Fields that are left out stay as they were.",
 );
 export type RideCorrection = z.infer<typeof rideCorrection>;
 
@@ -292,7 +292,7 @@ export const alertUpsert = item("AlertUpsert", {
   type: alertType.optional().describe("Needed for a new alert"),
   summary: summary
     .optional()
-    .describe("Needed for a new alert. One line, in the system's main language, or one in each of several"),
+    .describe("Needed for a new alert. One line in the system's main language, or one line for each of several languages"),
   description: ridersText(
     z
       .string()
@@ -314,8 +314,8 @@ export const alertUpsert = item("AlertUpsert", {
     .array(alertPeriod)
     .max(MAX_ALERT_TIMES)
     .optional()
-    .describe("When it applies; the alert ends when all are over. None: until you end it"),
-  station_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional().describe("None, and no regions: the system"),
+    .describe("When the alert applies; the alert ends when all periods are over. Empty: until you end the alert"),
+  station_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional().describe("Both `station_ids` and `region_ids` empty: the whole system"),
   region_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional(),
 });
 export type AlertUpsert = z.infer<typeof alertUpsert>;
@@ -329,7 +329,7 @@ export const stationOffline = item("StationOffline", {
   id: givenIdentifier,
   summary: summary
     .optional()
-    .describe("One line for riders, as of an alert: opens an alert of the type `station_closure`, or changes it"),
+    .describe("One line for riders: opens an alert of the type `station_closure` with this text, or changes its text"),
 });
 export type StationOffline = z.infer<typeof stationOffline>;
 

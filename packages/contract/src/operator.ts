@@ -58,23 +58,23 @@ function batch<const Path extends string, Item extends z.ZodTypeAny, Code extend
 const stations = {
   upsert: batch("stations", stationUpsert, {
     title: "StationUpserts",
-    summary: "Make or change stations",
+    summary: "Create or change stations",
     description:
-      "A station with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+      "A new id creates a station, a known id changes it. Fields that are left out of a change stay as they were.",
     itemErrors: [],
   }),
   offline: batch("stations/offline", stationOffline, {
     title: "StationsOffline",
     summary: "Take stations offline",
     description:
-      "A station stays offline until you bring it back online, whatever its flags say. With a `summary` riders are told: " +
-      "an alert is open until then.",
+      "A station stays offline until you bring it back online, whatever its flags say. With a `summary`, an alert tells " +
+      "riders until then.",
     itemErrors: ["not_found"],
   }),
   online: batch("stations/online", stationCommand, {
     title: "StationsOnline",
     summary: "Bring stations back online",
-    description: "Takes back what `stations/offline` did, and ends its alert.",
+    description: "Ends what `stations/offline` did, and the alert that it opened.",
     itemErrors: ["not_found"],
   }),
   remove: batch("stations/remove", stationCommand, {
@@ -86,7 +86,7 @@ const stations = {
 };
 
 /** A bike that was found by its public id, under which the public feeds list it. */
-const publicBike = namedObject("PublicBike", "The bike that has a public id, or had it a moment ago.", {
+const publicBike = namedObject("PublicBike", "The bike that has, or recently had, a public id.", {
   id: identifier.describe("Your id of the bike"),
   public_id: z.string(),
   retired_at: timestamp.nullable().describe("When a ride's end replaced the public id; null: the bike still has it"),
@@ -102,10 +102,10 @@ const findBike = {
   path: "/operator/v1/bikes",
   summary: "Find the bike of a public id",
   description:
-    "For your app, when it is opened by a link of the GBFS feeds. A public id changes when a ride ends, and finds its bike " +
-    `for ${RETIRED_PUBLIC_ID_MINUTES} minutes more.`,
+    "For your app, when a link of the GBFS feeds opens it. A bike's public id changes when a ride ends; the old id still " +
+    `finds the bike for ${RETIRED_PUBLIC_ID_MINUTES} minutes.`,
   metadata: { scope: "operator" } as const satisfies EndpointMetadata,
-  query: z.object({ public_id: identifierParam.describe("The `vehicle_id` or `bike_id` of the feeds") }).strict(),
+  query: z.object({ public_id: identifierParam.describe("The `vehicle_id` or `bike_id` of the GBFS feeds") }).strict(),
   responses: { 200: publicBike, ...errors, 404: errorBody },
 } as const;
 
@@ -113,14 +113,14 @@ const bikes = {
   find: findBike,
   upsert: batch("bikes", bikeUpsert, {
     title: "BikeUpserts",
-    summary: "Make or change bikes",
-    description: "A bike with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+    summary: "Create or change bikes",
+    description: "A new id creates a bike, a known id changes it. Fields that are left out of a change stay as they were.",
     itemErrors: ["not_found"],
   }),
   report: batch("bikes/reports", bikeReport, {
     title: "BikeReports",
     summary: "Report bikes' states and positions",
-    description: "Reports may come late and twice: what happened last counts, not what arrived last.",
+    description: "Reports may arrive late or twice: the latest `at` counts, not the latest arrival.",
     itemErrors: ["not_found"],
   }),
 };
@@ -135,29 +135,29 @@ const rides = {
   start: batch("rides/start", rideStart, {
     title: "RideStarts",
     summary: "Start rides",
-    description: "The bike is `on_trip` from then on; a reservation that held it is fulfilled.",
+    description: "The bike is `on_trip` from the start on; a reservation that held it is fulfilled.",
     itemErrors: ["not_found", "bike_not_available", "reservation_not_active", "ride_conflict"],
   }),
   end: batch("rides/end", rideEnd, {
     title: "RideEnds",
     summary: "End rides",
     description:
-      "The bike is `available` again where the ride ended. A ride that has ended otherwise is `ride_conflict`; the " +
-      "message says what is stored. To change that, use `rides/correct`.",
+      "The bike is `available` again where the ride ended. A ride that has already ended differently is `ride_conflict`; " +
+      "the message says what is stored. To change an ended ride, use `rides/correct`.",
     itemErrors: ["not_found", "ride_conflict"],
   }),
   cancel: batch("rides/cancel", rideCancel, {
     title: "RideCancels",
     summary: "Cancel rides",
-    description: "For rides that did not come about. The bike is `available` again where it stood.",
+    description: "For rides that did not take place. The bike is `available` again where it stood.",
     itemErrors: ["not_found", "ride_conflict"],
   }),
   correct: batch("rides/correct", rideCorrection, {
     title: "RideCorrections",
     summary: "Correct rides that have ended",
     description:
-      "Changes where and when a completed ride ended, and what else is said of it; partners get `ride.corrected`. Its " +
-      "bike stands where the ride ended, unless something later is known of the bike.",
+      "Changes where and when a completed ride ended, and its other fields; partners get `ride.corrected`. The bike " +
+      "is moved to where the ride ended, unless something later is known of the bike.",
     itemErrors: ["not_found", "ride_conflict"],
   }),
 };
@@ -167,21 +167,21 @@ const alerts = {
     title: "AlertUpserts",
     summary: "Open or change alerts",
     description:
-      "An alert with a new id is opened, and one that has ended opened again; an open one is changed. What is left out of a " +
-      "later one stays as it was. Riders see an alert at once, also one whose times are yet to come.",
+      "A new id opens an alert, an ended alert's id opens that alert again, and an open alert's id changes it. Fields that " +
+      "are left out of a change stay as they were. Riders see an alert at once, even if its `times` are in the future.",
     itemErrors: [],
   }),
   end: batch("alerts/end", alertEnd, {
     title: "AlertEnds",
     summary: "End alerts",
-    description: "Riders see them no more. An alert whose times are over ends by itself.",
+    description: "Riders no longer see these alerts. An alert ends by itself when its `times` are over.",
     itemErrors: ["not_found"],
   }),
   list: {
     method: "GET",
     path: "/operator/v1/alerts",
     summary: "List alerts",
-    description: `Alerts by id, those of feeds too; also those that ended in the last ${ALERT_RETENTION_DAYS} days.`,
+    description: `Alerts by id, including those of feeds and those that ended in the last ${ALERT_RETENTION_DAYS} days.`,
     metadata: { scope: "operator" },
     query: operatorAlertListQuery,
     responses: { 200: operatorAlertList, ...errors },
