@@ -47,7 +47,7 @@ export type BatchOutcome = z.infer<typeof batchOutcome>;
 /** The result of one item of a batch. */
 export const batchResult = namedObject(
   "BatchResult",
-  "What became of an item. `error` says why it failed, and is null when it did not.",
+  "The result of an item of a batch. `error` says why the item failed; null when it did not fail.",
   {
     id: z.string().nullable().describe("The item's id; null when the item had none"),
     outcome: batchOutcome.describe("`failed`: nothing was changed; `unchanged`: already stored like this, as when the same item is sent again"),

@@ -24,12 +24,12 @@ function positiveIntegerParam(cap: number) {
 export const pagingQuery = {
   page: extendApi(positiveIntegerParam(Number.MAX_SAFE_INTEGER).optional(), {
     // No `default`: the server would reject a client that sent it with `cursor`.
-    description: "Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first.",
+    description: "Numbered paging: which page to return, counting from 1, up to `total_pages`. Default: the first.",
     type: "integer",
     minimum: 1,
   }),
   limit: extendApi(positiveIntegerParam(MAX_PAGE_SIZE).optional(), {
-    description: `Items on a page. A larger number gives ${MAX_PAGE_SIZE} items; it is not refused.`,
+    description: `Items on a page, at most ${MAX_PAGE_SIZE}. A larger number is accepted and gives ${MAX_PAGE_SIZE} items.`,
     type: "integer",
     minimum: 1,
     default: DEFAULT_PAGE_SIZE,
@@ -37,7 +37,7 @@ export const pagingQuery = {
   cursor: z
     .string(givenOnce())
     .optional()
-    .describe("Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one."),
+    .describe("Cursor paging: `next_cursor` of the previous page, copied unchanged. Never build or decode a cursor."),
 };
 
 /**
@@ -54,7 +54,7 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: st
       .string()
       .min(1)
       .optional()
-      .describe("Cursor paging: opaque marker of the next slice; absent when the list is finished"),
+      .describe("Cursor paging: opaque cursor of the next page; absent on the last page"),
   });
 }
 
@@ -64,9 +64,9 @@ export const changesQuery = {
     .string(givenOnce())
     .optional()
     .describe(
-      "Everything that has changed since a checkpoint, in the order of the changes: the `checkpoint` of the last page before, " +
-        "copied unchanged, with the same filters. Walked by cursor; nothing is left out, and what changed a moment ago may come " +
-        "again. To begin, walk the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost`",
+      "Only items that have changed since this checkpoint, in the order of the changes. Send the last `checkpoint` that you got " +
+        "unchanged, with the same filters, and follow `next_cursor`. No change is left out; what changed a moment ago may come " +
+        "again. To begin, read the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost`",
     ),
 };
 
@@ -75,7 +75,7 @@ export function followedListOf<Item extends z.ZodTypeAny>(item: Item, named: { t
   return namedObject(named.title, named.description, {
     ...listOf(item, named).shape,
     checkpoint: checkpointField(
-      "With `updated_since` or `changes_since`, by cursor, on the last page: what to send as `changes_since` for all that changes from here on",
+      "On the last page, when reading by cursor with `updated_since` or `changes_since`: send it as `changes_since` to get all later changes",
     ),
   });
 }

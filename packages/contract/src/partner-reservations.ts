@@ -31,7 +31,7 @@ export const reservationEndpoints = {
     description:
       "Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is " +
       `assigned and held at once, for ${DEFAULT_HOLD_MINUTES} minutes unless \`hold_minutes\` says otherwise, at ` +
-      `most ${MAX_HOLD_MINUTES}; \`PATCH\` extends it. 404 when there is no such station or bike.`,
+      `most ${MAX_HOLD_MINUTES}; \`PATCH\` extends the hold. 404 when there is no such station or bike.`,
     metadata: needs("reservations:write", {
       idempotent: true,
       conflicts: [
@@ -53,9 +53,9 @@ export const reservationEndpoints = {
     path: "/v1/reservations/:id",
     summary: "Extend a reservation",
     description:
-      "Holds the bike for `hold_minutes` more than it is held now. What is added is at most " +
-      `${MAX_HOLD_MINUTES} minutes at a time, and the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} in all, from ` +
-      "`created_at` on. Each request adds: send an `Idempotency-Key`, so that a repeat does not.",
+      "Holds the bike for `hold_minutes` more. One request adds at most " +
+      `${MAX_HOLD_MINUTES} minutes, and the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in total, from ` +
+      "`created_at` on. Each request adds minutes: send an `Idempotency-Key`, so that a repeated one does not.",
     metadata: needs("reservations:write", {
       idempotent: true,
       conflicts: ["reservation_not_active", "hold_limit_reached", "idempotency_in_progress"],
@@ -71,8 +71,8 @@ export const reservationEndpoints = {
     path: "/v1/reservations/:id",
     summary: "Cancel a reservation",
     description:
-      "Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again changes " +
-      "nothing and answers the same.",
+      "Releases the bike and returns the reservation. Needs no body. Cancelling a cancelled reservation again changes " +
+      "nothing and returns the same.",
     metadata: needs("reservations:write", { conflicts: ["reservation_not_active"] }),
     pathParams: idParam,
     query: noQuery,

@@ -44,7 +44,7 @@ export const partnerContract = c.router(
       list: listEndpoint("/v1/vehicle_types", {
         scope: "stations:read",
         summary: "List vehicle types",
-        description: "What the vehicle type ids on stations, bikes and rides mean, by id.",
+        description: "The vehicle types that stations, bikes and rides name by id, sorted by id.",
         query: vehicleTypeListQuery,
         answer: vehicleTypeList,
       }),
@@ -53,7 +53,7 @@ export const partnerContract = c.router(
       list: listEndpoint("/v1/regions", {
         scope: "stations:read",
         summary: "List regions",
-        description: "What the region ids on stations mean, by id.",
+        description: "The regions that stations name by id, sorted by id.",
         query: regionListQuery,
         answer: regionList,
       }),
@@ -62,13 +62,13 @@ export const partnerContract = c.router(
       list: listEndpoint("/v1/alerts", {
         scope: "stations:read",
         summary: "List alerts",
-        description: "What riders should know at present: the alerts that are open, by id.",
+        description: "What riders should know now: the open alerts, by id.",
         query: alertListQuery,
         answer: alertList,
       }),
       get: getEndpoint("/v1/alerts/:id", "stations:read", alert, {
         summary: "One alert",
-        description: `Also one that has ended, for ${ALERT_RETENTION_DAYS} days.`,
+        description: `An open alert, or one that ended in the last ${ALERT_RETENTION_DAYS} days.`,
       }),
     },
     rides: {
@@ -99,9 +99,9 @@ export const partnerContract = c.router(
         scope: "events:read",
         summary: "List events",
         description:
-          `What happened in the last ${EVENT_RETENTION_DAYS} days, oldest first, so that you can catch up after you ` +
-          "were down. Shows the events of the resources that the key may read: those of rides need `rides:read` too, " +
-          "and so on. Reservation events are your own only.",
+          `What happened in the last ${EVENT_RETENTION_DAYS} days, oldest first, so that you can catch up after an ` +
+          "outage. Shows the events of the resources that the key may read: ride events need `rides:read` too, and so " +
+          "on. Of reservation events, only your own are shown.",
         query: eventListQuery,
         answer: eventList,
         errors: followingErrors,
@@ -118,15 +118,15 @@ export const partnerContract = c.router(
       list: listEndpoint("/v1/exports", {
         scope: "exports:read",
         summary: "List exports",
-        description: "Finished files of open data that the operator lets partners have, the newest first.",
+        description: "Finished files of open data that the operator shares with partners, newest first.",
         query: exportListQuery,
         answer: exportList,
       }),
       get: getEndpoint("/v1/exports/:id", "exports:read", exportFile, {
         summary: "One export",
         description:
-          "With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its `ETag`, and in " +
-          "`Repr-Digest`. Two downloads of yours run at a time.",
+          "With a download link that expires. It accepts range and conditional requests; the file's SHA-256 is the `ETag` and " +
+          "in `Repr-Digest`. You may run two downloads at a time.",
       }),
     },
     me: {
@@ -135,7 +135,7 @@ export const partnerContract = c.router(
         path: "/v1/me",
         summary: "Your key",
         description:
-          "The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and " +
+          "The key's id, partner, scopes, expiry, rate limit and requests left; the partner's active reservations and " +
           "how many it may have at once.",
         metadata: needs("any"),
         query: noQuery,
@@ -154,8 +154,8 @@ export const partnerContract = c.router(
       ready: {
         method: "GET",
         path: "/readyz",
-        summary: "Can it answer requests?",
-        description: "503 while the database is away or the process is shutting down.",
+        summary: "Can the process answer requests?",
+        description: "503 while the database is unreachable or the process is shutting down.",
         metadata: needs("none", { plainHttp: true }),
         query: noQuery,
         responses: { 200: health, 400: errorBody, 403: errorBody, 405: errorBody, 500: errorBody, 503: errorBody },

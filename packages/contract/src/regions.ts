@@ -4,8 +4,8 @@ import { listOf, pagingQuery } from "./paging.ts";
 import { identifier } from "./values.ts";
 
 export const region = namedObject("Region", "A part of the city to which stations belong.", {
-  id: identifier.describe("What `region_id` of stations names"),
-  name: z.string().describe("The id where nobody has given it a name"),
+  id: identifier.describe("The id in `region_id` of stations"),
+  name: z.string().describe("The region's name; its id if the region has no name"),
 });
 export type Region = z.infer<typeof region>;
 

@@ -15,22 +15,22 @@ export const cancelReason = z.enum(["partner", "operator", "bike_unavailable"]);
 /** A bike that is held for a partner's rider, from now for some minutes. */
 export const reservation = namedObject(
   "Reservation",
-  "A bike that is held for a rider of yours. You see your own reservations only.",
+  "A bike that is held for one of your riders. You see only your own reservations.",
   {
     id: identifier,
     status: reservationStatus.describe("`active` → `fulfilled`, `cancelled` or `expired`, all final"),
-    station_id: identifier.nullable().describe("Where the bike stands; null outside a station"),
-    bike_id: identifier.describe("Assigned at once"),
+    station_id: identifier.nullable().describe("The station where the bike stands; null: outside a station"),
+    bike_id: identifier.describe("The bike, which is assigned when the reservation is made"),
     vehicle_type_id: z.string().nullable(),
-    rider_ref: z.string().nullable().describe("Your own mark for the rider; it means nothing to us"),
+    rider_ref: z.string().nullable().describe("Your own reference for the rider, which the service does not interpret; null: none"),
     created_at: timestamp,
-    expires_at: timestamp.describe("From this instant on the reservation is `expired`, to the second"),
+    expires_at: timestamp.describe("At this instant, to the second, a reservation that is still `active` becomes `expired`"),
     cancelled_at: timestamp.nullable(),
     cancel_reason: cancelReason.nullable(),
-    ride_id: identifier.nullable().describe("The ride that fulfilled it"),
+    ride_id: identifier.nullable().describe("The ride that fulfilled the reservation; null: none"),
     ride_cancelled_at: timestamp
       .nullable()
-      .describe("When that ride was cancelled, because it did not come about; null when it was not"),
+      .describe("When the ride `ride_id` was cancelled because it did not take place; null: it was not"),
     updated_at: timestamp.describe("When this object last changed"),
   },
 );
@@ -50,7 +50,7 @@ export const reservationListQuery = z
     ride_id: identifierParam.optional().describe("Only the reservation that this ride fulfilled"),
     updated_since: instantParam
       .optional()
-      .describe("Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"),
+      .describe("Only reservations changed at or after this instant; an expired one changed at its `expires_at`"),
     ...changesQuery,
   })
   .strict();
@@ -71,10 +71,10 @@ export const reservationRequest = extendApi(
       rider_ref: riderRef
         .optional()
         .describe(
-          "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time",
+          "Your own reference for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider can hold one bike at a time",
         ),
       hold_minutes: extendApi(
-        holdMinutes.optional().describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
+        holdMinutes.optional().describe(`Minutes to hold the bike: default ${DEFAULT_HOLD_MINUTES}, at most ${MAX_HOLD_MINUTES}`),
         { default: DEFAULT_HOLD_MINUTES },
       ),
     })
@@ -94,7 +94,7 @@ export const reservationExtension = extendApi(
   z
     .object({
       hold_minutes: holdMinutes.describe(
-        `Minutes more, counted from \`expires_at\`: at most ${MAX_HOLD_MINUTES}, and the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} in all`,
+        `Minutes to add to \`expires_at\`: at most ${MAX_HOLD_MINUTES}; the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in total`,
       ),
     })
     .strict(),

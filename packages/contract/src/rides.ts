@@ -8,7 +8,7 @@ export const rideStatus = z.enum(["started", "completed", "cancelled"]);
 export const endReason = z.enum(["returned", "free_floating", "operator", "timeout", "cancelled"]);
 export const riderCategory = z.enum(["member", "casual"]);
 
-export const ride = namedObject("Ride", "One bike's way from start to end. Who rode is never part of it.", {
+export const ride = namedObject("Ride", "A bike's trip from start to end. Who rode is never shown.", {
   id: identifier,
   bike_id: identifier,
   status: rideStatus.describe("`started` → `completed` or `cancelled`, both final"),

@@ -16,8 +16,8 @@ const seed = z
 
 export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
   system_id: identifier,
-  seed: seed.describe("The number from which its city was generated"),
-  reset_at: timestamp.describe("When its city was last generated"),
+  seed: seed.describe("The number from which the city was generated"),
+  reset_at: timestamp.describe("When the city was last generated"),
   stations: count,
   bikes: count,
   rides: count,
@@ -25,8 +25,8 @@ export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
 });
 export type SandboxStatus = z.infer<typeof sandboxStatus>;
 
-export const resetRequest = namedObject("SandboxReset", "Which city to make.", {
-  seed: seed.optional().describe("A seed always makes the same city, byte for byte. When left out: the previous seed"),
+export const resetRequest = namedObject("SandboxReset", "Which city to generate.", {
+  seed: seed.optional().describe("The same seed always generates the same city, byte for byte. When left out: the previous seed"),
 });
 
 export const eventRequest = namedObject("SandboxEventRequest", "Where the event happens.", {
@@ -50,7 +50,7 @@ export const clockRequest = namedObject("SandboxClockRequest", "How much time pa
 
 export const sandboxClock = namedObject("SandboxClock", "The sandbox's clock.", {
   now: timestamp,
-  advanced_seconds: count.describe("Seconds added by `clock/advance` since the city was made"),
+  advanced_seconds: count.describe("Seconds added by `clock/advance` since the city was generated"),
   ready: z
     .boolean()
     .describe(
@@ -62,7 +62,7 @@ export type SandboxClock = z.infer<typeof sandboxClock>;
 export const sandboxScenario = namedObject("SandboxScenario", "What a scenario did.", {
   scenario: z.enum(scenarioNames),
   steps: z.array(z.string()).describe("What happened, in order"),
-  key: z.string().nullable().describe("The key that `key-expires` made"),
+  key: z.string().nullable().describe("The key that `key-expires` created; null: another scenario"),
 });
 export type SandboxScenario = z.infer<typeof sandboxScenario>;
 
@@ -74,13 +74,13 @@ const sandboxFault = {
     .string()
     .regex(/^(GET|POST|PATCH|DELETE) \/v1\/[\w/:]{1,100}$/, "must be a method and a path, such as GET /v1/stations/:id")
     .optional()
-    .describe("Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out"),
+    .describe("The endpoint that fails, such as `GET /v1/stations/:id`; when left out: every endpoint of /v1"),
   status: z
     .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
     .describe("`timeout`: the connection ends after 30 s without an answer"),
-  share: z.number().gt(0).max(1).default(1).describe("The share of requests that fail; all when left out"),
+  share: z.number().gt(0).max(1).default(1).describe("The share of requests that fail, up to 1 (all); 1 when left out"),
   count: z.number().int().min(1).max(1_000_000).optional().describe("How many requests fail before the fault ends"),
-  until: givenInstant.optional().describe("An hour from now, when left out"),
+  until: givenInstant.optional().describe("When the fault ends; an hour from now, when left out"),
 };
 export const faultRequest = namedObject(
   "SandboxFaultRequest",
@@ -109,11 +109,11 @@ const MAX_DELAY_SECONDS = 10;
 
 export const webhookFaults = namedObject(
   "SandboxWebhookFaults",
-  "Faults of deliveries. They replace those set before.",
+  "Faults of deliveries. They replace the faults that were set before.",
   {
     delay: z.number().int().min(0).max(MAX_DELAY_SECONDS).default(0).describe("Seconds before each attempt"),
     duplicate: z.boolean().default(false).describe("Each attempt is sent twice"),
-    reorder: z.boolean().default(false).describe("Each second delivery overtakes the one before"),
+    reorder: z.boolean().default(false).describe("Every second delivery overtakes the previous one"),
     bad_signature: z.boolean().default(false).describe("Signatures are wrong: a receiver must refuse them"),
     down: z.boolean().default(false).describe("No attempt reaches the receiver"),
     until: timestamp.optional().describe("When these faults end. When left out, they last until others replace them"),

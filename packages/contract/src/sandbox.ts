@@ -50,9 +50,9 @@ export const sandboxContract = c.router(
     reset: {
       method: "POST",
       path: "/sandbox/v1/reset",
-      summary: "Make the city anew",
+      summary: "Generate the city again",
       description:
-        "Stations, bikes, rides, reservations and alerts are deleted, and the seed's city is made. Keys, endpoints, events and " +
+        "Deletes stations, bikes, rides, reservations and alerts, and generates the seed's city. Keys, webhooks, events and " +
         "the log of deliveries stay.",
       metadata,
       query: noQuery,
@@ -72,10 +72,10 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, " +
+        "Brings forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, " +
         "the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What becomes due is done " +
-        "at once. Signatures and the times of events still follow the real clock, as receivers do. Ask " +
-        "`GET /sandbox/v1/clock` until it is `ready`.",
+        "at once. Signatures and the times of events still follow the real clock, as your receiver does. Call " +
+        "`GET /sandbox/v1/clock` until `ready` is true.",
       metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
@@ -128,7 +128,7 @@ export const sandboxContract = c.router(
       summary: "Cause an event",
       description:
         "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
-        "minute. Events of thresholds need one of a webhook of the sandbox.",
+        "minute. Threshold events need a threshold on a webhook of the sandbox.",
       metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(deliveryNames) }),
       query: noQuery,

@@ -1,14 +1,14 @@
 /** The scopes of a partner's keys, and the permissions of each. */
 export const scopes = {
   "stations:read": "list and read stations, vehicle types, regions and alerts",
-  "history:read": "read how stations, the fleet and rides were over time, and what is expected",
+  "history:read": "read the history of stations, the fleet and rides, and forecasts",
   "rides:read": "list and read rides",
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",
   "reservations:write": "create and cancel reservations",
   "exports:read": "list and download files of open data that the operator shares",
   "events:read": "list and read the events of the resources it may read",
-  "deliveries:read": "list and read the deliveries of its own webhooks, with why they fail",
+  "deliveries:read": "list and read the deliveries of its own webhooks, and why they fail",
   "deliveries:write": "send deliveries of its own webhooks again",
 } as const;
 

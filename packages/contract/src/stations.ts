@@ -16,21 +16,21 @@ export const station = namedObject(
     lat: z.number().min(-90).max(90).describe("WGS 84 degrees"),
     lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
     address: z.string().nullable(),
-    region_id: z.string().nullable().describe("One of `/v1/regions`"),
-    capacity: z.number().int().min(0).nullable().describe("Docks in all, as published; not the sum of the counts"),
-    is_virtual_station: z.boolean().describe("A marked area without docks"),
+    region_id: z.string().nullable().describe("The station's region, listed at `/v1/regions`; null: none"),
+    capacity: z.number().int().min(0).nullable().describe("Total number of docks, as published; may differ from the sum of the counts"),
+    is_virtual_station: z.boolean().describe("True: a marked area without docks"),
     is_installed: z.boolean(),
     is_renting: z.boolean(),
     is_returning: z.boolean(),
     num_bikes_available: z.number().int().min(0).describe("Bikes that can be rented or reserved now"),
     num_bikes_reserved: z.number().int().min(0).describe("Bikes held by reservations"),
     num_bikes_disabled: z.number().int().min(0).nullable(),
-    num_docks_available: z.number().int().min(0).nullable().describe("As published; never derived from capacity"),
+    num_docks_available: z.number().int().min(0).nullable().describe("As published, never derived from `capacity`; null: not published"),
     num_docks_disabled: z.number().int().min(0).nullable(),
     vehicle_types_available: z
       .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())
       .describe(
-        "Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known",
+        "Bikes available, by vehicle type. The counts add up to `num_bikes_available`, minus the bikes of unknown type",
       ),
     status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
     offline_reason: offlineReason.nullable().describe("Why the station is offline"),
@@ -41,9 +41,9 @@ export const station = namedObject(
 export type Station = z.infer<typeof station>;
 
 /** A station as a response shows it: at present, or as it was at an instant. */
-export const stationAt = namedObject("StationAt", "A station as it is, or with `at` as it was.", {
+export const stationAt = namedObject("StationAt", "A station as it is now or, with `at`, as it was at that instant.", {
   ...station.shape,
-  as_of: timestamp.optional().describe("With `at` alone: the instant at which the station was so"),
+  as_of: timestamp.optional().describe("Only with `at`: the instant at which the station is shown"),
 });
 export type StationAt = z.infer<typeof stationAt>;
 
@@ -53,9 +53,9 @@ export const stationList = followedListOf(stationAt, { title: "StationList", des
 const atParam = instantParam
   .optional()
   .describe(
-    "How stations were at this instant: their counters, status and flags, while names, positions and capacities are today's. " +
-      "`last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too; RFC 3339 with " +
-      "`Z` or an offset, the `+` of which is written as `%2B`",
+    "Shows stations as they were at this instant: counters, status and flags of then, but names, positions and capacities of " +
+      "today. `last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too. RFC 3339 " +
+      "with `Z` or an offset; write the `+` of an offset as `%2B`",
   );
 
 /** The query of one station. */

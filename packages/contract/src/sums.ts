@@ -27,10 +27,10 @@ const timeZone = z.string().describe("The system's time zone, in which days begi
 
 const summedTo = timestamp
   .nullable()
-  .describe("What happened before this is in the numbers; null: nothing has been summed yet");
+  .describe("The numbers include everything before this instant; null: nothing has been summed yet");
 
 /** Bikes by state at a time. */
-export const fleetByState = namedObject("FleetByState", "Bikes by state. Null: it is not known for this time.", {
+export const fleetByState = namedObject("FleetByState", "Bikes by state. Null: the number is not known for this time.", {
   available: mean.nullable().describe("Ready to be rented"),
   reserved: mean.nullable().describe("Held for a rider"),
   on_trip: mean.nullable().describe("On a ride"),
@@ -50,11 +50,11 @@ const stationsByState = z
 
 export const summaryStep = namedObject("SummaryStep", "What happened in one step of time.", {
   from: timestamp,
-  to: timestamp.describe("The end, which the next step begins with"),
-  rides_started: count.nullable().describe("Cancelled rides left out; null: not summed yet, or no longer kept"),
+  to: timestamp.describe("The end of the step, and start of the next"),
+  rides_started: count.nullable().describe("Without cancelled rides; null: not summed yet, or no longer kept"),
   rides_ended: count.nullable(),
-  fleet: fleetByState.nullable().describe("The mean over the step; null: nothing was recorded in it"),
-  stations: stationsByState.nullable().describe("The mean over the step; null: nothing was recorded in it"),
+  fleet: fleetByState.nullable().describe("The mean over the step; null: nothing was recorded in the step"),
+  stations: stationsByState.nullable().describe("The mean over the step; null: nothing was recorded in the step"),
 });
 export type SummaryStep = z.infer<typeof summaryStep>;
 
@@ -62,7 +62,7 @@ const summaryFields = {
   step: z.enum(summarySteps),
   time_zone: timeZone,
   summed_to: summedTo,
-  data: z.array(summaryStep).describe("Every step, oldest first, also those without rides"),
+  data: z.array(summaryStep).describe("Every step, oldest first, including steps without rides"),
 };
 
 export const systemSummary = namedObject(
@@ -78,8 +78,8 @@ const stepDescription =
 
 export const summaryQuery = z
   .object({
-    from: instantParam.optional().describe("Rounded down to a whole step; a day before `to`, when left out"),
-    to: instantParam.optional().describe("Rounded up to a whole step; now, when left out"),
+    from: instantParam.optional().describe("The start, rounded down to a whole step; one day before `to`, when left out"),
+    to: instantParam.optional().describe("The end, rounded up to a whole step; now, when left out"),
     step: extendApi(z.enum(summarySteps, givenOnce()).optional(), { description: stepDescription, default: "PT1H" }),
   })
   .strict();
@@ -90,7 +90,7 @@ export const dayParam = textOf("day", givenOnce());
 
 export const flow = namedObject("Flow", "Rides between two stations.", {
   start_station_id: identifier,
-  end_station_id: identifier.describe("The same as `start_station_id` for rides that came back"),
+  end_station_id: identifier.describe("The same as `start_station_id` for rides that returned to their start"),
   rides: count.describe("Completed rides that started on these days"),
 });
 export type Flow = z.infer<typeof flow>;
@@ -99,8 +99,8 @@ const leftOut = z
   .object({ pairs: count, rides: count })
   .strict()
   .describe(
-    `Pairs with fewer than ${MIN_FLOW_RIDES} rides, which could show one person's way, and their rides: those that lie ` +
-      "between the page before and this one in the order of the list. Add up all pages for the whole",
+    `The number of pairs with fewer than ${MIN_FLOW_RIDES} rides, which could reveal one person's trip, and of their ` +
+      "rides. Each page counts only its own part of the list: add up all pages for the total",
   );
 
 export const flowList = namedObject("FlowList", "One page of flows.", {
@@ -114,7 +114,7 @@ export const flowList = namedObject("FlowList", "One page of flows.", {
     .string()
     .min(1)
     .optional()
-    .describe("Opaque marker of the next page; absent when the list is finished"),
+    .describe("Opaque cursor of the next page; absent on the last page"),
 });
 export type FlowList = z.infer<typeof flowList>;
 
@@ -132,27 +132,27 @@ export type FlowQuery = z.infer<typeof flowQuery>;
 /** How a number is distributed over the days. */
 const spread = z
   .object({
-    low: mean.describe("The 10th percentile: 9 of 10 days had at least so many"),
+    low: mean.describe("The 10th percentile: 9 of 10 days had at least this many"),
     median: mean,
-    high: mean.describe("The 90th percentile: 9 of 10 days had at most so many"),
+    high: mean.describe("The 90th percentile: 9 of 10 days had at most this many"),
   })
   .strict();
 
 const typicalQuarter = z
   .object({
     time: z.string().describe("When the quarter of an hour begins, in the system's time zone, such as `08:15`"),
-    bikes: spread.nullable().describe("Null: the station was never online then"),
+    bikes: spread.nullable().describe("Null: the station was never online at this time"),
     docks: spread.nullable().describe("Null: free docks are not published"),
-    empty: share.nullable().describe("Share of the days on which it had no bike"),
-    full: share.nullable().describe("Share of the days on which it had no free dock"),
+    empty: share.nullable().describe("Share of the days, from 0 to 1, on which the station had no bike"),
+    full: share.nullable().describe("Share of the days, from 0 to 1, on which the station had no free dock"),
   })
   .strict();
 
 const readiness = {
   is_ready: z.boolean().describe("False: too few days are known yet"),
-  days_known: count.describe("Days of the station that are known"),
-  since: timestamp.nullable().describe("The first hour that is known; null: none is"),
-  ready_at: timestamp.nullable().describe("When enough will be known if nothing is missed; null once it is ready"),
+  days_known: count.describe("Days of the last 8 weeks for which the station's state is known"),
+  since: timestamp.nullable().describe("The first hour for which the station's state is known; null: none"),
+  ready_at: timestamp.nullable().describe("When enough days will be known, if none is missed; null: ready already, or nothing known yet"),
 };
 
 export const stationTypical = namedObject("StationTypical", "A usual day of a station, by kind of day.", {
@@ -164,8 +164,8 @@ export const stationTypical = namedObject("StationTypical", "A usual day of a st
       z
         .object({
           kind: z.enum(dayKinds),
-          days: count.describe("Days that the numbers come from"),
-          quarters: z.array(typicalQuarter).describe("96, from midnight on"),
+          days: count.describe("Number of days that the numbers come from"),
+          quarters: z.array(typicalQuarter).describe("96 quarters of an hour, from midnight on"),
         })
         .strict(),
     )
@@ -175,46 +175,46 @@ export type StationTypical = z.infer<typeof stationTypical>;
 
 const accuracy = z
   .object({
-    brier: mean.describe("Mean squared error of `at_least_one` of bikes: 0 is perfect"),
-    pinball: mean.describe("Mean pinball loss of `low`, `median` and `high` of bikes, in bikes: 0 is perfect"),
+    brier: mean.describe("Mean squared error (Brier score) of `bikes.at_least_one`: 0 is perfect"),
+    pinball: mean.describe("Mean pinball loss of `low`, `median` and `high` of `bikes`, in bikes: 0 is perfect"),
   })
   .strict();
 
 const forecastNumber = spread.extend({
-  now: count.describe("What the station has now"),
-  at_least_one: share.describe("The chance that there is at least one"),
+  now: count.describe("The number at the station now"),
+  at_least_one: share.describe("The probability, from 0 to 1, of at least one"),
 });
 
-export const stationForecast = namedObject("StationForecast", "What a station is expected to have in a while.", {
+export const stationForecast = namedObject("StationForecast", "How many bikes and docks a station is expected to have.", {
   station_id: identifier,
   made_at: timestamp,
-  for: timestamp.describe("When it is expected"),
+  for: timestamp.describe("The instant for which the forecast is made"),
   horizon: z.enum(forecastHorizons),
   ...readiness,
   method: z
     .enum(["change", "as_now"])
     .describe(
-      "`change`: from how the station changed from this time of the day on, on such days; `as_now`: it is taken to stay as " +
-        "it is, because that has been no worse here, or too few days are known",
+      "`change`: from how the station changed after this time of day, on days of this kind; `as_now`: the numbers of now, " +
+        "because `change` has been no better at this station, or too few days are known",
     ),
   bikes: forecastNumber,
   docks: forecastNumber.nullable().describe("Null: free docks are not published"),
   score: z
     .object({
-      tried: count.describe("Forecasts of the last 14 days that were compared with what came"),
+      tried: count.describe("Number of forecasts of the last 14 days that were compared with the actual numbers"),
       change: accuracy,
       as_now: accuracy,
     })
     .strict()
     .nullable()
-    .describe(`How both methods did at this station; null until ${FORECAST_MIN_DAYS} days are known`),
+    .describe(`How accurate both methods were at this station; null until ${FORECAST_MIN_DAYS} days are known, or nothing to compare`),
 });
 export type StationForecast = z.infer<typeof stationForecast>;
 
 export const forecastQuery = z
   .object({
     horizon: extendApi(z.enum(forecastHorizons, givenOnce()).optional(), {
-      description: "How far ahead",
+      description: "How far ahead to forecast",
       default: "PT30M",
     }),
   })
@@ -231,7 +231,7 @@ export const stationSumEndpoints = {
     summary: "A station's usual day",
     description:
       "Bikes and docks by kind of day and quarter of an hour, of the last 8 weeks. While fewer than " +
-      `${TYPICAL_MIN_DAYS} days are known, the answer says since when and until when that will be so.`,
+      `${TYPICAL_MIN_DAYS} days are known, \`data\` is empty, and \`ready_at\` says when enough will be known.`,
     metadata: needs("history:read"),
     pathParams: idParam,
     query: noQuery,
@@ -240,11 +240,11 @@ export const stationSumEndpoints = {
   forecast: {
     method: "GET",
     path: "/v1/stations/:id/forecast",
-    summary: "A station in a while",
+    summary: "A station's forecast",
     description:
-      "The chance of at least one bike and one dock, and how many there will be, from how the station changed at this " +
-      `time of such days, when ${FORECAST_MIN_DAYS} days are known. Shows how such forecasts did here beside "it stays ` +
-      'as now"; where they were not better, the answer is as now and says so.',
+      "How many bikes and docks there will be, and the probability of at least one, from how the station changed at this " +
+      `time on days of this kind, once ${FORECAST_MIN_DAYS} days are known. \`score\` compares such forecasts with ` +
+      "assuming no change; where they were no better, `method` is `as_now` and the forecast is the number of now.",
     metadata: needs("history:read"),
     pathParams: idParam,
     query: forecastQuery,
@@ -259,8 +259,8 @@ export const flowEndpoints = {
     path: "/v1/flows",
     summary: "List flows",
     description:
-      `Completed rides between pairs of stations, by the day on which they started; at most ${MAX_FLOW_DAYS} days at ` +
-      `once. Pairs with fewer than ${MIN_FLOW_RIDES} rides are left out and counted. ${kept}`,
+      `Completed rides between pairs of stations that started on the days asked for, at most ${MAX_FLOW_DAYS} days at ` +
+      `once. Pairs with fewer than ${MIN_FLOW_RIDES} rides are only counted, in \`left_out\`. ${kept}`,
     metadata: needs("history:read"),
     query: flowQuery,
     responses: { 200: flowList, ...errors },
@@ -275,7 +275,7 @@ export const systemSumEndpoints = {
     summary: "The system over time",
     description:
       "Rides, the fleet by state, and stations that were empty, full or offline, step by step; at most " +
-      `${MAX_SUMMARY_STEPS} steps. Rides of late reports, corrections and imports appear within minutes. Kept for ` +
+      `${MAX_SUMMARY_STEPS} steps. Late reports, corrections and imports are included within minutes. Kept for ` +
       `${SYSTEM_SUM_RETENTION_YEARS} years.`,
     metadata: needs("history:read"),
     query: summaryQuery,

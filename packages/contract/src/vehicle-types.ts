@@ -12,13 +12,13 @@ export const propulsionType = z.enum(propulsionTypes);
 
 export const vehicleType = namedObject(
   "VehicleType",
-  "A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known.",
+  "A type of vehicle. Types without a description are listed too, with null for what is not known.",
   {
-    id: identifier.describe("What `vehicle_type_id` of stations, bikes, rides and reservations names"),
-    name: z.string().nullable().describe("What riders call it"),
-    form_factor: formFactor.nullable().describe("As in GBFS; null where nobody has said it"),
-    propulsion_type: propulsionType.nullable().describe("As in GBFS; null where nobody has said it"),
-    max_range_meters: z.number().min(0).nullable().describe("How far it goes when fully charged or fuelled"),
+    id: identifier.describe("The id in `vehicle_type_id` of stations, bikes, rides and reservations"),
+    name: z.string().nullable().describe("The name for riders; null: not known"),
+    form_factor: formFactor.nullable().describe("As in GBFS; null: not known"),
+    propulsion_type: propulsionType.nullable().describe("As in GBFS; null: not known"),
+    max_range_meters: z.number().min(0).nullable().describe("How far the vehicle goes when fully charged or fuelled; null: not known"),
   },
 );
 export type VehicleType = z.infer<typeof vehicleType>;
