@@ -207,7 +207,7 @@ export const stationForecast = namedObject("StationForecast", "How many bikes an
     })
     .strict()
     .nullable()
-    .describe(`How accurate both methods were at this station; null until ${FORECAST_MIN_DAYS} days are known, or nothing to compare`),
+    .describe(`How accurate both methods were at this station; null: fewer than ${FORECAST_MIN_DAYS} days known, or nothing to compare`),
 });
 export type StationForecast = z.infer<typeof stationForecast>;
 

@@ -100,11 +100,11 @@ export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<D
   const giver = z.enum(["operator", "source", "default"]).optional();
   const facts = namedObject(`${titles[kind]}Facts`, "Facts in the form of GBFS 3.1.", shapeOf(factKinds[kind], false));
   const from = z.object(Object.fromEntries(names.map((name) => [name, giver]))).strict();
-  return namedObject(`Described${titles[kind]}`, "What GBFS publishes, and who gives each fact.", {
-    id: z.string().describe("Your id of it; empty for the system and its zones"),
-    published: facts.describe("What applies: your value, else that of the first source, else a default"),
-    own: facts.describe("What you have set"),
-    from: from.describe("Who gives each published fact"),
+  return namedObject(`Described${titles[kind]}`, "What GBFS publishes, and where each fact comes from.", {
+    id: z.string().describe("Your id of the described thing; empty for the system and its zones"),
+    published: facts.describe("The published facts: your value, otherwise that of the first source, otherwise a default"),
+    own: facts.describe("The facts that you have set"),
+    from: from.describe("Where each published fact comes from"),
   }) as z.ZodType<DescribedFacts<Kind>, z.ZodTypeDef, unknown> as z.ZodType<DescribedFacts<Kind>>;
 }
 
@@ -115,4 +115,4 @@ export function describedListOf<Kind extends FactKind>(kind: Kind, described: z.
 }
 
 /** The schema of the answer to a removal. */
-export const removedFacts = namedObject("RemovedFacts", "Whose facts of yours were removed.", { id: z.string() });
+export const removedFacts = namedObject("RemovedFacts", "The id of the thing whose facts you removed.", { id: z.string() });

@@ -36,7 +36,7 @@ const links = object({ web: { type: uri }, ios: { type: uri }, android: { type: 
 const systemFacts = {
   published_id: under(
     "Identity",
-    fact(id, "System id", "GBFS's `system_id`: unique in the world, because planners store by it"),
+    fact(id, "System id", "GBFS's `system_id`: unique in the world, because planners identify the system by it"),
   ),
   name: fact(text, "Name", "What riders call the system"),
   short_name: fact(text, "Short name", "An abbreviation of the name"),
@@ -48,23 +48,23 @@ const systemFacts = {
   termination_date: fact(
     s.termination_date.type,
     "Ends on",
-    "The day on which the system ends. The feeds stay for 30 days, then they answer 410",
+    "The day on which the system ends. After 30 more days the feeds answer 410",
   ),
   phone_number: under("Contacts", fact(s.phone_number.type, "Phone", "Customer service, such as +4722001122")),
   email: fact(s.email.type, "Email", "Customer service"),
-  feed_contact_email: fact(s.feed_contact_email.type, "Feed contact", "Who consumers of the feeds write to"),
+  feed_contact_email: fact(s.feed_contact_email.type, "Feed contact", "The address that consumers of the feeds write to"),
   opening_hours: under(
     "Hours",
     fact(
       s.opening_hours.type,
       "Opening hours",
-      "In OpenStreetMap's syntax. Outside of them no station rents. Default: 24/7",
+      "In OpenStreetMap's syntax. Outside these hours no station rents. Default: 24/7",
     ),
   ),
   timezone: fact(s.timezone.type, "Time zone", "An IANA time zone such as Europe/Oslo"),
   licence: under(
     "Licence and legal",
-    fact(s.license_id.type, "Licence", "Of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
+    fact(s.license_id.type, "Licence", "The licence of the feeds: an SPDX identifier such as CC-BY-4.0, or an address"),
   ),
   attribution_organization_name: fact(text, "Attribution", "Whom consumers of the feeds must name"),
   attribution_url: fact(s.attribution_url.type, "Attribution link", "The page to which the attribution leads"),
@@ -74,11 +74,11 @@ const systemFacts = {
   privacy_last_updated: fact(s.privacy_last_updated.type, "Privacy of", "The day of the policy's last change"),
   brand_assets: under(
     "Brand",
-    fact(s.brand_assets.type, "Brand", "The logo, a dark form of it, a colour, and the terms of their use"),
+    fact(s.brand_assets.type, "Brand", "The logo, its dark version, a colour, and the terms of their use"),
   ),
   rental_apps: under(
     "Apps and links",
-    fact(s.rental_apps.type, "Apps", "Where riders get the app, and how another app opens it"),
+    fact(s.rental_apps.type, "Apps", "Where riders get the apps, and how another app opens them"),
   ),
   station_links: fact(
     links,
@@ -98,11 +98,11 @@ const vehicleTypeFacts = {
   name: under("What it is", fact(text, "Name", "What riders call the type")),
   form_factor: fact(t.form_factor.type, "Form", "The shape of the vehicle"),
   propulsion_type: fact(t.propulsion_type.type, "Propulsion", "What moves the vehicle"),
-  max_range_meters: fact(t.max_range_meters.type, "Range in metres", "How far it goes fully charged"),
+  max_range_meters: fact(t.max_range_meters.type, "Range in metres", "How far the vehicle goes fully charged or fuelled"),
   return_constraint: fact(
     t.return_constraint.type,
     "Return",
-    "Where it may be left. Without it some planners let riders leave it anywhere",
+    "Where the vehicle may be left. Without this, some planners let riders leave it anywhere",
   ),
   default_pricing_plan_id: under(
     "Price and hold",
@@ -112,19 +112,19 @@ const vehicleTypeFacts = {
   default_reserve_time: fact(
     t.default_reserve_time.type,
     "Hold in minutes",
-    "How long a reservation holds it; needed where a plan has a price for that",
+    "How long a reservation holds the vehicle; needed if a pricing plan charges for reservations",
   ),
-  rider_capacity: under("Details", fact(t.rider_capacity.type, "Riders", "How many may ride it")),
-  min_age: fact(t.min_age.type, "Minimum age", "In years"),
-  wheel_count: fact(t.wheel_count.type, "Wheels", "How many wheels it has"),
-  max_permitted_speed: fact(t.max_permitted_speed.type, "Top speed", "In km/h"),
-  rated_power: fact(t.rated_power.type, "Power", "In watts"),
+  rider_capacity: under("Details", fact(t.rider_capacity.type, "Riders", "How many people may ride the vehicle")),
+  min_age: fact(t.min_age.type, "Minimum age", "The rider's minimum age in years"),
+  wheel_count: fact(t.wheel_count.type, "Wheels", "How many wheels the vehicle has"),
+  max_permitted_speed: fact(t.max_permitted_speed.type, "Top speed", "The maximum speed in km/h"),
+  rated_power: fact(t.rated_power.type, "Power", "The rated power in watts"),
   make: fact(text, "Make", "The manufacturer"),
   model: fact(text, "Model", "The manufacturer's model"),
   color: fact(t.color.type, "Colour", "The colour in words"),
-  description: fact(text, "Description", "What a rider should know of it"),
+  description: fact(text, "Description", "What a rider should know about the type"),
   vehicle_image: fact(t.vehicle_image.type, "Picture", "The address of a picture"),
-  vehicle_assets: fact(t.vehicle_assets.type, "Icon", "The address of an icon, and of a dark form of it"),
+  vehicle_assets: fact(t.vehicle_assets.type, "Icon", "The addresses of an icon and of its dark version"),
 } as const satisfies Facts;
 
 const i = stationInformationFields;
@@ -135,21 +135,21 @@ const stationFacts = {
     fact(text, "Name", "The name in several languages; without it, the station's own name"),
   ),
   short_name: fact(text, "Short name", "The short name in several languages"),
-  cross_street: fact(i.cross_street.type, "Cross street", "The nearest crossing"),
+  cross_street: fact(i.cross_street.type, "Cross street", "The nearest cross street"),
   post_code: fact(i.post_code.type, "Post code", "Of the station's address"),
   city: fact(i.city.type, "City", "Of the station's address"),
   station_opening_hours: under(
     "Use",
     fact(i.station_opening_hours.type, "Opening hours", "In OpenStreetMap's syntax; without them, those of the system"),
   ),
-  rental_methods: fact(i.rental_methods.type, "Payment", "How riders rent at the station"),
-  parking_type: fact(i.parking_type.type, "Parking", "What kind of place it is"),
-  contact_phone: fact(i.contact_phone.type, "Phone", "Whom to call about the station"),
-  is_valet_station: fact(i.is_valet_station.type, "Valet", "Whether somebody takes the bikes there"),
-  is_charging_station: fact(i.is_charging_station.type, "Charging", "Whether it charges e-bikes"),
+  rental_methods: fact(i.rental_methods.type, "Payment", "How riders can pay at the station"),
+  parking_type: fact(i.parking_type.type, "Parking", "What kind of parking the station is"),
+  contact_phone: fact(i.contact_phone.type, "Phone", "The number to call about the station"),
+  is_valet_station: fact(i.is_valet_station.type, "Valet", "Whether staff take the bikes at the station"),
+  is_charging_station: fact(i.is_charging_station.type, "Charging", "Whether the station charges e-bikes"),
   station_area: under("Space", fact(i.station_area.type, "Area", "The outline of a virtual station, as GeoJSON")),
-  vehicle_types_capacity: fact(i.vehicle_types_capacity.type, "Capacity by type", "Vehicles that may stand there"),
-  vehicle_docks_capacity: fact(i.vehicle_docks_capacity.type, "Docks by type", "Docks that fit these types"),
+  vehicle_types_capacity: fact(i.vehicle_types_capacity.type, "Capacity by type", "How many vehicles of these types may be parked at the station"),
+  vehicle_docks_capacity: fact(i.vehicle_docks_capacity.type, "Docks by type", "How many docks fit these types"),
   rental_uris: under(
     "Links",
     fact(i.rental_uris.type, "Links", "Addresses that open the station; without them, those of the system"),
@@ -159,10 +159,10 @@ const stationFacts = {
 const v = vehicleFields;
 
 const bikeFacts = {
-  home_station_id: fact(id, "Home station", "The station to which it must be returned"),
-  pricing_plan_id: fact(id, "Pricing plan", "Its plan, where it differs from that of its type"),
-  vehicle_equipment: fact(v.vehicle_equipment.type, "Equipment", "Child seats, winter tyres and the like"),
-  available_until: fact(v.available_until.type, "Until", "When every rental must have ended"),
+  home_station_id: fact(id, "Home station", "The station to which the bike must be returned"),
+  pricing_plan_id: fact(id, "Pricing plan", "The bike's pricing plan, if it differs from that of its type"),
+  vehicle_equipment: fact(v.vehicle_equipment.type, "Equipment", "Equipment such as child seats and winter tyres"),
+  available_until: fact(v.available_until.type, "Until", "When every rental of the bike must have ended"),
 } as const satisfies Facts;
 
 const p = pricingPlanFields;

@@ -4,12 +4,12 @@ import { formFactors, propulsionTypes } from "../vehicle-words.ts";
 import { mdsSpecialGroups, mdsToldStates, mdsToldTypes } from "./words.ts";
 
 const uuid = z.string().uuid();
-const deviceId = uuid.describe("A vehicle, for as long as it exists");
-const providerId = uuid.describe("The operator, as it is registered with MDS");
-const tripId = uuid.describe("A trip");
+const deviceId = uuid.describe("The vehicle's id, for as long as the vehicle exists");
+const providerId = uuid.describe("The operator's id, as registered with MDS");
+const tripId = uuid.describe("The trip's id");
 const milliseconds = z.number().int().min(0).describe("Milliseconds since 1970");
-const batteryPercent = z.number().int().min(0).max(100).optional().describe("Where the operator reports it");
-const stopId = uuid.describe("A station: `stop_id` of a stop").optional();
+const batteryPercent = z.number().int().min(0).max(100).optional().describe("Absent when the operator does not report it");
+const stopId = uuid.describe("The station: `stop_id` of a stop; absent outside a station").optional();
 
 const location = namedObject("MdsLocation", "A position in WGS 84 degrees.", {
   lat: z.number().min(-90).max(90),
@@ -19,7 +19,7 @@ const location = namedObject("MdsLocation", "A position in WGS 84 degrees.", {
 export const mdsVehicle = namedObject("MdsVehicle", "A vehicle.", {
   device_id: deviceId,
   provider_id: providerId,
-  vehicle_id: z.string().max(255).describe("What is painted on the vehicle"),
+  vehicle_id: z.string().max(255).describe("The number or name painted on the vehicle"),
   vehicle_type: z.enum(formFactors),
   propulsion_types: z.array(z.enum(propulsionTypes)).min(1),
 });
@@ -30,12 +30,12 @@ export const mdsEvent = namedObject("MdsEvent", "A change of a vehicle's state."
   device_id: deviceId,
   provider_id: providerId,
   vehicle_state: z.enum(mdsToldStates).describe("`elsewhere`: outside the agency's boundary"),
-  event_types: z.array(z.enum(mdsToldTypes)).length(1).describe("One: each step of a change is an event of its own"),
+  event_types: z.array(z.enum(mdsToldTypes)).length(1).describe("Exactly one: each step of a change is a separate event"),
   timestamp: milliseconds,
-  publication_time: milliseconds.describe("When the operator's report of it arrived"),
+  publication_time: milliseconds.describe("When the operator's report of the event arrived"),
   location,
   stop_id: stopId,
-  trip_ids: z.array(tripId).min(1).optional().describe("With every type that begins with `trip_`"),
+  trip_ids: z.array(tripId).min(1).optional().describe("Present with every type that begins with `trip_`"),
   battery_percent: batteryPercent,
 });
 export type MdsEvent = z.infer<typeof mdsEvent>;
@@ -66,9 +66,9 @@ const version = z.string().describe("The version of MDS");
 const live = {
   version,
   last_updated: milliseconds,
-  ttl: z.number().int().min(0).max(300_000).describe("Milliseconds until there may be other data"),
+  ttl: z.number().int().min(0).max(300_000).describe("Milliseconds until the data may have changed"),
 };
-const links = namedObject("MdsLinks", "Pages, as JSON:API names them.", {
+const links = namedObject("MdsLinks", "Links to other pages, named as in JSON:API.", {
   next: z.string().url().nullable().describe("The next page; null on the last one"),
 });
 
@@ -103,13 +103,13 @@ const byType = (description: string) =>
   z.record(z.enum(formFactors), z.number().int().min(0)).describe(`${description}, by type of vehicle`);
 
 export const mdsStop = namedObject("MdsStop", "A station.", {
-  stop_id: uuid.describe("A station, for as long as it exists"),
+  stop_id: uuid.describe("The station's id, for as long as the station exists"),
   name: z.string().max(255),
   last_updated: milliseconds,
   location,
   status: z.object({ is_installed: z.boolean(), is_renting: z.boolean(), is_returning: z.boolean() }),
-  capacity: byType("Docks in all. Docks take every type: they count under the usual one"),
-  num_vehicles_available: byType("Vehicles to be had"),
+  capacity: byType("Total number of docks. Each dock takes every type, and counts under the usual one"),
+  num_vehicles_available: byType("Vehicles that can be rented"),
   num_vehicles_disabled: byType("Vehicles that are reserved or out of order"),
   num_places_available: byType("Free docks").optional(),
   num_places_disabled: byType("Docks out of order").optional(),
@@ -120,13 +120,13 @@ export const mdsStop = namedObject("MdsStop", "A station.", {
   devices: z
     .array(deviceId)
     .optional()
-    .describe("The vehicles there, where they are the operator's: those of a followed feed change their ids"),
+    .describe("The operator's vehicles at the station; without vehicles of a followed feed, whose ids change"),
 });
 export type MdsStop = z.infer<typeof mdsStop>;
 
 export const mdsStops = namedObject("MdsStops", "Every station.", { ...live, stops: z.array(mdsStop) });
 
-export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled rides are none.", {
+export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled rides are left out.", {
   trip_id: tripId,
   device_id: deviceId,
   provider_id: providerId,
@@ -135,15 +135,15 @@ export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled 
   duration: z.number().int().min(0).describe("Seconds"),
   start_location: location,
   end_location: location,
-  distance: z.number().int().min(0).describe("Metres; where the operator tells none, of the straight line"),
-  publication_time: milliseconds.describe("When it was last reported or corrected"),
+  distance: z.number().int().min(0).describe("Metres; the straight line if the operator reports no distance"),
+  publication_time: milliseconds.describe("When the trip was last reported or corrected"),
   parking_category: z
     .enum(["rack", "corral"])
     .optional()
-    .describe("Where it ended at a station: virtual ones are corrals"),
-  standard_cost: z.number().int().optional().describe("What such a trip costs, in the currency's smallest unit"),
-  actual_cost: z.number().int().optional().describe("What was paid for it, in the currency's smallest unit"),
-  currency: z.string().optional().describe("ISO 4217, with a cost"),
+    .describe("Present when the trip ended at a station: `corral` for a virtual one, otherwise `rack`"),
+  standard_cost: z.number().int().optional().describe("The standard price of such a trip, in the currency's smallest unit"),
+  actual_cost: z.number().int().optional().describe("What was paid for the trip, in the currency's smallest unit"),
+  currency: z.string().optional().describe("ISO 4217 code; present with a cost"),
 });
 export type MdsTrip = z.infer<typeof mdsTrip>;
 
@@ -164,20 +164,20 @@ export const mdsReportRow = z.object({
   rider_count: z.number().int(),
 });
 
-export const mdsError = namedObject("MdsError", "An error, as MDS has it.", {
-  error: z.string().describe("A code of the catalogue; `hour_not_settled` with 202"),
+export const mdsError = namedObject("MdsError", "An error in the form of MDS.", {
+  error: z.string().describe("The error's code; `hour_not_settled` with 202"),
   error_description: z.string(),
   error_details: z.array(z.string()).min(1),
 });
 
-export const mdsToken = namedObject("MdsToken", "An access token, as RFC 6749 has it.", {
+export const mdsToken = namedObject("MdsToken", "An access token in the form of RFC 6749.", {
   access_token: z.string().describe("A JSON Web Token with `provider_id` and `agency_id`"),
   token_type: z.literal("Bearer"),
-  expires_in: z.number().int().describe("Seconds"),
+  expires_in: z.number().int().describe("Seconds until the token expires"),
   scope: z.string(),
 });
 
-export const mdsTokenError = namedObject("MdsTokenError", "An error, as RFC 6749 has it.", {
+export const mdsTokenError = namedObject("MdsTokenError", "An error in the form of RFC 6749.", {
   error: z.enum(["invalid_request", "invalid_client", "unsupported_grant_type"]),
   error_description: z.string(),
 });

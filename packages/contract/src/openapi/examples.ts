@@ -213,7 +213,7 @@ function factExample(summary: string, id: string, facts: object): Record<string,
 }
 
 function factListExample(id: string, facts: object): Record<string, Example> {
-  return { list: { summary: "One of them", value: { data: [described(id, facts)] } } };
+  return { list: { summary: "A list of one", value: { data: [described(id, facts)] } } };
 }
 
 function changeExample(summary: string, changes: object): Record<string, Example> {
@@ -297,7 +297,7 @@ export const answerExamples: Examples = {
   StationAt: {
     station: { summary: "A station", value: exampleStation },
     past: {
-      summary: "How it was at an instant",
+      summary: "A station as it was at an instant",
       value: { ...exampleStation, last_reported: null, as_of: "2026-03-14T08:30:00.000Z" } satisfies StationAt,
     },
   },
@@ -321,15 +321,15 @@ export const answerExamples: Examples = {
   BikeList: listExamples(exampleBike),
   Reservation: {
     active: { summary: "A reservation that holds its bike", value: exampleReservation },
-    cancelled: { summary: "One that its partner cancelled", value: cancelledReservation },
-    expired: { summary: "One whose time ran out", value: expiredReservation },
-    fulfilled: { summary: "One whose bike was taken", value: fulfilledReservation },
+    cancelled: { summary: "A reservation that its partner cancelled", value: cancelledReservation },
+    expired: { summary: "A reservation that expired", value: expiredReservation },
+    fulfilled: { summary: "A reservation whose bike was taken", value: fulfilledReservation },
   },
   "reservations.create": {
     active: { summary: "A reservation that holds its bike", value: exampleReservation },
   },
   "reservations.extend": {
-    extended: { summary: "Held for 15 minutes more", value: extendedReservation },
+    extended: { summary: "A bike that is held for 15 minutes more", value: extendedReservation },
   },
   "reservations.cancel": { cancelled: { summary: "The bike is free again", value: cancelledReservation } },
   ReservationList: listExamples(exampleReservation),
@@ -340,13 +340,13 @@ export const answerExamples: Examples = {
   },
   EventList: listExamples(exampleEvent("ride.completed")),
   StationTypical: {
-    ready: { summary: "A station that is known for long enough", value: exampleTypical },
+    ready: { summary: "A station with enough known days", value: exampleTypical },
     not_yet: { summary: "Too few days are known", value: { ...exampleTypical, ...notReady, data: [] } },
   },
   StationForecast: {
-    change: { summary: "From how the station changes at this time", value: exampleForecast },
+    change: { summary: "A forecast from the station's usual changes", value: exampleForecast },
     as_now: {
-      summary: "No better than as now, and so it is as now",
+      summary: "A forecast that nothing changes",
       value: {
         ...exampleForecast,
         method: "as_now",
@@ -356,27 +356,27 @@ export const answerExamples: Examples = {
       } satisfies StationForecast,
     },
   },
-  SystemSummary: { day: { summary: "One step of a day", value: exampleSummary } },
+  SystemSummary: { day: { summary: "One step, of a day", value: exampleSummary } },
   DeliveryRecordList: {
     page: {
-      summary: "One that fails, and a page that follows",
+      summary: "A failing delivery, and the cursor of the next page",
       value: { data: [exampleDeliveryRecord], next_cursor: cursor },
     },
     searched: {
-      summary: "Nothing that matches so far",
+      summary: "No match so far, and the cursor to search on",
       value: { data: [], next_cursor: cursor, searched_to: "2026-03-02T17:12:40.000Z" },
     },
   },
-  DeliveryDetail: { failing: { summary: "One that fails", value: exampleDeliveryDetail } },
+  DeliveryDetail: { failing: { summary: "A failing delivery", value: exampleDeliveryDetail } },
   Resend: {
     now: {
-      summary: "Its next attempt is due now",
+      summary: "The next attempt is due now",
       value: { id: exampleDeliveryRecord.id, outcome: "retried_now" } satisfies Resend,
     },
   },
-  FlowList: { page: { summary: "One pair, and a page that follows", value: exampleFlows } },
+  FlowList: { page: { summary: "One pair, and the cursor of the next page", value: exampleFlows } },
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
-  GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions } },
+  GbfsDocument: { versions: { summary: "The published versions", value: gbfsVersions } },
   Health: { health: { summary: "All is well", value: exampleHealth } },
   DashboardLink: {
     link: {
@@ -408,7 +408,7 @@ export const answerExamples: Examples = {
   DescribedPricingPlan: factExample("The facts of a plan", "e-ride", planFacts),
   DescribedPricingPlanList: factListExample("e-ride", planFacts),
   DescribedGeofencingZones: factExample("One zone", "", zoneFacts),
-  RemovedFacts: { removed: { summary: "Removed", value: { id: "e-ride" } } },
+  RemovedFacts: { removed: { summary: "The facts of a pricing plan were removed", value: { id: "e-ride" } } },
   BatchResults: {
     mixed: { summary: "Two items done, one failed", value: batchResults },
   },
@@ -425,20 +425,20 @@ export const requestExamples: Examples = {
   },
   DashboardLinkRequest: {
     overview: {
-      summary: "For somebody who looks only",
+      summary: "A link for somebody who only reads",
       value: { viewer: "ada@transit.example" } satisfies DashboardLinkRequest,
     },
   },
-  SystemFactChanges: changeExample("Links, and the store of the app that they open", {
+  SystemFactChanges: changeExample("Links to stations, and the app that they open", {
     ...{ name: "City bikes", station_links: systemFacts.station_links, rental_apps: systemFacts.rental_apps },
     phone_number: null,
   }),
-  VehicleTypeFactChanges: changeExample("What it costs, and where it may be left", {
+  VehicleTypeFactChanges: changeExample("What a vehicle type costs, and where it may be left", {
     ...{ name: "E-bike", default_pricing_plan_id: "e-ride", return_constraint: "any_station" },
   }),
-  RegionFactChanges: changeExample("Its name in two languages", regionFacts),
-  StationFactChanges: changeExample("How riders pay there", stationFacts),
-  BikeFactChanges: changeExample("What is on the bike", bikeFacts),
+  RegionFactChanges: changeExample("A region's name in two languages", regionFacts),
+  StationFactChanges: changeExample("How riders pay at a station", stationFacts),
+  BikeFactChanges: changeExample("The equipment of a bike", bikeFacts),
   PricingPlanFactChanges: changeExample("A price by the minute", { ...planFacts, name: "Single e-bike ride" }),
   GeofencingZonesFactChanges: changeExample("One zone", zoneFacts),
   StationUpserts: batchExample("A new station", stationUpsert),
@@ -452,14 +452,14 @@ export const requestExamples: Examples = {
   PastRides: batchExample("A ride of last year", pastRide),
   RideStarts: batchExample("A ride from a station", rideStart),
   RideEnds: batchExample("A ride to a station", rideEnd),
-  RideCancels: batchExample("A ride that did not come about", rideCancel),
-  RideCorrections: batchExample("The right end of a ride", rideCorrection),
+  RideCancels: batchExample("A ride that did not take place", rideCancel),
+  RideCorrections: batchExample("The correct end of a ride", rideCorrection),
 };
 
 function listExamples<Item>(item: Item): Record<string, Example> {
   const page = (summary: string, value: ListEnvelope<Item>): Example => ({ summary, value });
   return {
-    first: page("Neither page nor cursor: go on either way", {
+    first: page("Without page and cursor: go on with either", {
       data: [item],
       page: 1,
       total_pages: 37,
@@ -467,7 +467,7 @@ function listExamples<Item>(item: Item): Record<string, Example> {
     }),
     numbered: page("With page", { data: [item], page: 2, total_pages: 37 }),
     by_cursor: page("With cursor", { data: [item], next_cursor: cursor }),
-    end: page("With cursor, at the end: no next_cursor", { data: [item] }),
+    end: page("With cursor, the last page: no next_cursor", { data: [item] }),
   };
 }
 

@@ -103,7 +103,7 @@ function otherMember(
   });
   return {
     title,
-    description: `One whose \`${propertyName}\` is newer than this document.`,
+    description: `One with a \`${propertyName}\` that is newer than this document.`,
     type: "object",
     properties: { ...shared, [propertyName]: { type: "string", not: { enum: known } } },
     required: members[0]?.["required"],

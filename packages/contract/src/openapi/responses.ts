@@ -44,7 +44,7 @@ export function success(
 /** Returns the description of the status 304, for a caller whose copy is current. */
 export function notModified(traits: EndpointTraits): Response {
   return {
-    description: "What you have is current: the `ETag` that you sent in `If-None-Match` still stands. No body.",
+    description: "Your copy is current: the `ETag` that you sent in `If-None-Match` still matches. No body.",
     headers: headerReferences("Request-Id", ...rateHeaders(traits), "ETag", ...deprecations(traits)),
   };
 }
@@ -111,7 +111,7 @@ function content(generated: Response, complete: (media: MediaType) => MediaType)
 /** The headers of our answers, by name. */
 export const headers = {
   "Request-Id": {
-    description: "Names this request in our logs. Give it to the operator when you report a problem.",
+    description: "Identifies this request in the service's logs. Give it to the operator when you report a problem.",
     required: true,
     schema: { type: "string" },
   },
@@ -121,7 +121,7 @@ export const headers = {
     example: `"default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}`,
   },
   RateLimit: {
-    description: "What is left: `r` requests now; in `t` seconds one more is allowed.",
+    description: "`r` requests are left; in `t` seconds one more is allowed.",
     schema: { type: "string" },
     example: `"default";r=${DEFAULT_RATE_LIMIT - 1};t=${RATE_WINDOW_SECONDS}`,
   },
@@ -140,41 +140,41 @@ export const headers = {
   },
   ETag: {
     description:
-      "Names this version of the answer. Send it back in `If-None-Match` to be told 304 while it is current.",
+      "Identifies this version of the response. Send it in `If-None-Match` to get 304 while it is current.",
     schema: { type: "string" },
     example: 'W/"jP0LrDrWrSDwjBDpB3HEAiTO9TA"',
   },
   "Idempotent-Replayed": {
-    description: "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, else absent.",
+    description: "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, otherwise absent.",
     schema: { type: "string", enum: ["true"] },
     example: "true",
   },
   Location: {
-    description: "The path of what was made.",
+    description: "The path of the created resource.",
     required: true,
     schema: { type: "string" },
     example: "/v1/reservations/reservation_0VbeTqWcA3kLx9mPz2RsYd",
   },
   Allow: {
-    description: "The methods that this path takes.",
+    description: "The methods that this path accepts.",
     required: true,
     schema: { type: "string" },
     example: "GET, HEAD",
   },
   Deprecation: {
-    description: "Since when the endpoint is deprecated (RFC 9745): `@` and seconds since 1970.",
+    description: "When the endpoint was deprecated (RFC 9745): `@` and seconds since 1970.",
     required: true,
     schema: { type: "string" },
     example: "@1801353600",
   },
   Sunset: {
-    description: "From when on a release may be without it (RFC 8594).",
+    description: "From when on a release may lack the endpoint (RFC 8594).",
     required: true,
     schema: { type: "string" },
     example: "Mon, 31 Jan 2028 00:00:00 GMT",
   },
   Link: {
-    description: "Where to read of it (`deprecation`), and what replaces it (`successor-version`).",
+    description: "Where the deprecation is documented (`deprecation`), and what replaces the endpoint (`successor-version`).",
     required: true,
     schema: { type: "string" },
     example: '</docs/reference>; rel="deprecation"; type="text/html"',
@@ -193,6 +193,6 @@ function headerReferences(...names: readonly (HeaderName | false)[]): Record<str
 export const ifNoneMatch: Parameter = {
   name: "If-None-Match",
   in: "header",
-  description: "`ETag` of the answer you have. While it is current, the answer is 304 without a body.",
+  description: "`ETag` of the response that you have. While that is current, you get 304 without a body.",
   schema: { type: "string" },
 };

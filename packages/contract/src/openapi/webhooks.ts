@@ -13,7 +13,7 @@ const signature: Parameter = {
   required: true,
   description:
     "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with your endpoint's secret, over `t`, a dot and the raw bytes of " +
-    "the body. While a secret is being rotated there are several `v1`: accept if any of them fits. Refuse a `t` far " +
+    "the body. While a secret is being rotated there are several `v1`: accept if any of them matches. Refuse a `t` far " +
     "from your own clock.",
   schema: {
     type: "string",
@@ -23,7 +23,7 @@ const signature: Parameter = {
 
 const receiverResponses: Record<string, Response> = {
   "2XX": { description: "Received. Answer at once and do your work afterwards." },
-  "410": { description: "You want no more of this. Repeated, it pauses the endpoint." },
+  "410": { description: "You want no more deliveries. Repeated, it pauses the endpoint." },
   default: { description: "Not received: the delivery is tried again later. Redirects are not followed." },
 };
 
@@ -54,11 +54,11 @@ function describe(event: DeliveryName, generated: Operation): Operation {
   return {
     operationId: `webhooks.${event}`,
     summary: event,
-    description: `${occasions[event]} \`data\` is the resource as a GET showed it at that moment; fetch it for the current truth.`,
+    description: `${occasions[event]} \`data\` is the resource as a GET showed it at that moment; fetch it for its current state.`,
     tags: ["webhooks"],
     parameters: [signature],
     requestBody: {
-      description: "`delivery_id` is the same over all attempts, so that you can drop repeats.",
+      description: "`delivery_id` is the same in all attempts, so that you can ignore repeats.",
       required: true,
       content: { "application/json": { schema, examples: { delivery: example } } },
     },
@@ -67,28 +67,28 @@ function describe(event: DeliveryName, generated: Operation): Operation {
   };
 }
 
-const unlisted = "Not in the events list: after a gap fetch the resource.";
+const unlisted = "Not in the events list: after an outage, fetch the resource.";
 
 const occasions: { readonly [Name in DeliveryName]: string } = {
   "ride.started": "A ride has started.",
   "ride.completed": "A ride has ended.",
   "ride.cancelled": "A ride was cancelled.",
   "ride.corrected":
-    "What is said of a ride that has ended was wrong, and is right now. Any number of times for a ride.",
+    "A ride that has ended was corrected. This may happen several times to one ride.",
   "station.offline": "A station has gone offline.",
   "station.online": "A station is back online.",
   "reservation.created": "A reservation of yours holds a bike.",
   "reservation.cancelled": "A reservation of yours was cancelled: by you, by the operator, or because its bike failed.",
-  "reservation.expired": "A reservation of yours has run out.",
+  "reservation.expired": "A reservation of yours has expired.",
   "reservation.fulfilled": "The bike of a reservation of yours has started its ride.",
-  "alert.opened": "Riders should know of something, now or from a later time on; its `times` say when it applies.",
+  "alert.opened": "An alert for riders was opened; its `times` say when it applies, now or later.",
   "alert.ended":
-    "An alert is over: its times are, its station is back, the operator ended it, or a feed has it no more.",
+    "An alert has ended: its `times` are over, its station is back online, the operator ended it, or its feed dropped it.",
   "station.below_threshold":
-    "A station has had fewer bikes or docks than a threshold of your endpoint asks for, for as long as it says.",
+    "A station has had fewer bikes or docks than a threshold of your webhook, for the threshold's `for_minutes`.",
   "station.back_to_normal":
-    "A station that you were told of by `station.below_threshold` has enough again, and is online.",
-  "station.updated": `A station has changed: its counters, its flags, anything. One in ${STATION_NOTICE_SECONDS} seconds at most for each station; the last change is always told. ${unlisted}`,
+    "A station that was reported by `station.below_threshold` has enough again, and is online.",
+  "station.updated": `A station has changed, such as its counters or flags. At most one delivery in ${STATION_NOTICE_SECONDS} seconds for each station; the last change is always sent. ${unlisted}`,
   "bike.state_changed": `A bike has another \`vehicle_state\` than before, or is new. ${unlisted}`,
 };
 
