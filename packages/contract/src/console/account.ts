@@ -16,14 +16,14 @@ export const account = z
           name: z.string(),
           created_at: timestamp,
           last_used_at: timestamp.nullable(),
-          is_synced: z.boolean().describe("Kept by a password manager on all of the person's devices"),
+          is_synced: z.boolean().describe("True: a password manager keeps the passkey on all of the person's devices"),
         })
         .strict(),
     ),
     has_password: z.boolean(),
     identity: z
       .object({
-        email: z.string().nullable().describe("The address that the identity provider had verified"),
+        email: z.string().nullable().describe("The address, if the identity provider had verified it; null: it had not"),
         created_at: timestamp,
         last_used_at: timestamp,
       })
@@ -37,7 +37,7 @@ export const account = z
           id: identifier,
           is_current: z.boolean(),
           created_at: timestamp,
-          last_used_at: timestamp.describe("To the quarter of an hour"),
+          last_used_at: timestamp.describe("Rounded to a quarter of an hour"),
           address: z.string(),
           user_agent: z.string(),
         })
@@ -50,15 +50,15 @@ export type Account = z.infer<typeof account>;
 /** A new secret for an authenticator app. It takes effect when the person sends back the app's first code. */
 export const authenticatorSetup = z
   .object({
-    secret: z.string().describe("In base32, to be typed"),
+    secret: z.string().describe("The secret in base32, for typing it into the app"),
     otpauth_url: z.string(),
-    qr_rows: z.array(z.string()).describe("The link as a QR code: rows of `1` (dark) and `0`"),
+    qr_rows: z.array(z.string()).describe("`otpauth_url` as a QR code: rows of `1` (dark) and `0`"),
     setup_token: z.string(),
   })
   .strict();
 
 const recoveryCodes = z
-  .object({ recovery_codes: z.array(z.string()).describe("Each signs in once in place of a code; shown only now") })
+  .object({ recovery_codes: z.array(z.string()).describe("Each replaces a code of the app once; shown only now") })
   .strict();
 
 const needs = consoleNeeds("person", "viewer", { confirmed: true });
@@ -71,7 +71,7 @@ export const accountEndpoints = {
   get: {
     method: "GET",
     path: "/console/v1/account",
-    summary: "How one signs in, and where",
+    summary: "The caller's methods of signing in, and sessions",
     metadata: consoleNeeds("person"),
     query: noQuery,
     responses: { 200: account, ...consoleErrors },
@@ -142,7 +142,7 @@ export const accountEndpoints = {
   removeAuthenticatorApp: {
     method: "DELETE",
     path: "/console/v1/account/authenticator-app",
-    summary: "Ask for no codes any more",
+    summary: "Remove the authenticator app",
     metadata: needs,
     query: noQuery,
     responses,
@@ -150,7 +150,7 @@ export const accountEndpoints = {
   connectIdentity: {
     method: "POST",
     path: "/console/v1/account/identity/connect",
-    summary: "Begin to connect one's account at the identity provider",
+    summary: "Begin to connect the caller's account at the identity provider",
     metadata: needs,
     query: noQuery,
     body: z.object({}).strict(),
@@ -159,7 +159,7 @@ export const accountEndpoints = {
   disconnectIdentity: {
     method: "DELETE",
     path: "/console/v1/account/identity",
-    summary: "Sign in at the identity provider no more",
+    summary: "Disconnect the account at the identity provider",
     metadata: removal,
     query: noQuery,
     responses: removalResponses,
@@ -167,7 +167,7 @@ export const accountEndpoints = {
   endSession: {
     method: "DELETE",
     path: "/console/v1/account/sessions/:id",
-    summary: "Sign out one of one's browsers",
+    summary: "Sign out one of the caller's browsers",
     metadata: consoleNeeds("person"),
     pathParams: idParam,
     query: noQuery,
@@ -176,7 +176,7 @@ export const accountEndpoints = {
   endOtherSessions: {
     method: "DELETE",
     path: "/console/v1/account/sessions",
-    summary: "Sign out everywhere else",
+    summary: "Sign out all other browsers",
     metadata: consoleNeeds("person"),
     query: noQuery,
     responses,

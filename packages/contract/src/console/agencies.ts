@@ -8,8 +8,8 @@ const fieldAnswer = z
   .object({
     field: z.string(),
     status: z.enum(["given", "missing", "disallowed"]),
-    is_optional: z.boolean().describe("Given where it is known"),
-    is_required: z.boolean().describe("The file asks for it; MDS itself asks for others"),
+    is_optional: z.boolean().describe("True: given only if the value is known"),
+    is_required: z.boolean().describe("True: the requirements file asks for the field; false: only MDS does"),
   })
   .strict();
 
@@ -23,8 +23,8 @@ const requirementAnswers = z
       z
         .object({
           description: z.string(),
-          is_ours: z.boolean().describe("False: it names other providers alone"),
-          vehicle_types: z.array(z.string()).describe("None: all"),
+          is_ours: z.boolean().describe("False: the program names only other providers"),
+          vehicle_types: z.array(z.string()).describe("Empty: all types"),
           endpoints: z.array(
             z
               .object({
@@ -50,29 +50,29 @@ const answered = z.union([z.literal(200), z.literal(202), z.literal(404)]);
 const shownAgency = z
   .object({
     agency_id: z.string(),
-    provider_id: z.string().describe("The operator, as the agency knows it"),
+    provider_id: z.string().describe("The operator's id in MDS"),
     is_served: z.boolean().describe("False: MDS is off in this process"),
-    url: z.string().describe("Where it reads"),
+    url: z.string().describe("The base address that the agency reads"),
     time_zone: z.string(),
-    has_own_time_zone: z.boolean().describe("False: it is the system's"),
+    has_own_time_zone: z.boolean().describe("False: the time zone is the system's"),
     has_boundary: z.boolean(),
-    logged_since: timestamp.describe("Events from then on are given"),
-    trips_since: timestamp.describe("Trips that ended from then on are given"),
-    kept_days: z.number().int().describe("For how long events are kept"),
-    has_requirements: z.boolean().describe("False: the answers are to what MDS asks for"),
+    logged_since: timestamp.describe("The agency gets events from this instant on"),
+    trips_since: timestamp.describe("The agency gets trips that ended from this instant on"),
+    kept_days: z.number().int().describe("Days for which events are kept"),
+    has_requirements: z.boolean().describe("False: no requirements file; `requirements` answers what MDS asks for"),
     requirements: requirementAnswers,
     vehicles: z.object({
       states: z.array(z.object({ state: z.string(), vehicles: z.number().int() }).strict()),
-      nowhere: z.number().int().describe("Of which no position is known: they have no status"),
-      untyped: z.number().int().describe("Of no known type: they are called bicycles"),
+      nowhere: z.number().int().describe("Vehicles without a known position, which get no status"),
+      untyped: z.number().int().describe("Vehicles of unknown type, which are reported as bicycles"),
     }),
     hours: z
       .array(z.object({ hour: timestamp, status: answered, read_at: timestamp.nullable() }).strict())
-      .describe("The last 24, the newest first"),
-    months: z.array(z.object({ month: z.string(), status: answered }).strict()).describe("The newest first"),
+      .describe("The last 24 hours, newest first"),
+    months: z.array(z.object({ month: z.string(), status: answered }).strict()).describe("Newest first"),
     reads: z
       .array(z.object({ at: timestamp, endpoint: z.string(), what: z.string() }).strict())
-      .describe("What it read last, the newest first"),
+      .describe("The agency's latest reads, newest first"),
   })
   .strict();
 export type ShownAgency = z.infer<typeof shownAgency>;
@@ -84,7 +84,7 @@ export const agencyEndpoints = {
   get: {
     method: "GET",
     path: base,
-    summary: "What the city gets and has read; null: the partner is no agency",
+    summary: "What the agency gets and has read; null: the partner is not an agency",
     metadata: consoleNeeds("partner", "viewer", { embedded: false }),
     pathParams: partnerPath,
     query: noQuery,

@@ -21,7 +21,7 @@ export const alertEndpoints = {
     responses: {
       200: z
         .object({
-          data: z.array(operatorAlert).describe("The first ones by id"),
+          data: z.array(operatorAlert).describe("The first alerts, by id"),
           total: z.number().int().min(0),
         })
         .strict(),

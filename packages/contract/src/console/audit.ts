@@ -7,12 +7,12 @@ export const auditEntry = z
   .object({
     id: identifier,
     at: timestamp,
-    actor: z.string().describe("`person:` and an id, `cli:` and an account, or `server`; partners see `cli` alone"),
-    actor_name: z.string().nullable().describe("Null: no person, or one who is gone"),
-    action: z.string().describe("Such as `key.issued`"),
-    subject: z.string().describe("The id of what it was done to"),
-    subject_name: z.string().nullable().describe("What people call it; null: it has no name, or is gone"),
-    partner_id: identifier.nullable().describe("The partner whose subject it is"),
+    actor: z.string().describe("`person:` and an id, `cli:` and an account, or `server`; partners see only `cli`"),
+    actor_name: z.string().nullable().describe("Null: the actor is no person, or no longer exists"),
+    action: z.string().describe("What was done, such as `key.issued`"),
+    subject: z.string().describe("The id of the thing that was changed or read"),
+    subject_name: z.string().nullable().describe("The subject's name; null: it has no name, or no longer exists"),
+    partner_id: identifier.nullable().describe("The partner that the subject belongs to"),
     detail: z.record(z.unknown()),
   })
   .strict();
@@ -24,7 +24,7 @@ const auditPage = z
     next_cursor: z.string().min(1).optional(),
     searched_to: timestamp
       .optional()
-      .describe("The page ends because so many acts were looked at, back to this time: go on with `next_cursor`"),
+      .describe("The page ends because too many entries were searched, back to this time: go on with `next_cursor`"),
   })
   .strict();
 

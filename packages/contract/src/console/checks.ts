@@ -21,15 +21,15 @@ export const checkEndpoints = {
   acknowledge: {
     method: "POST",
     path: "/console/v1/systems/:system_id/checks/acknowledge",
-    summary: "Acknowledge what a check has found: it stays visible, and sends no mail",
+    summary: "Acknowledge what a check has found: the finding stays visible, but sends no mail",
     metadata: needs,
     pathParams: systemPath,
     query: noQuery,
     body: z
       .object({
         ...acknowledged,
-        severity: z.enum(["warning", "failure"]).describe("As it was shown: what is worse is mailed again"),
-        until: givenInstant.nullable().describe("Null: until it is over or gets worse"),
+        severity: z.enum(["warning", "failure"]).describe("The severity that was shown: a worse one is mailed again"),
+        until: givenInstant.nullable().describe("Null: until the problem is over or gets worse"),
       })
       .strict(),
     responses: { 200: z.object({}).strict(), ...errors },

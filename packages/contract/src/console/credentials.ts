@@ -27,8 +27,8 @@ export const oneTimeCode = atMost(40);
 /** The input of `@simplewebauthn/browser`: options of the Web Authentication API as JSON. */
 export const passkeyOptions = z
   .object({
-    options: z.record(z.unknown()).describe("For `startRegistration` or `startAuthentication`"),
-    challenge_token: z.string().describe("To be sent back with the browser's answer, within five minutes"),
+    options: z.record(z.unknown()).describe("The input of `startRegistration` or `startAuthentication`"),
+    challenge_token: z.string().describe("Send it back with the browser's answer, within five minutes"),
   })
   .strict();
 export type PasskeyOptions = z.infer<typeof passkeyOptions>;
@@ -64,7 +64,7 @@ export const passkeyAssertion = z
 export const passkeyAttestation = z
   .object({
     challenge_token: challengeToken,
-    name: atMost(100).min(1, issueText("empty")).describe("What the person calls it"),
+    name: atMost(100).min(1, issueText("empty")).describe("The person's name for the passkey"),
     response: z
       .object({
         id: bytes,

@@ -12,24 +12,24 @@ export type DeliveryStatus = z.infer<typeof deliveryStatus>;
 const delivery = z
   .object({
     id: identifier,
-    endpoint_id: identifier.describe("The webhook that it goes to"),
+    endpoint_id: identifier.describe("The webhook that the delivery goes to"),
     endpoint_name: z.string(),
     event: z.string(),
     event_id: identifier,
     resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
     created_at: timestamp,
     status: deliveryStatus,
-    is_failing: z.boolean().describe("To be tried again after a failed attempt"),
+    is_failing: z.boolean().describe("True: to be retried after a failed attempt"),
     attempts: z.number().int(),
     code: z
       .number()
       .int()
       .nullable()
-      .describe("The HTTP code of the latest attempt; null: there was no whole response"),
-    failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or none was made"),
+      .describe("The HTTP status of the latest response; null: no complete response"),
+    failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or there was no attempt"),
     next_attempt_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
-    explanation: z.string().describe("What its state means, in words"),
+    explanation: z.string().describe("The delivery's state, in words"),
   })
   .strict();
 export type Delivery = z.infer<typeof delivery>;
@@ -56,7 +56,7 @@ const deliveryPage = consolePage(delivery)
   .extend({
     searched_to: timestamp
       .optional()
-      .describe("Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there."),
+      .describe("Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues there"),
   })
   .strict();
 
@@ -70,14 +70,14 @@ const deliveryStep = z
       .object({
         succeeded: count,
         waiting: count.describe("Not tried yet"),
-        failing: count.describe("To be tried again after a failed attempt"),
+        failing: count.describe("To be retried after a failed attempt"),
         failed: count.describe("Given up"),
         held: count,
         dropped: count.describe("Given up on request, or skipped by `max_per_hour`"),
       })
       .strict()
       .nullable()
-      .describe("Created in this step, by how they are now; null: the step was not counted"),
+      .describe("Deliveries created in this step, by their state now; null: the step was not counted"),
   })
   .strict();
 
@@ -85,27 +85,27 @@ const deliveryStep = z
 const deliveryCause = z
   .object({
     failure: z.string(),
-    code: count.nullable().describe("The HTTP code of the answer; null: there was none"),
+    code: count.nullable().describe("The HTTP status of the response; null: no response"),
     advice: z.object({ meaning: z.string(), action: z.string() }).strict().nullable(),
-    says: z.string().nullable().describe("The beginning of the newest answer's text; null: it has none"),
+    says: z.string().nullable().describe("The beginning of the newest response's text; null: no text"),
     deliveries: count,
-    first_at: timestamp.describe("When the first of them was created"),
+    first_at: timestamp.describe("When the first of these deliveries was created"),
     last_at: timestamp,
-    newest_id: identifier.describe("The newest of them"),
+    newest_id: identifier.describe("The newest of these deliveries"),
   })
   .strict();
 export type DeliveryCause = z.infer<typeof deliveryCause>;
 
 const countedFrom = timestamp
   .nullable()
-  .describe("Older ones were not counted, because there are too many; null: all were");
+  .describe("Older deliveries were not counted, because there are too many; null: all were counted");
 
 const deliveriesOverTime = z
   .object({
     time_zone: z.string(),
     data: z.array(deliveryStep),
     counted_from: countedFrom,
-    causes: z.array(deliveryCause).describe("Of those that fail or were given up, the most frequent first, at most 12"),
+    causes: z.array(deliveryCause).describe("Reasons of failing and given up deliveries, the most frequent first, at most 12"),
     causes_counted_from: countedFrom,
   })
   .strict();
@@ -118,7 +118,7 @@ const shownBytes = z
   .object({
     encoding: z.enum(["utf-8", "base64"]),
     text: z.string(),
-    truncated: z.boolean().describe("More was received than is kept"),
+    truncated: z.boolean().describe("True: more was received than is kept"),
   })
   .strict();
 export type ShownBytes = z.infer<typeof shownBytes>;
@@ -128,14 +128,14 @@ export const deliveryAttempt = z
     number: z.number().int(),
     started_at: timestamp,
     outcome: z.enum(["succeeded", "rejected", "failed", "unknown"]),
-    summary: z.string().describe("How it ended, in a few words"),
+    summary: z.string().describe("How the attempt ended, in a few words"),
     failure: z.string().nullable(),
     detail: z.string().nullable(),
     advice: z
       .object({ meaning: z.string(), action: z.string() })
       .strict()
       .nullable()
-      .describe("What the failure means and what to do about it; null: it succeeded"),
+      .describe("What the failure means and what to do about it; null: the attempt succeeded"),
     url: z.string(),
     remote_address: z.string().nullable(),
     request: z.object({ headers: headerPairs, body: shownBytes }).strict().nullable(),
@@ -166,9 +166,9 @@ export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 const deliveryDetail = delivery
   .extend({
-    exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, the first first"),
+    exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, oldest first"),
     next_failing_id: identifier.nullable().describe("The nearest older delivery that fails or was given up"),
-    previous_failing_id: identifier.nullable().describe("The nearest newer one"),
+    previous_failing_id: identifier.nullable().describe("The nearest newer delivery that fails or was given up"),
   })
   .strict();
 export type DeliveryDetail = z.infer<typeof deliveryDetail>;
@@ -179,14 +179,14 @@ export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
 /** The query parameter that names the partner's webhook. */
 export const ofWebhook = z
   .object({
-    endpoint_id: identifierParam.optional().describe("The webhook's id; may be left out where the partner has one"),
+    endpoint_id: identifierParam.optional().describe("The webhook's id; may be left out if the partner has only one"),
   })
   .strict();
 
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
 /** The query parameter that limits a list to one webhook of the partner. */
 export const ofWebhooks = z
-  .object({ endpoint_id: identifierParam.optional().describe("Only this webhook's; all, when left out") })
+  .object({ endpoint_id: identifierParam.optional().describe("Only deliveries to this webhook; all, when left out") })
   .strict();
 
 /** Metadata of endpoints that change something. */
@@ -259,7 +259,7 @@ export const deliveryEndpoints = {
   export: {
     method: "GET",
     path: `${partner}/deliveries.csv`,
-    summary: "What a list shows, as CSV",
+    summary: "The deliveries of a filtered list, as CSV",
     metadata: consoleNeeds("partner", "viewer", { cost: EXPORT_COST }),
     pathParams: partnerPath,
     query: deliveryFilters.merge(ofWebhooks).strict(),

@@ -11,10 +11,10 @@ const facts = z.record(z.unknown());
 const describedFacts = z
   .object({
     id: z.string(),
-    published: facts.describe("What applies, in the form of GBFS 3.1"),
-    own: facts.describe("What the operator has set"),
+    published: facts.describe("The published facts, in the form of GBFS 3.1"),
+    own: facts.describe("The facts that the operator has set"),
     from: z.record(z.enum(["operator", "source", "default"])),
-    version: z.string().describe("Differs as soon as something of it does; `none`: nobody describes it"),
+    version: z.string().describe("Changes whenever a fact changes; `none`: nothing is described"),
   })
   .strict();
 export type DescribedFactsOfKind = z.infer<typeof describedFacts>;
@@ -26,7 +26,7 @@ const base = "/console/v1/systems/:system_id";
 const view = { metadata: consoleNeeds("operator"), query: noQuery };
 /** The version that a form was opened with. With it the service refuses to undo what somebody else saved meanwhile. */
 const seen = z
-  .object({ seen: z.string().max(100).optional().describe("The `version` that is changed: another one is 409") })
+  .object({ seen: z.string().max(100).optional().describe("The `version` that the change is based on: 409 if it is no longer current") })
   .strict();
 const change = { metadata: consoleNeeds("operator", "admin", { conflicts: ["conflict"] }), query: seen };
 const kindPath = systemPath.extend({ kind });
@@ -56,7 +56,7 @@ export const descriptionEndpoints = {
   get: {
     method: "GET",
     path: `${base}/facts/:kind/:id`,
-    summary: "The facts of one thing, and who gives each",
+    summary: "The facts of one thing, and where each comes from",
     pathParams: onePath,
     ...view,
     responses: { 200: describedFacts, ...consoleErrors },
@@ -64,7 +64,7 @@ export const descriptionEndpoints = {
   set: {
     method: "PATCH",
     path: `${base}/facts/:kind/:id`,
-    summary: "Set facts; null removes your value, what is left out stays",
+    summary: "Set facts; null removes your value, facts that are left out stay",
     pathParams: onePath,
     ...change,
     body: facts,
@@ -73,7 +73,7 @@ export const descriptionEndpoints = {
   remove: {
     method: "POST",
     path: `${base}/facts/:kind/:id/remove`,
-    summary: "Remove everything that the operator has set of it",
+    summary: "Remove all facts of a thing that the operator has set",
     pathParams: onePath,
     ...change,
     body: z.object({}).strict(),

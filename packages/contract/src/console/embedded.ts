@@ -9,7 +9,7 @@ export const embeddedSessionEndpoints = {
   begin: {
     method: "POST",
     path: "/console/v1/embedded-sessions",
-    summary: "Open a link that the operator's portal has asked for, once",
+    summary: "Begin a session by a dashboard link of the operator's portal; each link works once",
     metadata: consoleNeeds("public"),
     query: noQuery,
     body: z.object({ token: z.string().max(100, issueText("tooLong", { limit: 100 })) }).strict(),

@@ -13,8 +13,8 @@ const endpointSummary = z
     id: identifier,
     partner_id: identifier,
     partner_name: z.string(),
-    name: z.string().describe("What the partner calls it"),
-    url: z.string().nullable().describe("Null: it was removed"),
+    name: z.string().describe("The partner's name for the webhook"),
+    url: z.string().nullable().describe("Null: the webhook was removed"),
     status: endpointStatus,
     status_text: z.string(),
     pause_reason: pauseReason.nullable(),
@@ -23,7 +23,7 @@ const endpointSummary = z
     oldest_due: timestamp.nullable(),
     held: waiting,
     is_replaying: z.boolean(),
-    log_bytes: z.number().int().describe("What its attempts take in the log"),
+    log_bytes: z.number().int().describe("Bytes that the webhook's attempts take in the log"),
   })
   .strict();
 export type EndpointSummary = z.infer<typeof endpointSummary>;
@@ -39,32 +39,32 @@ const one = `${base}/:partner_id` as const;
 
 const replayRequest = z
   .object({
-    since: givenInstant.describe("Deliveries created from then on"),
-    until: givenInstant.optional().describe("And before then; now, when left out"),
+    since: givenInstant.describe("Deliveries created at or after this instant"),
+    until: givenInstant.optional().describe("And before this instant; now, when left out"),
     statuses: z
       .array(z.enum(["succeeded", "failed", "held"]))
       .min(1, issueText("itemsEmpty"))
       .max(3, issueText("itemsTooMany", { limit: 3 }))
       .optional()
-      .describe("All of them, when left out"),
-    dry_run: z.boolean().describe("Only count"),
+      .describe("Only deliveries in these states; all three, when left out"),
+    dry_run: z.boolean().describe("True: only count the deliveries, send none"),
   })
   .strict();
 
 const replay = z
   .object({
-    id: identifier.nullable().describe("Null: only counted"),
-    total: z.number().int().describe("Deliveries that it sends"),
+    id: identifier.nullable().describe("Null: the deliveries were only counted"),
+    total: z.number().int().describe("Deliveries that the replay sends"),
     since: timestamp,
     until: timestamp,
-    endpoint_status: endpointStatus.describe("A replay waits until it is `active`"),
+    endpoint_status: endpointStatus.describe("A replay waits until the endpoint is `active`"),
   })
   .strict();
 
 const { add, set, preview, probe, test, rotateSecret, remove, resume, sendHeld, dropHeld } = webhookEndpoints;
 
 const withSecret = set.responses[200].extend({
-  secret: z.string().nullable().describe("Null: there is no new one"),
+  secret: z.string().nullable().describe("The new secret; null: no secret was made"),
 });
 
 /**
@@ -110,7 +110,7 @@ const replays = {
   stopReplay: {
     method: "POST",
     path: "/console/v1/systems/:system_id/replays/:replay_id/stop",
-    summary: "Stop a replay: what it has queued is sent, the rest is not",
+    summary: "Stop a replay: its queued deliveries are sent, the rest are not",
     metadata: needs,
     pathParams: systemPath.extend({ replay_id: identifierParam }),
     query: noQuery,
@@ -134,7 +134,7 @@ export const systemEndpoints = {
       200: z
         .object({
           data: z.array(endpointSummary),
-          workers: z.number().int().describe("Processes that send at present"),
+          workers: z.number().int().describe("Processes that send webhooks now"),
         })
         .strict(),
       ...consoleErrors,
@@ -153,7 +153,7 @@ export const systemEndpoints = {
   retryNow: {
     method: "POST",
     path: `${one}/retry-now`,
-    summary: "Make all its deliveries that wait for their next attempt due now",
+    summary: "Make all of an endpoint's deliveries that wait for their next attempt due now",
     metadata: needs,
     pathParams: partnerPath,
     query: ofWebhook,

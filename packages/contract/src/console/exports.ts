@@ -16,8 +16,8 @@ import {
 const choice = {
   kind: exportKind,
   format: exportFormat,
-  privacy: exportPrivacy.nullable().describe("Null for all but rides"),
-  is_shared: z.boolean().describe("Whether partners with the scope `exports:read` may have it"),
+  privacy: exportPrivacy.nullable().describe("Null for every kind except rides"),
+  is_shared: z.boolean().describe("Whether partners with the scope `exports:read` may download the file"),
 };
 
 const shownExport = z
@@ -30,10 +30,10 @@ const shownExport = z
     requested_by: z.string(),
     is_scheduled: z.boolean(),
     rows_done: z.number().int().min(0).describe("Rows written so far"),
-    problem: z.string().nullable().describe("Why it could not be made"),
+    problem: z.string().nullable().describe("Why the file could not be made; null: no problem"),
     finished_at: timestamp.nullable(),
-    file: z.object(exportFacts).strict().nullable().describe("Null: it is not finished"),
-    is_here: z.boolean().nullable().describe("Whether this process has the file; null: it is not finished"),
+    file: z.object(exportFacts).strict().nullable().describe("Null: the file is not finished"),
+    is_here: z.boolean().nullable().describe("Whether this process has the file; null: the file is not finished"),
   })
   .strict();
 export type ShownExport = z.infer<typeof shownExport>;
@@ -71,7 +71,7 @@ export const exportEndpoints = {
           data: z.array(shownExport),
           next_cursor: z.string().min(1).optional(),
           schedules: z.array(shownSchedule),
-          licence: z.string().nullable().describe("That new files will have; null: none is named"),
+          licence: z.string().nullable().describe("The licence of new files; null: none is set"),
           last_month: exportMonth.describe("The month before the present one, in the system's time zone"),
         })
         .strict(),
@@ -91,7 +91,7 @@ export const exportEndpoints = {
   share: {
     method: "POST",
     path: `${base}/:id/share`,
-    summary: "Let partners have a file, or no more",
+    summary: "Share a file with partners, or stop sharing it",
     metadata: changes,
     pathParams: systemItemPath,
     query: noQuery,
@@ -120,7 +120,7 @@ export const exportEndpoints = {
   addSchedule: {
     method: "POST",
     path: schedules,
-    summary: "Have a file made of each month, once it is over and settled",
+    summary: "Have a file made of each month, once the month is over and its rides are settled",
     metadata: changes,
     pathParams: systemPath,
     query: noQuery,

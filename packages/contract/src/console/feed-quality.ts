@@ -7,7 +7,7 @@ const feedQuality = z
   .object({
     sources: z.array(z.string()).describe("Sources with an address, which can be checked too"),
     report: feedReport.nullable().describe("Null: the feed cannot be read"),
-    failure: z.string().nullable().describe("Why it cannot be read"),
+    failure: z.string().nullable().describe("Why the feed cannot be read; null: it can"),
   })
   .strict();
 export type FeedQuality = z.infer<typeof feedQuality>;

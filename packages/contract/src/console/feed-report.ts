@@ -11,12 +11,12 @@ export type FeedConsumer = (typeof feedConsumers)[number];
 
 export const feedSeverity = z
   .enum(["error", "warning", "note"])
-  .describe("error: against the specification. warning: riders or planners lose something. note: worth a look");
+  .describe("error: violates the specification. warning: riders or planners lose something. note: worth a look");
 export type FeedSeverity = z.infer<typeof feedSeverity>;
 
 const findingExample = z
   .object({
-    path: z.string().describe("Where it is in the file, such as `data.stations[12].capacity`"),
+    path: z.string().describe("The place in the file, such as `data.stations[12].capacity`"),
     id: z.string().nullable().describe("The id of the record"),
     value: z.string().nullable().describe("The value as JSON, shortened"),
   })
@@ -28,11 +28,11 @@ const feedFinding = z
     rule: z.string(),
     severity: feedSeverity,
     file: z.string(),
-    path: z.string().describe("Without the numbers of items: `data.stations[].capacity`"),
+    path: z.string().describe("The place in the file, without item numbers: `data.stations[].capacity`"),
     text: z.string().describe("What is wrong, in one sentence"),
-    fix: z.string().describe("How to mend it, in one sentence"),
+    fix: z.string().describe("How to fix it, in one sentence"),
     count: z.number().int().min(1),
-    examples: z.array(findingExample).describe("The first three"),
+    examples: z.array(findingExample).describe("The first three places"),
   })
   .strict();
 export type FeedFinding = z.infer<typeof feedFinding>;
@@ -40,9 +40,9 @@ export type FeedFinding = z.infer<typeof feedFinding>;
 /** One thing in a feed that a consumer drops or misreads. */
 const feedLoss = z
   .object({
-    text: z.string().describe("Such as `drops 14 e-bikes without a range`"),
+    text: z.string().describe("What is lost, such as `drops 14 e-bikes without a range`"),
     fix: z.string(),
-    count: count.describe("Stations, vehicles or others that it is about"),
+    count: count.describe("Number of stations, vehicles or other things that are affected"),
   })
   .strict();
 export type FeedLoss = z.infer<typeof feedLoss>;
@@ -54,9 +54,9 @@ const feedVerdict = z
   .object({
     consumer: z.enum(feedConsumers),
     name: z.string(),
-    about: z.string().describe("Who reads feeds with it"),
+    about: z.string().describe("Who reads feeds with this program"),
     state: z.enum(["complete", "partial", "nothing"]).describe("partial: something is lost"),
-    text: z.string().describe("In one sentence"),
+    text: z.string().describe("The result, in one sentence"),
     stations: shownOf,
     vehicles: shownOf,
     losses: z.array(feedLoss),
@@ -68,12 +68,12 @@ const checkedFile = z
   .object({
     name: z.string(),
     address: z.string(),
-    version: z.string().nullable().describe("As it declares"),
+    version: z.string().nullable().describe("The GBFS version that the file declares"),
     records: count.nullable(),
-    data_at: timestamp.nullable().describe("`last_updated`"),
+    data_at: timestamp.nullable().describe("The file's `last_updated`"),
     bytes: count,
-    milliseconds: count.nullable().describe("Until it was there whole; null: it was not fetched"),
-    failure: z.string().nullable().describe("Why it could not be read"),
+    milliseconds: count.nullable().describe("Milliseconds until the file was complete; null: it was not fetched"),
+    failure: z.string().nullable().describe("Why the file could not be read; null: it could"),
   })
   .strict();
 export type CheckedFile = z.infer<typeof checkedFile>;
@@ -85,7 +85,7 @@ export const feedReport = z
     checked_at: timestamp,
     system_id: z.string().nullable(),
     system_name: z.string().nullable(),
-    version: z.string().describe("The version that it was checked by"),
+    version: z.string().describe("The GBFS version that the feed was checked by"),
     errors: count.describe("Kinds of error; each finding has its count"),
     warnings: count,
     notes: count,

@@ -7,20 +7,20 @@ const count = z.number().int().min(0);
 
 export const feedState = z
   .enum(["well", "failing", "not_applied", "stale"])
-  .describe("not_applied: it can be read, and its source cannot be applied. stale: its data are too old");
+  .describe("not_applied: the feed can be read, but its source cannot be applied. stale: its data are too old");
 
 /** One feed of a source that the system follows. */
 const followedFeed = z
   .object({
-    feed: z.string().describe("Such as `station_status`"),
+    feed: z.string().describe("The feed's name, such as `station_status`"),
     state: feedState,
-    data_at: timestamp.nullable().describe("`last_updated` of its document; null: none, or its data do not age"),
+    data_at: timestamp.nullable().describe("`last_updated` of the feed's document; null: none, or its data do not age"),
     checked_at: timestamp,
-    succeeded_at: timestamp.nullable().describe("When it was last fetched and read whole; null: never"),
+    succeeded_at: timestamp.nullable().describe("When the feed was last fetched and read completely; null: never"),
     failing_since: timestamp.nullable(),
-    failures: count.describe("One after the other"),
-    message: z.string().nullable().describe("Why it failed last"),
-    advice: z.string().nullable().describe("What to do about that"),
+    failures: count.describe("Failures in a row"),
+    message: z.string().nullable().describe("The reason of the latest failure"),
+    advice: z.string().nullable().describe("What to do about the failure"),
   })
   .strict();
 export type FollowedFeed = z.infer<typeof followedFeed>;
@@ -30,8 +30,8 @@ const missingStation = z
     id: z.string(),
     name: z.string(),
     status: z.enum(["planned", "online", "offline", "removed"]),
-    absent_snapshots: z.number().int().min(1).describe("2: the last two or more did not list it"),
-    last_listed_at: timestamp.nullable().describe("The time of the snapshot that listed it last"),
+    absent_snapshots: z.number().int().min(1).describe("Latest snapshots in a row without the station; 2: two or more"),
+    last_listed_at: timestamp.nullable().describe("The time of the last snapshot that listed the station"),
   })
   .strict();
 
@@ -40,20 +40,20 @@ const feedSource = z
   .object({
     source: z.string(),
     state: z.enum(["well", "not_followed", "silent", "rejected", "failing", "stale", "no_feed"]),
-    text: z.string().describe("How it is doing, in words"),
+    text: z.string().describe("The state of the source, in words"),
     action: z.string().nullable().describe("What to do; null: nothing"),
     since: timestamp.nullable(),
-    location: z.string().nullable().describe("The address that is followed, without its query"),
+    location: z.string().nullable().describe("The address that the service follows, without its query"),
     interval_seconds: z.number().min(0).nullable(),
     polled_at: timestamp.nullable(),
-    published_id: z.string().nullable().describe("What the source calls its system"),
+    published_id: z.string().nullable().describe("The `system_id` that the source publishes"),
     information_at: timestamp.nullable().describe("`last_updated` of the newest document of stations that was applied"),
     status_at: timestamp.nullable(),
     vehicles_at: timestamp.nullable(),
     feeds: z.array(followedFeed),
     stations: z.object({ planned: count, online: count, offline: count, removed: count }).strict(),
     bikes: count,
-    missing: z.array(missingStation).describe("Stations that its newest snapshots did not list"),
+    missing: z.array(missingStation).describe("Stations that the newest snapshots did not list"),
   })
   .strict();
 export type FeedSource = z.infer<typeof feedSource>;
@@ -63,7 +63,7 @@ export const feedEndpoints = {
   list: {
     method: "GET",
     path: "/console/v1/systems/:system_id/feeds",
-    summary: "The sources of stations and bikes, how their feeds are doing, and what to do",
+    summary: "The sources of stations and bikes, the state of their feeds, and what to do",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: noQuery,

@@ -112,7 +112,7 @@ const vehicleTypeFacts = {
   default_reserve_time: fact(
     t.default_reserve_time.type,
     "Hold in minutes",
-    "How long a reservation holds the vehicle; needed if a pricing plan charges for reservations",
+    "Minutes that a reservation holds the vehicle; needed if a pricing plan charges for reservations",
   ),
   rider_capacity: under("Details", fact(t.rider_capacity.type, "Riders", "How many people may ride the vehicle")),
   min_age: fact(t.min_age.type, "Minimum age", "The rider's minimum age in years"),
