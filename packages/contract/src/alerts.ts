@@ -19,8 +19,12 @@ const alertTime = z
 const sharedFields = {
   times: z
     .array(alertTime)
-    .describe("When the alert applies, perhaps in the future; empty: until further notice. The alert ends when all periods are over"),
-  station_ids: z.array(z.string()).describe("Stations that the alert is about. Both `station_ids` and `region_ids` empty: the whole system"),
+    .describe(
+      "When the alert applies, perhaps in the future; empty: until further notice. The alert ends when all periods are over",
+    ),
+  station_ids: z
+    .array(z.string())
+    .describe("Stations that the alert is about. Both `station_ids` and `region_ids` empty: the whole system"),
   region_ids: z.array(z.string()).describe("Regions that the alert is about"),
   opened_at: timestamp.describe("When the alert was opened, which may be before its `times`"),
   ended_at: timestamp.nullable().describe("Null while the alert is open"),
@@ -58,7 +62,9 @@ export const operatorAlert = namedObject("OperatorAlert", "An alert, with its te
   closes_station: z
     .string()
     .nullable()
-    .describe("The station that was taken offline with this alert; the alert ends when the station is back online. Null: none"),
+    .describe(
+      "The station that was taken offline with this alert; the alert ends when the station is back online. Null: none",
+    ),
 });
 export type OperatorAlert = z.infer<typeof operatorAlert>;
 

@@ -50,7 +50,9 @@ export const batchResult = namedObject(
   "The result of an item of a batch. `error` says why the item failed; null when it did not fail.",
   {
     id: z.string().nullable().describe("The item's id; null when the item had none"),
-    outcome: batchOutcome.describe("`failed`: nothing was changed; `unchanged`: already stored like this, as when the same item is sent again"),
+    outcome: batchOutcome.describe(
+      "`failed`: nothing was changed; `unchanged`: already stored like this, as when the same item is sent again",
+    ),
     error: errorBody.nullable(),
     warning: z
       .string()

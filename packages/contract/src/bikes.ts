@@ -19,7 +19,9 @@ export const bike = namedObject("Bike", "A bike, or another vehicle that is shar
   number: z.string().nullable().describe("The number or name painted on the bike; null: not known"),
   vehicle_type_id: z.string().nullable().describe("The bike's type, listed at `/v1/vehicle_types`; null: not known"),
   vehicle_state: vehicleState,
-  station_id: identifier.nullable().describe("The station where the bike stands; null: outside a station, or on a trip"),
+  station_id: identifier
+    .nullable()
+    .describe("The station where the bike stands; null: outside a station, or on a trip"),
   lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null: on a trip, or not known"),
   lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null: on a trip, or not known"),
   current_range_meters: z.number().int().min(0).nullable(),

@@ -37,7 +37,9 @@ export const leftOut = z
     not_completed: count.describe("Rides that are under way or were cancelled"),
     short: count.describe("Rides under 60 s: a bike that was tried and put back"),
     ended_by_operator: count.describe("Rides that were ended by staff or a time limit, not by the rider"),
-    rare: count.describe("`coarse`: rides whose pair of stations has too few rides, and whose pair of regions has too few or is unknown"),
+    rare: count.describe(
+      "`coarse`: rides whose pair of stations has too few rides, and whose pair of regions has too few or is unknown",
+    ),
   })
   .strict();
 export type LeftOut = z.infer<typeof leftOut>;

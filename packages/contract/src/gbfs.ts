@@ -20,9 +20,7 @@ export const gbfsVersionPaths: ReadonlyMap<string, PublishedGbfsVersion> = new M
   ["v3", "3.0"],
 ]);
 
-const feed = z
-  .string()
-  .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists all of them");
+const feed = z.string().describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists all of them");
 const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
 const version = z.string().describe(`The GBFS version: ${[...gbfsVersionPaths.keys()].join(", ")}`);
 const language = z.string().describe("One of the languages in `gbfs.json`");

@@ -45,7 +45,9 @@ const stepDescription =
 
 export const stationHistoryQuery = z
   .object({
-    from: instantParam.optional().describe("The start, rounded down to a whole step; one day before `to`, when left out"),
+    from: instantParam
+      .optional()
+      .describe("The start, rounded down to a whole step; one day before `to`, when left out"),
     to: instantParam.optional().describe("The end, rounded up to a whole step; now, when left out or in the future"),
     step: extendApi(z.enum(historySteps, givenOnce()).optional().describe(stepDescription), { default: "PT15M" }),
   })

@@ -53,7 +53,11 @@ const millisecondsParam = z
   .regex(/^\d{1,15}$/, issueText("integer"))
   .transform(Number);
 
-const cursor = z.string(givenOnce()).min(1, issueText("empty")).optional().describe("The cursor in `links.next` of the previous page");
+const cursor = z
+  .string(givenOnce())
+  .min(1, issueText("empty"))
+  .optional()
+  .describe("The cursor in `links.next` of the previous page");
 const cursorQuery = z.object({ cursor }).strict();
 const recentQuery = z
   .object({
@@ -131,7 +135,8 @@ export const mdsContract = c.router(
       method: "GET",
       path: "/mds/trips",
       summary: "The trips of an hour",
-      description: "Trips that ended in the hour. 202 until an hour after its end. Late or corrected rides change the response.",
+      description:
+        "Trips that ended in the hour. 202 until an hour after its end. Late or corrected rides change the response.",
       metadata,
       query: z.object({ end_time: hourParam }).strict(),
       responses: { 200: mdsTrips, 202: mdsError, 304: z.undefined(), 404: mdsError, ...errors },

@@ -66,7 +66,10 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", Ta
   bikes: ["Bikes", "Bikes, and other vehicles that are shared the same way."],
   reservations: ["Reservations", "Bikes held for your riders, for some minutes from now. You see your own only."],
   events: ["Events", "What happened, in order, to catch up after an outage."],
-  deliveries: ["Deliveries", "What was sent to your webhooks, whether it arrived and why not, and how to send it again."],
+  deliveries: [
+    "Deliveries",
+    "What was sent to your webhooks, whether it arrived and why not, and how to send it again.",
+  ],
   flows: ["Flows", "How many rides go from one station to another."],
   system: ["System", "Fleet, rides and stations of the whole system over time."],
   exports: ["Exports", "Files of open data: rides, stations and their history."],
@@ -93,7 +96,10 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, Tag>> = {
   rides: ["Rides", "A bike's trip from start to end. Never send who rode."],
   alerts: ["Alerts", "What riders should know: closures, moves, disturbances."],
   system: ["System", "What GBFS publishes of the system: its name, contacts, apps, links and terms."],
-  vehicleTypes: ["Vehicle types", "What GBFS publishes of each type, such as its pricing plan and where vehicles may be left."],
+  vehicleTypes: [
+    "Vehicle types",
+    "What GBFS publishes of each type, such as its pricing plan and where vehicles may be left.",
+  ],
   regions: ["Regions", "The names of the regions that stations are in."],
   pricingPlans: ["Pricing plans", "What riders pay. Without plans some planners show no vehicle at all."],
   stationFacts: ["Facts of stations", "What GBFS publishes of a station beyond its state."],

@@ -141,7 +141,9 @@ const specialGroup = z
 
 /** The start of a ride. */
 export const rideStart = item("RideStart", {
-  id: textOf("givenIdentifier", { description: "Your own id of the ride; sending the same start again changes nothing" }),
+  id: textOf("givenIdentifier", {
+    description: "Your own id of the ride; sending the same start again changes nothing",
+  }),
   bike_id: givenIdentifier,
   started_at: givenInstant.optional().describe("Now, when left out"),
   start_station_id: givenIdentifier.nullable().optional().describe("When left out: the station where the bike stands"),
@@ -161,7 +163,10 @@ const endLocation = {
 
 /** The costs of a ride. Only agencies read them. */
 const costs = {
-  standard_cost: count.nullable().optional().describe("The standard price of such a ride, in the currency's smallest unit"),
+  standard_cost: count
+    .nullable()
+    .optional()
+    .describe("The standard price of such a ride, in the currency's smallest unit"),
   actual_cost: count.nullable().optional().describe("What the rider paid, in the currency's smallest unit"),
   currency: z
     .string()
@@ -292,7 +297,9 @@ export const alertUpsert = item("AlertUpsert", {
   type: alertType.optional().describe("Needed for a new alert"),
   summary: summary
     .optional()
-    .describe("Needed for a new alert. One line in the system's main language, or one line for each of several languages"),
+    .describe(
+      "Needed for a new alert. One line in the system's main language, or one line for each of several languages",
+    ),
   description: ridersText(
     z
       .string()
@@ -315,7 +322,11 @@ export const alertUpsert = item("AlertUpsert", {
     .max(MAX_ALERT_TIMES)
     .optional()
     .describe("When the alert applies; the alert ends when all periods are over. Empty: until you end the alert"),
-  station_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional().describe("Both `station_ids` and `region_ids` empty: the whole system"),
+  station_ids: z
+    .array(givenIdentifier)
+    .max(MAX_ALERT_PLACES)
+    .optional()
+    .describe("Both `station_ids` and `region_ids` empty: the whole system"),
   region_ids: z.array(givenIdentifier).max(MAX_ALERT_PLACES).optional(),
 });
 export type AlertUpsert = z.infer<typeof alertUpsert>;

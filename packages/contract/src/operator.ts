@@ -114,7 +114,8 @@ const bikes = {
   upsert: batch("bikes", bikeUpsert, {
     title: "BikeUpserts",
     summary: "Create or change bikes",
-    description: "A new id creates a bike, a known id changes it. Fields that are left out of a change stay as they were.",
+    description:
+      "A new id creates a bike, a known id changes it. Fields that are left out of a change stay as they were.",
     itemErrors: ["not_found"],
   }),
   report: batch("bikes/reports", bikeReport, {

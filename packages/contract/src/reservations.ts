@@ -22,9 +22,14 @@ export const reservation = namedObject(
     station_id: identifier.nullable().describe("The station where the bike stands; null: outside a station"),
     bike_id: identifier.describe("The bike, which is assigned when the reservation is made"),
     vehicle_type_id: z.string().nullable(),
-    rider_ref: z.string().nullable().describe("Your own reference for the rider, which the service does not interpret; null: none"),
+    rider_ref: z
+      .string()
+      .nullable()
+      .describe("Your own reference for the rider, which the service does not interpret; null: none"),
     created_at: timestamp,
-    expires_at: timestamp.describe("At this instant, to the second, a reservation that is still `active` becomes `expired`"),
+    expires_at: timestamp.describe(
+      "At this instant, to the second, a reservation that is still `active` becomes `expired`",
+    ),
     cancelled_at: timestamp.nullable(),
     cancel_reason: cancelReason.nullable(),
     ride_id: identifier.nullable().describe("The ride that fulfilled the reservation; null: none"),
@@ -74,7 +79,9 @@ export const reservationRequest = extendApi(
           "Your own reference for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider can hold one bike at a time",
         ),
       hold_minutes: extendApi(
-        holdMinutes.optional().describe(`Minutes to hold the bike: default ${DEFAULT_HOLD_MINUTES}, at most ${MAX_HOLD_MINUTES}`),
+        holdMinutes
+          .optional()
+          .describe(`Minutes to hold the bike: default ${DEFAULT_HOLD_MINUTES}, at most ${MAX_HOLD_MINUTES}`),
         { default: DEFAULT_HOLD_MINUTES },
       ),
     })

@@ -26,7 +26,9 @@ export const sandboxStatus = namedObject("Sandbox", "Your test city.", {
 export type SandboxStatus = z.infer<typeof sandboxStatus>;
 
 export const resetRequest = namedObject("SandboxReset", "Which city to generate.", {
-  seed: seed.optional().describe("The same seed always generates the same city, byte for byte. When left out: the previous seed"),
+  seed: seed
+    .optional()
+    .describe("The same seed always generates the same city, byte for byte. When left out: the previous seed"),
 });
 
 export const eventRequest = namedObject("SandboxEventRequest", "Where the event happens.", {

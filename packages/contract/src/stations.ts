@@ -17,7 +17,12 @@ export const station = namedObject(
     lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
     address: z.string().nullable(),
     region_id: z.string().nullable().describe("The station's region, listed at `/v1/regions`; null: none"),
-    capacity: z.number().int().min(0).nullable().describe("Total number of docks, as published; may differ from the sum of the counts"),
+    capacity: z
+      .number()
+      .int()
+      .min(0)
+      .nullable()
+      .describe("Total number of docks, as published; may differ from the sum of the counts"),
     is_virtual_station: z.boolean().describe("True: a marked area without docks"),
     is_installed: z.boolean(),
     is_renting: z.boolean(),
@@ -25,7 +30,12 @@ export const station = namedObject(
     num_bikes_available: z.number().int().min(0).describe("Bikes that can be rented or reserved now"),
     num_bikes_reserved: z.number().int().min(0).describe("Bikes held by reservations"),
     num_bikes_disabled: z.number().int().min(0).nullable(),
-    num_docks_available: z.number().int().min(0).nullable().describe("As published, never derived from `capacity`; null: not published"),
+    num_docks_available: z
+      .number()
+      .int()
+      .min(0)
+      .nullable()
+      .describe("As published, never derived from `capacity`; null: not published"),
     num_docks_disabled: z.number().int().min(0).nullable(),
     vehicle_types_available: z
       .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())

@@ -30,13 +30,17 @@ const summedTo = timestamp
   .describe("The numbers include everything before this instant; null: nothing has been summed yet");
 
 /** Bikes by state at a time. */
-export const fleetByState = namedObject("FleetByState", "Bikes by state. Null: the number is not known for this time.", {
-  available: mean.nullable().describe("Ready to be rented"),
-  reserved: mean.nullable().describe("Held for a rider"),
-  on_trip: mean.nullable().describe("On a ride"),
-  disabled: mean.nullable().describe("Out of order, or out of reach"),
-  missing: mean.nullable().describe("Not found where they should be"),
-});
+export const fleetByState = namedObject(
+  "FleetByState",
+  "Bikes by state. Null: the number is not known for this time.",
+  {
+    available: mean.nullable().describe("Ready to be rented"),
+    reserved: mean.nullable().describe("Held for a rider"),
+    on_trip: mean.nullable().describe("On a ride"),
+    disabled: mean.nullable().describe("Out of order, or out of reach"),
+    missing: mean.nullable().describe("Not found where they should be"),
+  },
+);
 export type FleetByState = z.infer<typeof fleetByState>;
 
 const stationsByState = z
@@ -78,7 +82,9 @@ const stepDescription =
 
 export const summaryQuery = z
   .object({
-    from: instantParam.optional().describe("The start, rounded down to a whole step; one day before `to`, when left out"),
+    from: instantParam
+      .optional()
+      .describe("The start, rounded down to a whole step; one day before `to`, when left out"),
     to: instantParam.optional().describe("The end, rounded up to a whole step; now, when left out"),
     step: extendApi(z.enum(summarySteps, givenOnce()).optional(), { description: stepDescription, default: "PT1H" }),
   })
@@ -110,11 +116,7 @@ export const flowList = namedObject("FlowList", "One page of flows.", {
   summed_to: summedTo,
   data: z.array(flow).describe("By `start_station_id`, then `end_station_id`; may be empty before the last page"),
   left_out: leftOut,
-  next_cursor: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Opaque cursor of the next page; absent on the last page"),
+  next_cursor: z.string().min(1).optional().describe("Opaque cursor of the next page; absent on the last page"),
 });
 export type FlowList = z.infer<typeof flowList>;
 
@@ -152,7 +154,9 @@ const readiness = {
   is_ready: z.boolean().describe("False: too few days are known yet"),
   days_known: count.describe("Days of the last 8 weeks for which the station's state is known"),
   since: timestamp.nullable().describe("The first hour for which the station's state is known; null: none"),
-  ready_at: timestamp.nullable().describe("When enough days will be known, if none is missed; null: ready already, or nothing known yet"),
+  ready_at: timestamp
+    .nullable()
+    .describe("When enough days will be known, if none is missed; null: ready already, or nothing known yet"),
 };
 
 export const stationTypical = namedObject("StationTypical", "A usual day of a station, by kind of day.", {
@@ -185,30 +189,36 @@ const forecastNumber = spread.extend({
   at_least_one: share.describe("The probability, from 0 to 1, of at least one"),
 });
 
-export const stationForecast = namedObject("StationForecast", "How many bikes and docks a station is expected to have.", {
-  station_id: identifier,
-  made_at: timestamp,
-  for: timestamp.describe("The instant for which the forecast is made"),
-  horizon: z.enum(forecastHorizons),
-  ...readiness,
-  method: z
-    .enum(["change", "as_now"])
-    .describe(
-      "`change`: from how the station changed after this time of day, on days of this kind; `as_now`: the numbers of now, " +
-        "because `change` has been no better at this station, or too few days are known",
-    ),
-  bikes: forecastNumber,
-  docks: forecastNumber.nullable().describe("Null: free docks are not published"),
-  score: z
-    .object({
-      tried: count.describe("Number of forecasts of the last 14 days that were compared with the actual numbers"),
-      change: accuracy,
-      as_now: accuracy,
-    })
-    .strict()
-    .nullable()
-    .describe(`How accurate both methods were at this station; null: fewer than ${FORECAST_MIN_DAYS} days known, or nothing to compare`),
-});
+export const stationForecast = namedObject(
+  "StationForecast",
+  "How many bikes and docks a station is expected to have.",
+  {
+    station_id: identifier,
+    made_at: timestamp,
+    for: timestamp.describe("The instant for which the forecast is made"),
+    horizon: z.enum(forecastHorizons),
+    ...readiness,
+    method: z
+      .enum(["change", "as_now"])
+      .describe(
+        "`change`: from how the station changed after this time of day, on days of this kind; `as_now`: the numbers of now, " +
+          "because `change` has been no better at this station, or too few days are known",
+      ),
+    bikes: forecastNumber,
+    docks: forecastNumber.nullable().describe("Null: free docks are not published"),
+    score: z
+      .object({
+        tried: count.describe("Number of forecasts of the last 14 days that were compared with the actual numbers"),
+        change: accuracy,
+        as_now: accuracy,
+      })
+      .strict()
+      .nullable()
+      .describe(
+        `How accurate both methods were at this station; null: fewer than ${FORECAST_MIN_DAYS} days known, or nothing to compare`,
+      ),
+  },
+);
 export type StationForecast = z.infer<typeof stationForecast>;
 
 export const forecastQuery = z
@@ -259,7 +269,7 @@ export const flowEndpoints = {
     path: "/v1/flows",
     summary: "List flows",
     description:
-      `Completed rides between pairs of stations that started on the days asked for, at most ${MAX_FLOW_DAYS} days at ` +
+      `Numbers of completed rides between pairs of stations, by the days of their start; at most ${MAX_FLOW_DAYS} days at ` +
       `once. Pairs with fewer than ${MIN_FLOW_RIDES} rides are only counted, in \`left_out\`. ${kept}`,
     metadata: needs("history:read"),
     query: flowQuery,

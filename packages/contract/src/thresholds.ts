@@ -20,7 +20,12 @@ export const MAX_MESSAGES_PER_HOUR = 100_000;
 const condition = {
   count: thresholdCount.describe("`num_bikes_available` or `num_docks_available`"),
   fewer_than: z.number().int().min(1).max(MAX_FEWER_THAN).describe("A station with fewer has too few"),
-  for_minutes: z.number().int().min(1).max(MAX_FOR_MINUTES).describe("Minutes for which the station must have too few, without interruption"),
+  for_minutes: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_FOR_MINUTES)
+    .describe("Minutes for which the station must have too few, without interruption"),
 };
 
 /** Maximum ids that the schema accepts. The service accepts fewer, and rejects more with a better reason than a schema's. */
@@ -31,7 +36,9 @@ const ids = z.array(identifier).max(MAX_GIVEN_IDS);
 export const threshold = z
   .object({ ...condition, station_ids: ids, region_ids: ids })
   .strict()
-  .describe("Too few bikes or docks at one of these stations, or of the stations in these regions; both empty: at any station");
+  .describe(
+    "Too few bikes or docks at one of these stations, or of the stations in these regions; both empty: at any station",
+  );
 export type Threshold = z.infer<typeof threshold>;
 
 /** The thresholds of an endpoint. The schema allows more than `MAX_THRESHOLDS`: the service says why it rejects them. */

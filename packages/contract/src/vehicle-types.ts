@@ -18,7 +18,11 @@ export const vehicleType = namedObject(
     name: z.string().nullable().describe("The name for riders; null: not known"),
     form_factor: formFactor.nullable().describe("As in GBFS; null: not known"),
     propulsion_type: propulsionType.nullable().describe("As in GBFS; null: not known"),
-    max_range_meters: z.number().min(0).nullable().describe("How far the vehicle goes when fully charged or fuelled; null: not known"),
+    max_range_meters: z
+      .number()
+      .min(0)
+      .nullable()
+      .describe("How far the vehicle goes when fully charged or fuelled; null: not known"),
   },
 );
 export type VehicleType = z.infer<typeof vehicleType>;

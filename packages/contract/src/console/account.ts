@@ -23,7 +23,10 @@ export const account = z
     has_password: z.boolean(),
     identity: z
       .object({
-        email: z.string().nullable().describe("The address, if the identity provider had verified it; null: it had not"),
+        email: z
+          .string()
+          .nullable()
+          .describe("The address, if the identity provider had verified it; null: it had not"),
         created_at: timestamp,
         last_used_at: timestamp,
       })
@@ -37,7 +40,7 @@ export const account = z
           id: identifier,
           is_current: z.boolean(),
           created_at: timestamp,
-          last_used_at: timestamp.describe("Rounded to a quarter of an hour"),
+          last_used_at: timestamp.describe("Accurate to a quarter of an hour"),
           address: z.string(),
           user_agent: z.string(),
         })

@@ -25,8 +25,11 @@ const delivery = z
       .number()
       .int()
       .nullable()
-      .describe("The HTTP status of the latest response; null: no complete response"),
-    failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or there was no attempt"),
+      .describe("The HTTP status of the response to the latest attempt; null: no complete response"),
+    failure: z
+      .string()
+      .nullable()
+      .describe("Why the latest attempt failed; null: it succeeded, or there was no attempt"),
     next_attempt_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
     explanation: z.string().describe("The delivery's state, in words"),
@@ -56,7 +59,9 @@ const deliveryPage = consolePage(delivery)
   .extend({
     searched_to: timestamp
       .optional()
-      .describe("Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues there"),
+      .describe(
+        "Deliveries before this time were not searched yet, because too many did not match. `next_cursor` continues there",
+      ),
   })
   .strict();
 
@@ -105,7 +110,9 @@ const deliveriesOverTime = z
     time_zone: z.string(),
     data: z.array(deliveryStep),
     counted_from: countedFrom,
-    causes: z.array(deliveryCause).describe("Reasons of failing and given up deliveries, the most frequent first, at most 12"),
+    causes: z
+      .array(deliveryCause)
+      .describe("Reasons of failing and given up deliveries, the most frequent first, at most 12"),
     causes_counted_from: countedFrom,
   })
   .strict();

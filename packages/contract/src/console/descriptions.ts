@@ -26,7 +26,13 @@ const base = "/console/v1/systems/:system_id";
 const view = { metadata: consoleNeeds("operator"), query: noQuery };
 /** The version that a form was opened with. With it the service refuses to undo what somebody else saved meanwhile. */
 const seen = z
-  .object({ seen: z.string().max(100).optional().describe("The `version` that the change is based on: 409 if it is no longer current") })
+  .object({
+    seen: z
+      .string()
+      .max(100)
+      .optional()
+      .describe("The `version` that the change is based on: 409 if it is no longer current"),
+  })
   .strict();
 const change = { metadata: consoleNeeds("operator", "admin", { conflicts: ["conflict"] }), query: seen };
 const kindPath = systemPath.extend({ kind });

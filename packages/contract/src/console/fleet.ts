@@ -20,8 +20,8 @@ import {
 /** The names of the stations and bikes whose ids a response contains. */
 const fleetNames = z
   .object({
-    stations: z.record(z.string()).describe("Names, by id"),
-    bikes: z.record(z.string()).describe("Numbers, by id, of bikes that have one"),
+    stations: z.record(z.string()).describe("Names of stations, by id"),
+    bikes: z.record(z.string()).describe("Numbers of bikes, by id; without bikes that have no number"),
   })
   .strict();
 export type FleetNames = z.infer<typeof fleetNames>;
@@ -32,7 +32,7 @@ function fleetPage<Item extends z.ZodTypeAny>(item: Item) {
     .object({
       data: z.array(item),
       names: fleetNames,
-      total: z.number().int().min(0).optional().describe("In the whole list; on its first page alone"),
+      total: z.number().int().min(0).optional().describe("Number of items in the whole list; only on its first page"),
       next_cursor: z.string().min(1).optional(),
     })
     .strict();
@@ -63,7 +63,7 @@ const freeBikes = z
     data: z.array(
       z.object({ id: identifier, number: z.string().nullable(), lat: z.number(), lon: z.number() }).strict(),
     ),
-    is_complete: z.boolean().describe("False: there are more"),
+    is_complete: z.boolean().describe("False: there are more bikes"),
   })
   .strict();
 export type FreeBikes = z.infer<typeof freeBikes>;
@@ -82,8 +82,10 @@ export type StationChange = z.infer<typeof stationChange>;
 const stationHistory = z
   .object({
     station,
-    changes: z.array(stationChange).describe("The newest first, of the days for which events are kept"),
-    searched_to: timestamp.optional().describe("So many stations change that older changes were not looked for"),
+    changes: z.array(stationChange).describe("Newest first, of the days for which events are kept"),
+    searched_to: timestamp
+      .optional()
+      .describe("Changes before this time were not searched, because too many stations change"),
   })
   .strict();
 
@@ -91,7 +93,9 @@ const stationHistory = z
 const resourceEvent = z
   .object({
     id: z.string(),
-    at: timestamp.describe("When it happened; of what is delivered and not listed: when that was noticed"),
+    at: timestamp.describe(
+      "When the event happened; for a notice such as `station.updated`: when the change was noticed",
+    ),
     event: z.string(),
     deliveries: z.array(
       z
@@ -109,8 +113,8 @@ export type ResourceEvent = z.infer<typeof resourceEvent>;
 
 const resourceHistory = z
   .object({
-    data: z.array(resourceEvent).describe("The newest first, of the days for which events are kept"),
-    is_complete: z.boolean().describe("False: so much happened at the same time that not all of it was looked at"),
+    data: z.array(resourceEvent).describe("Newest first, of the days for which events are kept"),
+    is_complete: z.boolean().describe("False: too much happened at the same time to search all of it"),
   })
   .strict();
 
@@ -130,7 +134,7 @@ const reservationQuery = z
     bike_id: identifierParam.optional(),
     ride_id: identifierParam.optional(),
     partner_id: identifierParam.optional(),
-    status: z.literal("active").optional().describe("Those that hold a bike now"),
+    status: z.literal("active").optional().describe("Only reservations that hold a bike now"),
   })
   .strict()
   .refine(
@@ -197,7 +201,8 @@ export const fleetEndpoints = {
     method: "PUT",
     path: `${of}/bikes/:id/state`,
     summary: "Record that a bike is broken, missing, or fit to ride",
-    description: "As if the bike had reported it now. On a ride it shows once the ride has ended.",
+    description:
+      "As if the bike had reported the state now. While the bike is on a ride, the state applies once the ride has ended.",
     metadata: consoleNeeds("operator", "admin"),
     pathParams: systemItemPath,
     query: noQuery,
@@ -207,7 +212,7 @@ export const fleetEndpoints = {
   rides: {
     method: "GET",
     path: `${of}/rides`,
-    summary: "Rides, the newest start first",
+    summary: "Rides, by start, newest first",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: rideQuery,
@@ -237,8 +242,8 @@ export const fleetEndpoints = {
   reservations: {
     method: "GET",
     path: `${of}/reservations`,
-    summary: "Reservations of all partners, the newest first",
-    description: "Those of a bike, a ride or a partner, or those that are active, one of these filters at a time.",
+    summary: "Reservations of all partners, newest first",
+    description: "Only those of a bike, a ride or a partner, or only active ones: one filter at a time.",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: reservationQuery,
@@ -247,7 +252,7 @@ export const fleetEndpoints = {
   reservation: {
     method: "GET",
     path: `${of}/reservations/:id`,
-    summary: "A reservation, whichever partner's",
+    summary: "A reservation of any partner",
     metadata: consoleNeeds("operator"),
     pathParams: systemItemPath,
     query: noQuery,
@@ -259,7 +264,7 @@ export const fleetEndpoints = {
   history: {
     method: "GET",
     path: `${of}/history`,
-    summary: "What happened to something of the fleet, and where that was delivered",
+    summary: "The events of a station, bike, ride or reservation, and their deliveries",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: historyQuery,

@@ -5,8 +5,8 @@ import { changeErrors, consoleErrors, consoleNeeds, partnerPath } from "./endpoi
 
 const heldDeliveries = z
   .object({
-    total: z.number().int().min(0).describe("Deliveries that are held, without those that are being sent again"),
-    until: givenInstant.describe("Held by then. What is held later is not dropped with them"),
+    total: z.number().int().min(0).describe("Number of held deliveries, without those that are being sent again"),
+    until: givenInstant.describe("Counts deliveries held by this instant. Later ones are not dropped with them"),
   })
   .strict();
 
@@ -25,7 +25,7 @@ export const heldEndpoints = {
   sendHeld: {
     method: "POST",
     path: `${partner}/webhook/held/send`,
-    summary: "Send what is held as soon as the webhook is active, after current events",
+    summary: "Send the held deliveries as soon as the webhook is active, after current events",
     metadata: changes,
     ...shown,
     body: z.object({}).strict(),
@@ -34,14 +34,14 @@ export const heldEndpoints = {
   dropHeld: {
     method: "POST",
     path: `${partner}/webhook/held/drop`,
-    summary: "Give up what is held, the oldest first; repeated until none remains",
+    summary: "Drop held deliveries, oldest first; repeat until `remaining` is 0",
     metadata: changes,
     ...shown,
     body: heldDeliveries.extend({
       is_continued: z
         .boolean()
         .optional()
-        .describe("`total` is what an earlier request said remains: it is not counted again"),
+        .describe("True: `total` is the `remaining` of an earlier request, and is not counted again"),
     }),
     responses: {
       200: z.object({ dropped: z.number().int(), remaining: z.number().int() }).strict(),

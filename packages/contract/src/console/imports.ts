@@ -21,16 +21,18 @@ const shownImport = z
     id: identifier,
     kind: z.enum(["trips", "gbfs"]),
     source: z.string(),
-    at: timestamp.describe("When it began"),
-    status: z.enum(["running", "done", "undoing", "undone"]).describe("`running`, `undoing`: or interrupted"),
-    created: count.describe("Rides, or stations and bikes"),
-    updated: count.describe("Of a feed: stations and bikes that existed before and were changed or removed"),
+    at: timestamp.describe("When the import began"),
+    status: z
+      .enum(["running", "done", "undoing", "undone"])
+      .describe("`running`, `undoing`: still going on, or interrupted"),
+    created: count.describe("Created rides, or created stations and bikes"),
+    updated: count.describe("Feeds only: existing stations and bikes that were changed or removed"),
     unchanged: count,
     rejected: count,
-    stations_created: count.describe("Of trips: stations that only they named; of a feed: part of `created`"),
+    stations_created: count.describe("Trips: stations that only the trips name; feed: the stations among `created`"),
     first_at: timestamp.nullable().describe("When the first of the created rides started"),
     last_at: timestamp.nullable(),
-    removed: count.describe("Rides that undoing it has removed so far"),
+    removed: count.describe("Rides that undoing the import has removed so far"),
     undone_at: timestamp.nullable(),
   })
   .strict();
@@ -39,22 +41,22 @@ export type ShownImport = z.infer<typeof shownImport>;
 const importDetail = z
   .object({
     import: shownImport,
-    from: z.array(z.string()).describe("Files or addresses"),
+    from: z.array(z.string()).describe("The imported files or addresses"),
     time_zone: z.string().nullable(),
-    acts: z.array(auditEntry).describe("Who imported it, and undid it, the newest first"),
-    obstacle: z.string().nullable().describe("Why it cannot be undone; null: nothing is known that speaks against it"),
+    acts: z.array(auditEntry).describe("Audit entries of the import and its undoing, newest first"),
+    obstacle: z.string().nullable().describe("Why the import cannot be undone; null: no obstacle is known"),
     report: z
       .object({
-        path: z.string().nullable().describe("Its file, on the machine that the import ran on"),
+        path: z.string().nullable().describe("The report's file, on the machine that the import ran on"),
         reasons: z
           .array(z.object({ reason: z.string(), count }).strict())
-          .describe("How often each occurred, the most frequent first"),
+          .describe("How often each reason occurred, the most frequent first"),
         entries: count,
-        kept: count.describe("How many of them `report` lists: the first ones"),
+        kept: count.describe("How many of the entries are kept for reading: the first ones"),
       })
       .strict()
       .nullable()
-      .describe("Null: there was nothing to report, or the import did not come to its end"),
+      .describe("Null: there was nothing to report, or the import did not finish"),
   })
   .strict();
 export type ImportDetail = z.infer<typeof importDetail>;
@@ -79,7 +81,7 @@ export const importEndpoints = {
   list: {
     method: "GET",
     path: base,
-    summary: "The imports, the newest first",
+    summary: "The imports, newest first",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: z.object(consolePageQuery).strict(),
@@ -116,7 +118,9 @@ export const importEndpoints = {
         .object({
           is_decided: z
             .boolean()
-            .describe("False: counting what it created takes longer; an act of the import will say if it is refused"),
+            .describe(
+              "False: counting what the import created takes longer; if the undo is refused, an entry in `acts` will say so",
+            ),
           import: shownImport,
         })
         .strict(),

@@ -19,14 +19,14 @@ const shownKey = z
     scopes: z.array(z.string()),
     rate_limit: z.number().int().min(1).describe("Requests in any 60 s"),
     has_own_rate_limit: z.boolean(),
-    made_by_partner: z.boolean().describe("Made by the partner's own people, within the operator's allowance"),
-    exceeds_allowance: z.boolean().describe("Works, and is more than the allowance lets the partner make now"),
+    made_by_partner: z.boolean().describe("True: made by the partner's own people, within the operator's allowance"),
+    exceeds_allowance: z.boolean().describe("True: the key works, but exceeds what the allowance permits now"),
     status: z.enum(["active", "expired", "revoked", "suspended"]),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    ends_at: timestamp.nullable().describe("When it was or will be revoked"),
-    rotated_to: identifier.nullable().describe("The key that replaces it"),
-    compromised_at: timestamp.nullable().describe("When it was seen where others may have read it"),
+    ends_at: timestamp.nullable().describe("When the key was or will be revoked; null: no end is set"),
+    rotated_to: identifier.nullable().describe("The key that replaces this one; null: none"),
+    compromised_at: timestamp.nullable().describe("When the key was sent where others may have read it; null: never"),
     last_used_at: timestamp.nullable(),
     last_used_route: z.string().nullable(),
     last_used_address: z.string().nullable(),
@@ -40,7 +40,7 @@ const keyList = z.object({ data: z.array(shownKey) }).strict();
 const madeKey = z
   .object({
     id: identifier,
-    key: z.string().describe("Shown this once: the service keeps its hash alone"),
+    key: z.string().describe("The key, shown only now: the service keeps only its hash"),
     replaces: identifier.nullable(),
     replaced_key_ends_at: timestamp.nullable(),
   })
@@ -49,7 +49,7 @@ const madeKey = z
 /** Most hours for which both keys of a rotation work. */
 const MAX_OVERLAP_HOURS = 720;
 const rotation = z
-  .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("For how long both keys work") })
+  .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("Hours for which both keys work") })
   .strict();
 
 /** The highest rate limit of a key, in requests in any 60 s. No caller needs so many, so a higher number is a typo. */
@@ -65,7 +65,7 @@ export const MAX_OWN_KEYS = 100;
 export const keyAllowance = z
   .object({
     scopes: z.array(z.enum(scopeNames)).min(1),
-    rate_limit: rateLimit.describe("Requests in any 60 s of all these keys together"),
+    rate_limit: rateLimit.describe("Requests in any 60 s by all of the partner's own keys together"),
     days: z.number().int().min(1).max(MAX_OWN_KEY_DAYS).describe("The longest time from making a key to its expiry"),
     keys: z.number().int().min(1).max(MAX_OWN_KEYS).describe("Keys that may work at once"),
   })
@@ -114,7 +114,7 @@ function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string
     revoke: {
       method: "POST",
       path: `${base}/keys/:id/revoke`,
-      summary: "End a key, on every process within a second",
+      summary: "Revoke a key, on every process within a second",
       metadata: consoleNeeds(audience, "admin"),
       pathParams: withId,
       query: noQuery,
@@ -139,7 +139,7 @@ export const partnerKeyEndpoints = {
   list: {
     method: "GET",
     path: "/console/v1/systems/:system_id/partners/:partner_id/keys",
-    summary: "The partner's keys, the oldest first",
+    summary: "The partner's keys, oldest first",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
     query: noQuery,
@@ -166,7 +166,7 @@ export const systemKeyEndpoints = {
   list: {
     method: "GET",
     path: "/console/v1/systems/:system_id/keys",
-    summary: "Every key, operator keys too, the oldest first",
+    summary: "Every key, including operator keys, oldest first",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: z.object({ partner_id: z.string(givenOnce()).optional() }).strict(),

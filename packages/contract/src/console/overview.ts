@@ -8,24 +8,24 @@ import { waiting } from "./webhook.ts";
 /** The result of a check. */
 const shownCheck = z
   .object({
-    name: z.string().describe("The check, as `doctor` and the metric name it"),
+    name: z.string().describe("The check's name in `doctor` and in the metric"),
     of: z
       .string()
       .nullable()
       .describe(
-        "The machine or the system that it looked at, empty for the deployment; null: it cannot be acknowledged",
+        "The machine or system that was checked, empty for the deployment; null: the finding cannot be acknowledged",
       ),
-    subject: z.string().describe("What of it, such as a source of feeds"),
+    subject: z.string().describe("The part that was checked, such as a source of feeds"),
     severity: z.enum(["failure", "warning", "info"]),
     text: z.string().describe("What is wrong, in a sentence"),
     fix: z.string().describe("What to do about it"),
-    at: timestamp.nullable().describe("Since when, or by when"),
+    at: timestamp.nullable().describe("Since when the problem exists, or by when it will"),
     acknowledged: z
-      .object({ at: timestamp, until: timestamp.nullable().describe("Null: until it is over or gets worse") })
+      .object({ at: timestamp, until: timestamp.nullable().describe("Null: until the problem is over or gets worse") })
       .strict()
       .nullable()
-      .describe("Somebody knows of it: it needs no attention and sends no mail"),
-    partner_id: identifier.nullable().describe("Whose it is to mend; null: the operator's"),
+      .describe("Somebody has acknowledged the finding: it needs no attention and sends no mail; null: nobody has"),
+    partner_id: identifier.nullable().describe("The partner that has to fix the problem; null: the operator"),
     partner_name: z.string().nullable(),
     link: z
       .object({
@@ -34,7 +34,7 @@ const shownCheck = z
       })
       .strict()
       .nullable()
-      .describe("Where it is seen and put right; null: not on the dashboard"),
+      .describe("The page where the problem is shown and fixed; null: not on the dashboard"),
   })
   .strict();
 export type ShownCheck = z.infer<typeof shownCheck>;
@@ -58,30 +58,30 @@ const keyLoad = z
     name: z.string().nullable(),
     last4: z.string(),
     rate_limit: z.number().int().min(1).describe("Requests in any 60 s"),
-    requests: z.array(count).describe("By minute, as `minutes`"),
+    requests: z.array(count).describe("Requests in each of the `minutes`"),
     rate_limited: count.describe("Answered 429 in the hour"),
   })
   .strict();
 export type KeyLoad = z.infer<typeof keyLoad>;
 
-const minutes = z.array(timestamp).describe("When each minute of the last hour began, the oldest first");
+const minutes = z.array(timestamp).describe("When each minute of the last hour began, oldest first");
 
 const deliveryCounts = z
   .object({
-    succeeded: count.describe("Created in the last 24 hours"),
-    given_up: count.describe("In the last 24 hours"),
-    pending: waiting.describe("Now, those that fail included"),
-    failing: count.describe("Now: to be tried again after a failed attempt"),
-    held: waiting.describe("Now"),
-    is_complete: z.boolean().describe("False: more succeeded, were given up or fail than are counted"),
+    succeeded: count.describe("Deliveries created in the last 24 hours that succeeded"),
+    given_up: count.describe("Deliveries given up in the last 24 hours"),
+    pending: waiting.describe("Deliveries that are pending now, including failing ones"),
+    failing: count.describe("Deliveries that are to be retried now after a failed attempt"),
+    held: waiting.describe("Deliveries that are held now"),
+    is_complete: z.boolean().describe("False: counting stopped; there are more than the numbers say"),
   })
   .strict();
 
 const partnerOverview = z
   .object({
-    checks: z.array(shownCheck).describe("What is not well, the worst first, what is acknowledged last"),
+    checks: z.array(shownCheck).describe("Problems, the worst first, acknowledged ones last"),
     minutes,
-    keys: z.array(keyLoad).describe("Those that work now, the most used first"),
+    keys: z.array(keyLoad).describe("Keys that work now, the most used first"),
     hour: requestCounts,
     today: requestCounts.describe("Since midnight in UTC"),
     endpoints: z
@@ -99,7 +99,7 @@ const partnerOverview = z
           })
           .strict(),
       )
-      .describe("Its webhooks"),
+      .describe("The partner's webhooks"),
   })
   .strict();
 export type PartnerOverview = z.infer<typeof partnerOverview>;
@@ -109,18 +109,22 @@ const feedAge = z
     source: z.string(),
     feed: z.string(),
     state: feedState,
-    age_seconds: z.number().min(0).nullable().describe("Since it was last got and read whole; null: never"),
-    failing_seconds: z.number().min(0).describe("0: it does not fail"),
+    age_seconds: z
+      .number()
+      .min(0)
+      .nullable()
+      .describe("Seconds since the feed was last fetched and read completely; null: never"),
+    failing_seconds: z.number().min(0).describe("Seconds since the feed began to fail; 0: it does not fail"),
   })
   .strict();
 export type FeedState = z.infer<typeof feedAge>;
 
 const systemOverview = z
   .object({
-    checks: z.array(shownCheck).describe("What is not well, the worst first, what is acknowledged last"),
+    checks: z.array(shownCheck).describe("Problems, the worst first, acknowledged ones last"),
     minutes,
-    requests: z.array(count).describe("Of all keys, by minute, as `minutes`"),
-    rate_limited: z.array(count).describe("Of them answered 429"),
+    requests: z.array(count).describe("Requests of all keys in each of the `minutes`"),
+    rate_limited: z.array(count).describe("Those of the requests that were answered 429"),
     hour: requestCounts,
     workers: count.describe("Processes that send webhooks now"),
     endpoints: z.object({ active: count, failing: count, paused: count }).strict(),
@@ -146,8 +150,8 @@ const systemOverview = z
           })
           .strict(),
       )
-      .describe("Keys that work no more and were used in the last hour"),
-    feeds: z.array(feedAge).describe("Those that the service follows"),
+      .describe("Keys that no longer work and were used in the last hour"),
+    feeds: z.array(feedAge).describe("The feeds that the service follows"),
   })
   .strict();
 export type SystemOverview = z.infer<typeof systemOverview>;

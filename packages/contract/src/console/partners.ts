@@ -15,16 +15,16 @@ const shownPartner = z
     created_at: timestamp,
     suspended_at: timestamp.nullable(),
     removed_at: timestamp.nullable(),
-    max_reservations: z.number().int().min(1).describe("Active reservations that it may have at once"),
+    max_reservations: z.number().int().min(1).describe("Active reservations that the partner may have at once"),
     has_own_max_reservations: z.boolean(),
     active_reservations: z.number().int().min(0),
     active_keys: z.number().int().min(0).describe("Keys that are neither revoked nor expired"),
-    key_allowance: keyAllowance.nullable().describe("Null: its own people make no keys"),
-    own_keys: z.number().int().min(0).describe("Keys of its own people that work"),
-    own_rate_limit: z.number().int().min(0).describe("Requests in any 60 s that these may make together"),
-    endpoint_status: z.string().nullable().describe("The worst of its webhooks; null: it has none"),
-    endpoints: z.number().int().min(0).describe("Its webhooks"),
-    requests_today: z.number().int().min(0).describe("Since midnight UTC"),
+    key_allowance: keyAllowance.nullable().describe("Null: the partner's own people may not make keys"),
+    own_keys: z.number().int().min(0).describe("Working keys that the partner's own people made"),
+    own_rate_limit: z.number().int().min(0).describe("Requests in any 60 s that the `own_keys` may make together"),
+    endpoint_status: z.string().nullable().describe("The worst status of the partner's webhooks; null: no webhooks"),
+    endpoints: z.number().int().min(0).describe("Number of the partner's webhooks"),
+    requests_today: z.number().int().min(0).describe("Requests since midnight UTC"),
   })
   .strict();
 export type ShownPartner = z.infer<typeof shownPartner>;
@@ -38,14 +38,20 @@ const partnerName = z
 
 /** Maximum reservations. It exceeds the bikes of any city, and so rejects mistyped numbers only. */
 const MAX_RESERVATIONS = 1_000_000;
-const maxReservations = z.number().int().min(1).max(MAX_RESERVATIONS).nullable().describe("Null: the default");
+const maxReservations = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_RESERVATIONS)
+  .nullable()
+  .describe("Active reservations that the partner may have at once; null: the default");
 
 const partnerRequest = z.object({ name: partnerName, max_reservations: maxReservations }).strict();
 
 const resumed = z
   .object({
     partner: shownPartner,
-    probes: z.array(identifier).describe("The held deliveries that are sent to see whether its endpoints work"),
+    probes: z.array(identifier).describe("The held deliveries that are sent as probes of the partner's endpoints"),
     held: z.number().int().min(0).describe("Deliveries that stay held until they are sent again on request"),
   })
   .strict();
@@ -71,7 +77,7 @@ export const partnerEndpoints = {
   list: {
     method: "GET",
     path: ofSystem,
-    summary: "The partners, removed ones too, the oldest first",
+    summary: "The partners, including removed ones, oldest first",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: noQuery,
@@ -80,7 +86,7 @@ export const partnerEndpoints = {
   get: {
     method: "GET",
     path: ofPartner,
-    summary: "A partner, also one that was removed",
+    summary: "A partner, even if it was removed",
     metadata: consoleNeeds("operator"),
     pathParams: partnerPath,
     query: noQuery,
@@ -113,7 +119,9 @@ export const partnerEndpoints = {
     metadata: consoleNeeds("operator", "admin", { confirmed: true, conflicts: ["conflict"] }),
     pathParams: partnerPath,
     query: noQuery,
-    body: z.object({ allowance: keyAllowance.nullable().describe("Null: none") }).strict(),
+    body: z
+      .object({ allowance: keyAllowance.nullable().describe("Null: the partner's own people may not make keys") })
+      .strict(),
     responses: { 200: shownPartner, ...changeErrors },
   },
   suspend: {
@@ -139,7 +147,7 @@ export const partnerEndpoints = {
   remove: {
     method: "POST",
     path: `${ofPartner}/remove`,
-    summary: "End a partner for good: its keys, its endpoints and its reservations",
+    summary: "Remove a partner for good, and end its keys, endpoints and reservations",
     metadata: admin,
     pathParams: partnerPath,
     query: noQuery,

@@ -11,13 +11,15 @@ export const memberList = z
     members: z.array(
       z
         .object({
-          id: identifier.describe("Of the membership"),
+          id: identifier.describe("The membership's id"),
           person_id: identifier,
           email: z.string(),
           name: z.string(),
           role: membershipRole,
           joined_at: timestamp,
-          last_used_at: timestamp.nullable().describe("When the person was last seen, to the quarter of an hour"),
+          last_used_at: timestamp
+            .nullable()
+            .describe("When the person last used the dashboard, accurate to a quarter of an hour"),
         })
         .strict(),
     ),
@@ -27,7 +29,7 @@ export const memberList = z
           id: identifier,
           email: z.string(),
           role: membershipRole,
-          invited_by: z.string().describe("As the audit log names them"),
+          invited_by: z.string().describe("Who invited the person, as in the audit log"),
           expires_at: timestamp,
         })
         .strict(),
@@ -44,7 +46,7 @@ export const issuedInvitation = z
     url: z.string().nullable().describe("The link, shown only now; null: it was mailed to the invited person"),
     proves_address: z
       .boolean()
-      .describe("Opening the link proves the address. Not where a partner's admin has seen it"),
+      .describe("True: opening the link proves the address. False if a partner's admin has seen the link"),
   })
   .strict();
 export type IssuedInvitation = z.infer<typeof issuedInvitation>;
@@ -69,7 +71,7 @@ function peopleEndpoints<
     list: {
       method: "GET",
       path,
-      summary: "Who is a member, and who is invited",
+      summary: "Members and open invitations",
       metadata: consoleNeeds(audience, "viewer", { embedded: false }),
       pathParams: params,
       query,
@@ -88,7 +90,7 @@ function peopleEndpoints<
     revokeInvitation: {
       method: "DELETE",
       path: `${path}/invitations/:id`,
-      summary: "Take an invitation back",
+      summary: "Revoke an invitation",
       metadata: consoleNeeds(audience, "admin", { embedded: false }),
       pathParams: ofOne,
       query: noQuery,
@@ -110,7 +112,7 @@ function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
     changeRole: {
       method: "PATCH",
       path: `${path}/:id`,
-      summary: "Change what a member may do",
+      summary: "Change a member's role",
       metadata,
       pathParams,
       query: noQuery,
@@ -120,8 +122,8 @@ function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
     remove: {
       method: "DELETE",
       path: `${path}/:id`,
-      summary: "End a membership, from the next request on",
-      description: "A stream of changes ends with its next heartbeat, within 15 s.",
+      summary: "End a membership, effective with the person's next request",
+      description: "An open stream of changes ends with its next heartbeat, within 15 s.",
       metadata,
       pathParams,
       query: noQuery,

@@ -9,7 +9,7 @@ import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath 
 /** A request that carried a key, as the log keeps it. */
 const loggedRequest = z
   .object({
-    id: identifier.describe("The Request-Id"),
+    id: identifier.describe("The request's `Request-Id`"),
     at: timestamp,
     key_id: identifier,
     partner_id: identifier.nullable().describe("Null: an operator key"),
@@ -25,10 +25,16 @@ export type LoggedRequest = z.infer<typeof loggedRequest>;
 
 const requestDetail = loggedRequest
   .extend({
-    message: z.string().nullable().describe("The message of the error; null: it succeeded, or it was not kept"),
+    message: z
+      .string()
+      .nullable()
+      .describe("The error's message; null: the request succeeded, or the message was not kept"),
     target: z.string().nullable().describe("Path and query of a refused request, without credentials"),
-    body: z.string().nullable().describe("Its body as JSON, without credentials; null: none, or too large to keep"),
-    body_bytes: z.number().int().nullable().describe("The size of its body as it was received"),
+    body: z
+      .string()
+      .nullable()
+      .describe("The request's body as JSON, without credentials; null: none, or too large to keep"),
+    body_bytes: z.number().int().nullable().describe("Bytes of the request's body as received"),
   })
   .strict();
 export type RequestDetail = z.infer<typeof requestDetail>;
@@ -39,7 +45,7 @@ const requestPage = z
     next_cursor: z.string().min(1).optional(),
     searched_to: timestamp
       .optional()
-      .describe("The page ends because so many requests were looked at, back to this time: go on with `next_cursor`"),
+      .describe("The page ends because too many requests were searched, back to this time: go on with `next_cursor`"),
   })
   .strict();
 
@@ -73,7 +79,11 @@ const usageMinutes = z
   .object({
     data: z.array(
       z
-        .object({ minute: timestamp, ...counts, unlogged: z.number().int().min(0).describe("Left out of the log") })
+        .object({
+          minute: timestamp,
+          ...counts,
+          unlogged: z.number().int().min(0).describe("Requests that the log leaves out"),
+        })
         .strict(),
     ),
   })
@@ -84,7 +94,7 @@ const usageDays = z
     data: z.array(
       z
         .object({
-          day: z.string().describe("In UTC, such as `2026-01-31`"),
+          day: z.string().describe("A day in UTC, such as `2026-01-31`"),
           key_id: identifier,
           route: z.string().describe("Method and pattern, such as `GET /v1/rides`"),
           ...counts,
@@ -109,7 +119,7 @@ const usageOverTime = z
     ),
     counted_from: timestamp
       .nullable()
-      .describe("Older ones were not counted, because there are too many; null: all were"),
+      .describe("Older requests were not counted, because there are too many; null: all were counted"),
   })
   .strict();
 export type UsageOverTime = z.infer<typeof usageOverTime>;
@@ -122,7 +132,7 @@ export type RequestQuery = z.infer<typeof requestQuery>;
 const minutesQuery = z
   .object({
     key_id: identifierParam.optional(),
-    since: instantParam.optional().describe("An hour ago, when left out"),
+    since: instantParam.optional().describe("The first minute; an hour ago, when left out"),
     until: instantParam.optional(),
   })
   .strict();
@@ -140,7 +150,7 @@ const daysQuery = z
       .min(1)
       .max(MAX_SHOWN_DAYS)
       .optional()
-      .describe("Back from today; 30 when left out"),
+      .describe("Number of days back from today; 30, when left out"),
   })
   .strict();
 
@@ -168,9 +178,9 @@ const deprecatedCalls = z
       z
         .object({
           ...callers.shape.data.element.shape,
-          since: z.string().describe("The first day on which callers were told, such as `2027-01-31`"),
-          sunset: z.string().describe("The first day on which a release may be without the route"),
-          successor: z.string().nullable().describe("Method and path of what replaces it"),
+          since: z.string().describe("The day on which the deprecation was announced, such as `2027-01-31`"),
+          sunset: z.string().describe("The first day on which a release may lack the route"),
+          successor: z.string().nullable().describe("Method and path of the replacement; null: none"),
         })
         .strict(),
     ),
@@ -215,7 +225,7 @@ function usageEndpoints<const Base extends `/console/v1/systems/:system_id${stri
     deprecated: {
       method: "GET",
       path: `${base}/usage/deprecated`,
-      summary: "The keys that have lately called routes which are to be retired",
+      summary: "The keys that have recently called deprecated routes",
       metadata,
       pathParams,
       query: z.object({ days: daysQuery.shape.days }).strict(),
@@ -235,7 +245,7 @@ function requestEndpoints<const Base extends `/console/v1/systems/:system_id${st
     list: {
       method: "GET",
       path: `${base}/requests`,
-      summary: `Requests of the last ${REQUEST_LOG_DAYS} days, the newest first`,
+      summary: `Requests of the last ${REQUEST_LOG_DAYS} days, newest first`,
       metadata,
       pathParams,
       query: requestQuery,
@@ -267,7 +277,7 @@ export const systemRequestEndpoints = {
   callers: {
     method: "GET",
     path: "/console/v1/systems/:system_id/usage/callers",
-    summary: "Who has called a route lately",
+    summary: "Who has called a route recently",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: z.object({ route: z.string(givenOnce()).min(1).max(200), days: daysQuery.shape.days }).strict(),

@@ -29,10 +29,10 @@ const bulkResend = z
     id: identifier,
     status: z
       .enum(["running", "waiting", "finished", "cancelled"])
-      .describe("waiting: until the endpoint is active, or until an earlier one is done"),
+      .describe("waiting: until the endpoint is active, or until an earlier resend has finished"),
     total: z.number().int().describe("Deliveries that were chosen"),
-    queued: z.number().int().describe("Of them queued so far"),
-    skipped: z.number().int().describe("Left out: they had succeeded since they were chosen"),
+    queued: z.number().int().describe("Chosen deliveries that were queued so far"),
+    skipped: z.number().int().describe("Chosen deliveries that were left out, because they had succeeded meanwhile"),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })
@@ -70,7 +70,7 @@ export const resendEndpoints = {
   get: {
     method: "GET",
     path: `${partner}/resends/:resend_id`,
-    summary: "How far a resend is",
+    summary: "The progress of a resend",
     metadata: consoleNeeds("partner"),
     pathParams: resendPath,
     query: ofWebhook,
@@ -79,7 +79,7 @@ export const resendEndpoints = {
   cancel: {
     method: "POST",
     path: `${partner}/resends/:resend_id/cancel`,
-    summary: "Cancel what a resend has not queued",
+    summary: "Cancel the deliveries that a resend has not queued yet",
     metadata: changes,
     pathParams: resendPath,
     query: ofWebhook,

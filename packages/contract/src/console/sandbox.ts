@@ -27,9 +27,13 @@ const sentDelivery = z
     id: identifier,
     endpoint_name: z.string(),
     status: deliveryStatus,
-    is_failing: z.boolean().describe("To be tried again after a failed attempt"),
+    is_failing: z.boolean().describe("True: to be retried after a failed attempt"),
     attempts: z.number().int(),
-    code: z.number().int().nullable().describe("The HTTP code of the latest attempt"),
+    code: z
+      .number()
+      .int()
+      .nullable()
+      .describe("The HTTP status of the response to the latest attempt; null: no response"),
     failure: z.string().nullable(),
     next_attempt_at: timestamp.nullable(),
   })
@@ -42,17 +46,17 @@ const happening = z
     event: z.string(),
     resource_id: z.string().nullable(),
     at: timestamp,
-    deliveries: z.array(sentDelivery).describe("None: no webhook wants the event"),
+    deliveries: z.array(sentDelivery).describe("Empty: no webhook subscribes to the event"),
   })
   .strict();
 
 const activity = z
   .object({
     sandbox: sandboxStatus,
-    is_waking: z.boolean().describe("Its city was emptied after long disuse, and is being made anew"),
+    is_waking: z.boolean().describe("True: the city was emptied after long disuse, and is being generated again"),
     clock: sandboxClock,
     ...sandboxFaults.shape,
-    webhook_faults: webhookFaults.nullable().describe("Null: deliveries suffer none"),
+    webhook_faults: webhookFaults.nullable().describe("Null: no faults of deliveries"),
     happenings: z
       .array(happening)
       .describe(`What happened since yesterday, newest first, at most ${MAX_SANDBOX_HAPPENINGS} events`),
@@ -89,7 +93,7 @@ export const partnerSandboxEndpoints = {
   activity: {
     method: "GET",
     path: `${PATH}/activity`,
-    summary: "The sandbox now, and what happened in it lately",
+    summary: "The sandbox now, and what happened in it recently",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
     query: noQuery,
@@ -107,7 +111,7 @@ export const partnerSandboxEndpoints = {
   play: {
     method: "POST",
     path: `${PATH}/scenarios/:name`,
-    summary: "Play a scenario. `key-expires` makes a key, for which who asks must have confirmed who they are",
+    summary: "Play a scenario. `key-expires` makes a key, so the caller must have confirmed who they are",
     metadata: plays,
     ...change,
     pathParams: partnerPath.extend({ name: z.enum(scenarioNames) }),
@@ -154,7 +158,7 @@ export const partnerSandboxEndpoints = {
   setWebhookFaults: {
     method: "POST",
     path: `${PATH}/webhooks/faults`,
-    summary: "Make deliveries fail, or with {} no longer",
+    summary: "Make deliveries fail; `{}` ends the faults",
     metadata: consoleNeeds("partner", "admin"),
     ...change,
     body: webhookFaults,
@@ -163,7 +167,7 @@ export const partnerSandboxEndpoints = {
   reset: {
     method: "POST",
     path: `${PATH}/reset`,
-    summary: "Make the city anew",
+    summary: "Generate the city again",
     metadata: consoleNeeds("partner", "admin"),
     ...change,
     body: z.object({}).strict(),

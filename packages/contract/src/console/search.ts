@@ -6,7 +6,7 @@ const foundEntry = z
   .object({
     kind: z
       .enum(["station", "bike", "ride", "reservation", "partner", "key", "deliveries"])
-      .describe("`deliveries`: the id is that of something that deliveries to the partner are about"),
+      .describe("`deliveries`: `id` is that of a resource that deliveries to the partner are about"),
     id: identifier,
     name: z.string().nullable().describe("A station's, partner's or key's name, a bike's number"),
   })
@@ -15,7 +15,7 @@ export type FoundEntry = z.infer<typeof foundEntry>;
 
 const search = {
   method: "GET",
-  description: "At most 18 entries: first what has exactly this id, then what is named so.",
+  description: "At most 18 entries: first exact matches of an id, then matches of names.",
   query: z
     .object({ q: identifierParam.describe("An id, the beginning of a bike's number, or words of a name") })
     .strict(),
@@ -27,7 +27,7 @@ export const partnerSearchEndpoints = {
   search: {
     ...search,
     path: "/console/v1/systems/:system_id/partners/:partner_id/search",
-    summary: "Stations by id or name, keys by name, and what deliveries are about by id",
+    summary: "Stations by id or name, keys by name, and subjects of deliveries by id",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath,
   },

@@ -16,8 +16,8 @@ export const membership = z
   .object({
     system_id: identifier,
     system_name: z.string(),
-    time_zone: z.string().describe("The system's, in which its people read times"),
-    partner_id: identifier.nullable().describe("Null: the operator's"),
+    time_zone: z.string().describe("The system's time zone, in which the pages show times"),
+    partner_id: identifier.nullable().describe("Null: a membership of the operator"),
     partner_name: z.string().nullable(),
     is_sandbox: z.boolean().describe("Whether the system is the partner's sandbox"),
     is_agency: z.boolean().describe("Whether the partner is a city that reads MDS"),
@@ -32,11 +32,13 @@ export const consoleSession = z
     memberships: z.array(membership),
     needs_proof: z
       .boolean()
-      .describe("Rights of the operator rest, because nobody has proved that the account's address is theirs"),
-    csrf_token: z.string().describe("To be sent as `X-CSRF-Token` with every request that changes something"),
+      .describe(
+        "True: the operator's rights are suspended until the person proves that the account's address is theirs",
+      ),
+    csrf_token: z.string().describe("Send it as `X-CSRF-Token` with every request that changes something"),
     confirmed_until: timestamp
       .nullable()
-      .describe("Until when endpoints that ask for a confirmation may be called; null: not at present"),
+      .describe("Until when endpoints that need a confirmation may be called; null: not now"),
     expires_at: timestamp.describe("When the session ends, however much it is used"),
   })
   .strict();
@@ -59,12 +61,7 @@ export const emailAddress = z
 
 const signedOut = z
   .object({
-    provider_url: z
-      .string()
-      .nullable()
-      .describe(
-        "Where the browser goes on to sign out at the identity provider, where the session began; null: nowhere",
-      ),
+    provider_url: z.string().nullable().describe("The identity provider's sign-out page, to open next; null: none"),
   })
   .strict();
 
@@ -89,7 +86,7 @@ export const sessionEndpoints = {
   confirm: {
     method: "POST",
     path: "/console/v1/session/confirm",
-    summary: "Prove once more who one is, before a secret is shown or a key is made",
+    summary: "Confirm the caller's identity, before a secret is shown or a key is made",
     description: "The session goes on under a new cookie and a new CSRF token.",
     metadata: consoleNeeds("person"),
     query: noQuery,
@@ -99,7 +96,7 @@ export const sessionEndpoints = {
   confirmAtProvider: {
     method: "POST",
     path: "/console/v1/session/confirm/oidc",
-    summary: "Begin to prove once more at the identity provider who one is",
+    summary: "Begin to confirm the caller's identity at the identity provider",
     metadata: consoleNeeds("person"),
     query: noQuery,
     body: z.object({ next: nextPage }).strict(),

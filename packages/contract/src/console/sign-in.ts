@@ -19,9 +19,9 @@ export const signInOptions = z
       .strict(),
     methods: z
       .object({
-        passkey: z.boolean().describe("False also where browsers allow none, such as on an IP address"),
+        passkey: z.boolean().describe("False also if browsers allow no passkeys, such as on an IP address"),
         password: z.boolean(),
-        provider: z.string().nullable().describe("What the identity provider is called; null: there is none"),
+        provider: z.string().nullable().describe("The identity provider's name; null: none"),
       })
       .strict(),
   })
@@ -39,13 +39,13 @@ export const openInvitation = z
   .object({
     email: z.string(),
     system_name: z.string(),
-    partner_name: z.string().nullable().describe("Null: the operator"),
+    partner_name: z.string().nullable().describe("Null: the invitation is to the operator"),
     role: membershipRole,
     expires_at: timestamp,
     needs_sign_in: z.boolean().describe("The person has an account already: they sign in first, then accept"),
     proves_address: z
       .boolean()
-      .describe("Opening the link proves the address: it was mailed there, or handed out by the operator"),
+      .describe("True: opening the link proves the address, as the link was mailed there or given by the operator"),
   })
   .strict();
 export type OpenInvitation = z.infer<typeof openInvitation>;
@@ -53,7 +53,7 @@ export type OpenInvitation = z.infer<typeof openInvitation>;
 const acceptedInvitation = consoleSession.extend({
   credentials_removed: z
     .boolean()
-    .describe("The link was the first to prove the address: what signed in to the account before was removed"),
+    .describe("True: the link was the first proof of the address, so the account's earlier credentials were removed"),
 });
 
 /** Endpoints for signing in. */
@@ -61,7 +61,7 @@ export const signInEndpoints = {
   options: {
     method: "GET",
     path: "/console/v1/sign-in",
-    summary: "How one can sign in",
+    summary: "The methods of signing in, and the branding",
     metadata: consoleNeeds("public"),
     query: noQuery,
     responses: { 200: signInOptions, ...consoleErrors },
@@ -105,8 +105,8 @@ export const signInEndpoints = {
   finishAtProvider: {
     method: "GET",
     path: "/console/v1/sign-in/oidc/callback",
-    summary: "Where the identity provider sends the browser back to",
-    description: "Leads to a page of the dashboard, which says what went wrong by `notice`.",
+    summary: "The page to which the identity provider sends the browser back",
+    description: "Redirects to a page of the dashboard; its parameter `notice` says what went wrong.",
     metadata: consoleNeeds("public"),
     responses: { 303: done, ...consoleErrors },
   },

@@ -30,20 +30,21 @@ export type MappedStation = z.infer<typeof mappedStation>;
 export const stationMap = z
   .object({
     data: z.array(mappedStation),
-    time_zone: z.string().describe("Of the system: its days begin at this zone's midnight"),
+    time_zone: z.string().describe("The system's time zone, in which days begin"),
     regions: z.array(z.object({ id: identifier, name: z.string() }).strict()),
     tiles: z
-      .object({ url: z.string().describe("With `{z}`, `{x}`, `{y}`"), attribution: z.string() })
+      .object({ url: z.string().describe("Address of the tiles, with `{z}`, `{x}`, `{y}`"), attribution: z.string() })
       .strict()
       .nullable()
-      .describe("Where the map gets its streets; null: it has none"),
+      .describe("The source of the map's tiles; null: a map without streets"),
   })
   .strict();
 export type StationMap = z.infer<typeof stationMap>;
 
 const list = {
   method: "GET",
-  description: "They have an `ETag`: asking again costs little while nothing changes. With `at` as they were then.",
+  description:
+    "The response has an `ETag`, so that asking again costs little. With `at`: the stations as they were at that instant.",
   query: z.object({ at: instantParam.optional() }).strict(),
   responses: { 200: stationMap, ...consoleErrors },
 } as const;
@@ -69,7 +70,7 @@ export const partnerStationEndpoints = {
   history: {
     ...history,
     path: `${ofPartner}/stations/:id/history`,
-    summary: "How a station was over time",
+    summary: "A station over time",
     metadata: consoleNeeds("partner"),
     pathParams: partnerPath.extend({ id: identifierParam }),
   },
@@ -87,7 +88,7 @@ export const systemStationEndpoints = {
   history: {
     ...history,
     path: `${ofSystem}/stations/:id/history`,
-    summary: "How a station was over time",
+    summary: "A station over time",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath.extend({ id: identifierParam }),
   },

@@ -23,7 +23,7 @@ const lastingStation = z
     name: z.string(),
     bikes: count,
     docks: count.nullable(),
-    since: timestamp.nullable().describe("Null: for longer than the history goes back"),
+    since: timestamp.nullable().describe("Null: longer than the history goes back"),
   })
   .strict();
 export type LastingStation = z.infer<typeof lastingStation>;
@@ -31,7 +31,7 @@ export type LastingStation = z.infer<typeof lastingStation>;
 const lastingStations = z
   .object({
     count,
-    data: z.array(lastingStation).describe("Those for the longest time first, at most 100"),
+    data: z.array(lastingStation).describe("The longest first, at most 100"),
   })
   .strict();
 
@@ -39,8 +39,8 @@ const lastingStations = z
 const ridesOfDay = z
   .object({
     day: z.string(),
-    until_now: count.describe("Started by this time of the day"),
-    whole_day: count.nullable().describe("Null: the day is not over"),
+    until_now: count.describe("Rides that started by this time of the day"),
+    whole_day: count.nullable().describe("Rides of the whole day; null: the day is not over"),
   })
   .strict();
 
@@ -56,12 +56,12 @@ const glance = z
     rides: z
       .object({
         under_way: count,
-        under_way_long: count.describe("For longer than a ride should last: see `long_after_seconds`"),
+        under_way_long: count.describe("Rides under way for longer than `long_after_seconds`"),
         long_after_seconds: count,
         today: ridesOfDay,
         before: z
           .array(ridesOfDay)
-          .describe("The same day of the four weeks before, the newest first, where there is history"),
+          .describe("The same weekday in the four weeks before, newest first, as far as there is history"),
         usual_until_now: z.number().min(0).nullable().describe("The mean of `before`; null: there is none"),
         summed_to: timestamp.nullable(),
       })
@@ -72,14 +72,14 @@ const glance = z
 export type Glance = z.infer<typeof glance>;
 
 const consoleSummary = systemSummary.extend({
-  before: z.array(summaryStep).describe("The period before, of as many steps; empty: it was not asked for"),
+  before: z.array(summaryStep).describe("The period before, with as many steps; empty: not asked for"),
 });
 export type ConsoleSummary = z.infer<typeof consoleSummary>;
 
 const consoleSummaryQuery = summaryQuery
   .extend({
     against: extendApi(z.enum(["previous", "none"], givenOnce()).optional(), {
-      description: "The period right before, or none",
+      description: "The period to compare with: the previous one, or none",
       default: "none",
     }),
   })
@@ -95,7 +95,7 @@ const stationSums = z
     minutes_empty: z.number().min(0),
     minutes_full: z.number().min(0),
     minutes_offline: z.number().min(0),
-    bikes: z.number().min(0).nullable().describe("The mean over time; null: it was never online"),
+    bikes: z.number().min(0).nullable().describe("The mean number over time; null: the station was never online"),
   })
   .strict();
 export type StationSums = z.infer<typeof stationSums>;
@@ -105,7 +105,7 @@ const stationSumsList = z
     from: timestamp,
     to: timestamp,
     summed_to: timestamp.nullable(),
-    data: z.array(stationSums).describe("By id; a station without a row had neither rides nor a state"),
+    data: z.array(stationSums).describe("Sorted by id; stations without rides and without a known state are left out"),
   })
   .strict();
 export type StationSumsList = z.infer<typeof stationSumsList>;
@@ -125,7 +125,7 @@ const recentFlows = z
     data: z
       .array(z.object({ start_station_id: identifier, end_station_id: identifier, rides: count }).strict())
       .describe("Rides that ended in the last hour, the most frequent pairs first, at most 500"),
-    rides: count.describe("In all"),
+    rides: count.describe("Number of rides in all pairs"),
   })
   .strict();
 export type RecentFlows = z.infer<typeof recentFlows>;
@@ -134,12 +134,12 @@ const weekCell = z
   .object({
     weekday: z.number().int().min(1).max(7).describe("1 is Monday"),
     hour: z.number().int().min(0).max(23).describe("In the system's time zone"),
-    hours: count.describe("Hours that the numbers come from"),
-    bikes: z.number().min(0).nullable().describe("The mean; null: it was never online then"),
-    rides_started: z.number().min(0).describe("The mean of an hour"),
-    rides_ended: z.number().min(0).describe("The mean of an hour"),
-    minutes_empty: z.number().min(0).max(60).describe("The mean of an hour"),
-    minutes_full: z.number().min(0).max(60).describe("The mean of an hour"),
+    hours: count.describe("Number of hours that the numbers come from"),
+    bikes: z.number().min(0).nullable().describe("The mean number; null: the station was never online then"),
+    rides_started: z.number().min(0).describe("The mean per hour"),
+    rides_ended: z.number().min(0).describe("The mean per hour"),
+    minutes_empty: z.number().min(0).max(60).describe("The mean per hour"),
+    minutes_full: z.number().min(0).max(60).describe("The mean per hour"),
   })
   .strict();
 
@@ -147,8 +147,8 @@ const stationWeek = z
   .object({
     station_id: identifier,
     time_zone: z.string(),
-    from: timestamp.nullable().describe("The first hour of it; null: nothing is known yet"),
-    data: z.array(weekCell).describe("Of the last 8 weeks, by weekday and hour; what is not known has no cell"),
+    from: timestamp.nullable().describe("The first hour that counts; null: nothing is known yet"),
+    data: z.array(weekCell).describe("Of the last 8 weeks, by weekday and hour; hours without data have no cell"),
   })
   .strict();
 export type StationWeek = z.infer<typeof stationWeek>;
@@ -170,9 +170,9 @@ const stationFlows = z
     to: z.string(),
     time_zone: z.string(),
     summed_to: timestamp.nullable(),
-    out: z.array(neighbour).describe("Where rides that started here went, the most first, at most 50"),
-    in: z.array(neighbour).describe("Where rides that ended here came from, the most first, at most 50"),
-    rides_out: count.describe("All that started here and ended at a station"),
+    out: z.array(neighbour).describe("Where rides that started here went, the most frequent first, at most 50"),
+    in: z.array(neighbour).describe("Where rides that ended here came from, the most frequent first, at most 50"),
+    rides_out: count.describe("All rides that started here and ended at a station"),
     rides_in: count,
   })
   .strict();
@@ -196,7 +196,7 @@ export const systemSumsEndpoints = {
   glance: {
     method: "GET",
     path: `${of}/glance`,
-    summary: "Bikes, stations and rides at this moment, against the usual",
+    summary: "Bikes, stations and rides now, compared with the usual",
     metadata: consoleNeeds("operator"),
     pathParams: systemPath,
     query: noQuery,
@@ -241,7 +241,7 @@ export const systemSumsEndpoints = {
   forecast: {
     method: "GET",
     path: `${of}/stations/:id/forecast`,
-    summary: "A station in a while",
+    summary: "A station's forecast",
     metadata: consoleNeeds("operator"),
     pathParams: stationOfSystem,
     query: forecastQuery,

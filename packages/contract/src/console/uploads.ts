@@ -17,7 +17,7 @@ const uploadResult = z
   .object({
     rows: count,
     created: count,
-    unchanged: count.describe("Rides that were stored before"),
+    unchanged: count.describe("Rides that were stored already"),
     rejected: count,
     reasons: counts.describe("How often each reason of a rejection occurred"),
     warnings: counts,
@@ -32,7 +32,7 @@ const uploadResult = z
     ),
     refused: z.array(z.object({ file: z.string(), message: z.string() }).strict()).describe("Files that were refused"),
     refused_count: count,
-    skipped: count.describe("Texts that are no trip files, such as a README"),
+    skipped: count.describe("Number of files that are not trip files, such as a README"),
     entries: z
       .array(
         z
@@ -46,12 +46,14 @@ const uploadResult = z
           })
           .strict(),
       )
-      .describe("The first things that were wrong"),
+      .describe("The first problems of the file"),
     time_shift: z
       .object({ rows: count, seconds: z.number().int(), import_id: z.string().nullable() })
       .strict()
       .nullable()
-      .describe("Rows with ids of stored rides that have other times, all moved alike: perhaps the zone is wrong"),
+      .describe(
+        "Rows whose ids are stored with other times, all shifted alike: the time zone may be wrong; null: none",
+      ),
   })
   .strict();
 export type UploadResult = z.infer<typeof uploadResult>;
@@ -63,13 +65,13 @@ const shownUpload = z
     time_zone: z.string(),
     state: z.enum(["receiving", "waiting", "running", "tried", "done", "failed"]),
     step: z.enum(["trial", "import"]),
-    bytes: count.describe("Bytes that have come"),
+    bytes: count.describe("Bytes received so far"),
     asked_at: timestamp,
     asked_by: z.string(),
     asked_by_name: z.string().nullable(),
     share: z.number().min(0).max(1).describe("The completed share of the step"),
     rows_done: count,
-    import_id: z.string().nullable().describe("The import that it became; null: none, or it wrote nothing"),
+    import_id: z.string().nullable().describe("The import that the upload became; null: none, or it wrote nothing"),
     result: uploadResult.nullable(),
     problem: z.string().nullable(),
   })
@@ -82,7 +84,7 @@ const zone = z.string().min(1).max(64);
 const place = z
   .string(givenOnce())
   .regex(/^\d{1,12}$/, "must be a number of bytes")
-  .describe("The place of the part’s first byte");
+  .describe("The position of the part’s first byte in the file");
 
 /** Endpoints with which the operator imports a trip file in the browser. A system has one upload at a time. */
 export const uploadEndpoints = {
@@ -94,7 +96,9 @@ export const uploadEndpoints = {
     pathParams: systemPath,
     query: noQuery,
     responses: {
-      200: z.object({ upload: shownUpload.nullable(), time_zone: z.string().describe("The system’s") }).strict(),
+      200: z
+        .object({ upload: shownUpload.nullable(), time_zone: z.string().describe("The system’s time zone") })
+        .strict(),
       ...consoleErrors,
     },
   },
@@ -108,8 +112,8 @@ export const uploadEndpoints = {
     body: z
       .object({
         file_name: z.string().min(1).max(255),
-        size: count.describe("Bytes of the file, as it lies on the person’s disk"),
-        is_packed: z.boolean().describe("Whether that is how it is sent; otherwise the browser packs it"),
+        size: count.describe("Bytes of the file on the person’s disk"),
+        is_packed: z.boolean().describe("Whether the file is sent as it is; false: the browser compresses it"),
         time_zone: zone,
       })
       .strict(),
@@ -118,7 +122,7 @@ export const uploadEndpoints = {
   send: {
     method: "POST",
     path: `${base}/:id/parts`,
-    summary: `Send the next bytes of a file, at most ${MAX_BODY_BYTES}; the same once more changes nothing`,
+    summary: `Send the next bytes of a file, at most ${MAX_BODY_BYTES}; sending the same bytes again changes nothing`,
     // A file is sent in hundreds of parts. Each costs 1, as a read does; other changes cost more.
     metadata: { ...consoleNeeds("operator", "admin", { conflicts: ["conflict"], cost: 1 }), takesBytes: true as const },
     pathParams: systemItemPath,

@@ -17,7 +17,7 @@ export const waiting = z
   .int()
   .min(0)
   .max(MAX_COUNTED_DELIVERIES)
-  .describe(`Counted up to ${MAX_COUNTED_DELIVERIES}, which means so many or more`);
+  .describe(`Counted up to ${MAX_COUNTED_DELIVERIES}, which means as many or more`);
 
 const signatureScheme = z.enum(["service", "both"]);
 
@@ -30,11 +30,11 @@ const places = z
   .object({
     station_ids: placeIds,
     region_ids: placeIds,
-    bbox: z.string().max(100).nullable().describe("min_lon,min_lat,max_lon,max_lat"),
+    bbox: z.string().max(100).nullable().describe("`min_lon,min_lat,max_lon,max_lat` in WGS 84 degrees"),
   })
   .strict()
   .nullable()
-  .describe("Where events are to happen, any of these; null: anywhere");
+  .describe("Only events at any of these places are sent; null: events anywhere");
 export type WebhookPlaces = z.infer<typeof places>;
 
 /** The hourly limit: maximum deliveries of new events in an hour. */
@@ -44,7 +44,7 @@ const maxPerHour = z
   .min(1)
   .max(MAX_MESSAGES_PER_HOUR)
   .nullable()
-  .describe("New events sent in an hour (UTC) at most, the first ones; null: all");
+  .describe("The most new events that are sent in an hour (UTC), the first ones; null: all");
 
 /** The settings that decide, in addition to the event names, which events are sent. */
 const conditions = {
@@ -69,18 +69,18 @@ const replay = z
 const webhook = z
   .object({
     id: identifier,
-    name: z.string().describe("What the partner calls it"),
-    url: z.string().nullable().describe("Null: it was removed"),
+    name: z.string().describe("The partner's name for the webhook"),
+    url: z.string().nullable().describe("Null: the webhook was removed"),
     events: z.array(z.string()),
-    unreadable_events: z.array(z.string()).describe("Those whose resource no key of the partner may read"),
+    unreadable_events: z.array(z.string()).describe("Chosen events whose resource no key of the partner may read"),
     ...conditions,
     this_hour: z
       .object({ sent: z.number().int(), skipped: z.number().int(), until: timestamp })
       .strict()
       .nullable()
-      .describe("How `max_per_hour` counts; null: there is none, or nothing happened in this hour"),
+      .describe("The present count for `max_per_hour`; null: no limit, or no events in this hour"),
     email: z.string().nullable().describe("Who is mailed when deliveries fail; null: nobody"),
-    signature: signatureScheme.describe("`both`: the headers of Standard Webhooks beside Service-Signature"),
+    signature: signatureScheme.describe("`both`: Service-Signature and the headers of Standard Webhooks"),
     status: endpointStatus,
     status_text: z.string(),
     pause_reason: pauseReason.nullable(),
@@ -93,17 +93,17 @@ const webhook = z
     oldest_due: timestamp.nullable(),
     held: waiting,
     held_since: timestamp.nullable(),
-    is_replaying: z.boolean().describe("Deliveries are being sent again: some of those held may be among them"),
-    workers: z.number().int().describe("Processes that send webhooks at present"),
+    is_replaying: z.boolean().describe("True: deliveries are being sent again, perhaps including held ones"),
+    workers: z.number().int().describe("Processes that send webhooks now"),
     secrets: z
       .array(z.object({ id: identifier, expires_at: timestamp.nullable() }).strict())
-      .describe("Those that sign now, the newest first; `expires_at` null: until it is rotated"),
-    replays: z.array(replay).describe("The latest first"),
+      .describe("Secrets that sign now, newest first; `expires_at` null: until the secret is rotated"),
+    replays: z.array(replay).describe("Newest first"),
   })
   .strict();
 export type Webhook = z.infer<typeof webhook>;
 
-const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: none was ever set") }).strict();
+const shownWebhook = z.object({ webhook: webhook.nullable().describe("Null: no webhook was ever set") }).strict();
 
 /**
  * Maximum characters of a requested address. It exceeds the limit of accepted addresses, so that the service rejects an
@@ -118,7 +118,7 @@ const settings = z
     name: givenName.optional(),
     url: givenAddress
       .optional()
-      .describe("Another origin asks for a confirmation, and frames of the portal may not set one"),
+      .describe("Setting another origin needs a confirmation, and is refused in frames of the portal"),
     events: z.array(z.string().max(100)).max(100).optional(),
     email: z.string().max(254).nullable().optional(),
     places: places.optional(),
@@ -126,13 +126,13 @@ const settings = z
     max_per_hour: maxPerHour.optional(),
     signature: signatureScheme
       .optional()
-      .describe("`both` makes a secret, as a rotation does: it asks for a confirmation"),
+      .describe("Setting `both` makes a secret, as a rotation does, and needs a confirmation"),
     seen: webhook
       .pick({ name: true, url: true, events: true, email: true, signature: true })
       .extend(conditions)
       .partial({ name: true, places: true, thresholds: true, max_per_hour: true })
       .optional()
-      .describe("The settings that are changed: 409 if somebody else has changed them since"),
+      .describe("The settings that the change is based on: 409 if somebody else has changed them since"),
   })
   .strict();
 export type WebhookSettings = z.infer<typeof settings>;
@@ -144,7 +144,7 @@ const setWebhook = z
   .object({
     id: identifier,
     outcome: z.enum(["created", "changed", "unchanged"]),
-    has_new_secret: z.boolean().describe("A secret was made, which `showSecret` shows"),
+    has_new_secret: z.boolean().describe("True: a secret was made, which `showSecret` shows"),
     old_secrets_end_at: timestamp.nullable(),
   })
   .strict();
@@ -153,8 +153,8 @@ const preview = z
   .object({
     since: timestamp,
     until: timestamp,
-    deliveries: z.number().int().describe("Without those skipped"),
-    skipped: z.number().int().describe("Above `max_per_hour`"),
+    deliveries: z.number().int().describe("Deliveries, without skipped ones"),
+    skipped: z.number().int().describe("Deliveries above `max_per_hour`"),
     by_event: z.array(z.object({ event: z.string(), deliveries: z.number().int() }).strict()),
     is_complete: z
       .boolean()
@@ -175,13 +175,13 @@ const probeStep = z
 /** The result of one signed test request to an address. */
 const probe = z
   .object({
-    is_allowed: z.boolean().describe("The address can be set; whatever else is wrong can be mended later"),
-    is_accepted: z.boolean().describe("It answered with 2xx: deliveries would arrive"),
+    is_allowed: z.boolean().describe("True: the address can be set; other problems can be fixed later"),
+    is_accepted: z.boolean().describe("True: the address answered with 2xx, so deliveries would arrive"),
     steps: z.array(probeStep),
     advice: deliveryAttempt.shape.advice,
     is_signed_with_secret: z
       .boolean()
-      .describe("False: there is no endpoint yet, so that the signature is one that no receiver can verify"),
+      .describe("False: there is no endpoint yet, so no receiver can verify the signature"),
     remote_address: z.string().nullable(),
     total_ms: z.number(),
     request: deliveryAttempt.shape.request,
@@ -202,7 +202,7 @@ const eventDescription = z
     description: z.string(),
     fields: z
       .array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() }).strict())
-      .describe("Of `data`"),
+      .describe("The fields of `data`"),
     sample: z.string().describe("A body as it is sent"),
   })
   .strict();
@@ -212,10 +212,12 @@ export type EventDescription = z.infer<typeof eventDescription>;
 const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
 
 const resumption = z
-  .object({ sends_held: z.boolean().optional().describe("What is held is sent as soon as the webhook is active") })
+  .object({
+    sends_held: z.boolean().optional().describe("True: held deliveries are sent as soon as the webhook is active"),
+  })
   .strict();
 
-const done = z.object({ changed: z.boolean().describe("False: it was so already") }).strict();
+const done = z.object({ changed: z.boolean().describe("False: nothing had to change") }).strict();
 const nothing = z.object({}).strict();
 const view = consoleNeeds("partner");
 const shown = { pathParams: partnerPath, query: ofWebhook };
@@ -227,7 +229,7 @@ const reads = {
   list: {
     method: "GET",
     path: `${partner}/webhooks`,
-    summary: "The partner's webhooks, and how each does",
+    summary: "The partner's webhooks, with their health",
     metadata: view,
     ...ofPartner,
     responses: { 200: z.object({ data: z.array(webhook) }).strict(), ...consoleErrors },
@@ -235,7 +237,7 @@ const reads = {
   show: {
     method: "GET",
     path: `${partner}/webhook`,
-    summary: "A webhook of the partner, and how it does",
+    summary: "A webhook of the partner, with its health",
     metadata: view,
     ...shown,
     responses: { 200: shownWebhook, ...consoleErrors },
@@ -264,7 +266,7 @@ const statusChanges = {
   resume: {
     method: "POST",
     path: `${partner}/webhook/resume`,
-    summary: "Send again, beginning with one delivery as a probe",
+    summary: "Resume sending, with one delivery as a probe first",
     metadata: changes,
     ...shown,
     body: resumption,
@@ -313,7 +315,7 @@ export const webhookEndpoints = {
   set: {
     method: "PATCH",
     path: `${partner}/webhook`,
-    summary: "Set a webhook; what is left out stays",
+    summary: "Change a webhook; settings that are left out stay",
     metadata: changes,
     ...shown,
     body: settings,
@@ -331,7 +333,7 @@ export const webhookEndpoints = {
   test: {
     method: "POST",
     path: `${partner}/webhook/test`,
-    summary: "Send a test delivery, which is logged as any other",
+    summary: "Send a test delivery, which is logged like any other",
     metadata: changes,
     ...shown,
     body: z.object({ event: z.enum(deliveryNames).optional() }).strict(),
@@ -340,7 +342,7 @@ export const webhookEndpoints = {
   preview: {
     method: "POST",
     path: `${partner}/webhook/preview`,
-    summary: "How many deliveries such settings would have made in the last 24 hours",
+    summary: "How many deliveries these settings would have caused in the last 24 hours",
     metadata: consoleNeeds("partner", "admin", { conflicts: ["conflict"], cost: PREVIEW_COST }),
     ...shown,
     body: z
@@ -365,7 +367,7 @@ export const webhookEndpoints = {
   rotateSecret: {
     method: "POST",
     path: `${partner}/webhook/secret/rotate`,
-    summary: "Make a new secret; those before it sign beside it for a while",
+    summary: "Make a new secret; the old ones also sign for a while",
     metadata: secretNeeds,
     ...shown,
     body: z.object({ overlap_hours: z.number().int().min(0).max(MAX_SECRET_OVERLAP_HOURS) }).strict(),

@@ -102,7 +102,9 @@ export function describedFactsOf<Kind extends FactKind>(kind: Kind): z.ZodType<D
   const from = z.object(Object.fromEntries(names.map((name) => [name, giver]))).strict();
   return namedObject(`Described${titles[kind]}`, "What GBFS publishes, and where each fact comes from.", {
     id: z.string().describe("Your id of the described thing; empty for the system and its zones"),
-    published: facts.describe("The published facts: your value, otherwise that of the first source, otherwise a default"),
+    published: facts.describe(
+      "The published facts: your value, otherwise that of the first source, otherwise a default",
+    ),
     own: facts.describe("The facts that you have set"),
     from: from.describe("Where each published fact comes from"),
   }) as z.ZodType<DescribedFacts<Kind>, z.ZodTypeDef, unknown> as z.ZodType<DescribedFacts<Kind>>;
@@ -115,4 +117,6 @@ export function describedListOf<Kind extends FactKind>(kind: Kind, described: z.
 }
 
 /** The schema of the answer to a removal. */
-export const removedFacts = namedObject("RemovedFacts", "The id of the thing whose facts you removed.", { id: z.string() });
+export const removedFacts = namedObject("RemovedFacts", "The id of the thing whose facts you removed.", {
+  id: z.string(),
+});

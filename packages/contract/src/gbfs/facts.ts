@@ -52,7 +52,11 @@ const systemFacts = {
   ),
   phone_number: under("Contacts", fact(s.phone_number.type, "Phone", "Customer service, such as +4722001122")),
   email: fact(s.email.type, "Email", "Customer service"),
-  feed_contact_email: fact(s.feed_contact_email.type, "Feed contact", "The address that consumers of the feeds write to"),
+  feed_contact_email: fact(
+    s.feed_contact_email.type,
+    "Feed contact",
+    "The address that consumers of the feeds write to",
+  ),
   opening_hours: under(
     "Hours",
     fact(
@@ -98,7 +102,11 @@ const vehicleTypeFacts = {
   name: under("What it is", fact(text, "Name", "What riders call the type")),
   form_factor: fact(t.form_factor.type, "Form", "The shape of the vehicle"),
   propulsion_type: fact(t.propulsion_type.type, "Propulsion", "What moves the vehicle"),
-  max_range_meters: fact(t.max_range_meters.type, "Range in metres", "How far the vehicle goes fully charged or fuelled"),
+  max_range_meters: fact(
+    t.max_range_meters.type,
+    "Range in metres",
+    "How far the vehicle goes fully charged or fuelled",
+  ),
   return_constraint: fact(
     t.return_constraint.type,
     "Return",
@@ -148,7 +156,11 @@ const stationFacts = {
   is_valet_station: fact(i.is_valet_station.type, "Valet", "Whether staff take the bikes at the station"),
   is_charging_station: fact(i.is_charging_station.type, "Charging", "Whether the station charges e-bikes"),
   station_area: under("Space", fact(i.station_area.type, "Area", "The outline of a virtual station, as GeoJSON")),
-  vehicle_types_capacity: fact(i.vehicle_types_capacity.type, "Capacity by type", "How many vehicles of these types may be parked at the station"),
+  vehicle_types_capacity: fact(
+    i.vehicle_types_capacity.type,
+    "Capacity by type",
+    "How many vehicles of these types may be parked at the station",
+  ),
   vehicle_docks_capacity: fact(i.vehicle_docks_capacity.type, "Docks by type", "How many docks fit these types"),
   rental_uris: under(
     "Links",

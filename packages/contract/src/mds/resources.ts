@@ -8,7 +8,13 @@ const deviceId = uuid.describe("The vehicle's id, for as long as the vehicle exi
 const providerId = uuid.describe("The operator's id, as registered with MDS");
 const tripId = uuid.describe("The trip's id");
 const milliseconds = z.number().int().min(0).describe("Milliseconds since 1970");
-const batteryPercent = z.number().int().min(0).max(100).optional().describe("Absent when the operator does not report it");
+const batteryPercent = z
+  .number()
+  .int()
+  .min(0)
+  .max(100)
+  .optional()
+  .describe("Absent when the operator does not report it");
 const stopId = uuid.describe("The station: `stop_id` of a stop; absent outside a station").optional();
 
 const location = namedObject("MdsLocation", "A position in WGS 84 degrees.", {
@@ -30,7 +36,10 @@ export const mdsEvent = namedObject("MdsEvent", "A change of a vehicle's state."
   device_id: deviceId,
   provider_id: providerId,
   vehicle_state: z.enum(mdsToldStates).describe("`elsewhere`: outside the agency's boundary"),
-  event_types: z.array(z.enum(mdsToldTypes)).length(1).describe("Exactly one: each step of a change is a separate event"),
+  event_types: z
+    .array(z.enum(mdsToldTypes))
+    .length(1)
+    .describe("Exactly one: each step of a change is a separate event"),
   timestamp: milliseconds,
   publication_time: milliseconds.describe("When the operator's report of the event arrived"),
   location,
@@ -141,7 +150,11 @@ export const mdsTrip = namedObject("MdsTrip", "A trip that has ended. Cancelled 
     .enum(["rack", "corral"])
     .optional()
     .describe("Present when the trip ended at a station: `corral` for a virtual one, otherwise `rack`"),
-  standard_cost: z.number().int().optional().describe("The standard price of such a trip, in the currency's smallest unit"),
+  standard_cost: z
+    .number()
+    .int()
+    .optional()
+    .describe("The standard price of such a trip, in the currency's smallest unit"),
   actual_cost: z.number().int().optional().describe("What was paid for the trip, in the currency's smallest unit"),
   currency: z.string().optional().describe("ISO 4217 code; present with a cost"),
 });

@@ -139,13 +139,13 @@ export const headers = {
     example: 7,
   },
   ETag: {
-    description:
-      "Identifies this version of the response. Send it in `If-None-Match` to get 304 while it is current.",
+    description: "Identifies this version of the response. Send it in `If-None-Match` to get 304 while it is current.",
     schema: { type: "string" },
     example: 'W/"jP0LrDrWrSDwjBDpB3HEAiTO9TA"',
   },
   "Idempotent-Replayed": {
-    description: "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, otherwise absent.",
+    description:
+      "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, otherwise absent.",
     schema: { type: "string", enum: ["true"] },
     example: "true",
   },
@@ -174,7 +174,8 @@ export const headers = {
     example: "Mon, 31 Jan 2028 00:00:00 GMT",
   },
   Link: {
-    description: "Where the deprecation is documented (`deprecation`), and what replaces the endpoint (`successor-version`).",
+    description:
+      "Where the deprecation is documented (`deprecation`), and what replaces the endpoint (`successor-version`).",
     required: true,
     schema: { type: "string" },
     example: '</docs/reference>; rel="deprecation"; type="text/html"',

@@ -73,8 +73,7 @@ const occasions: { readonly [Name in DeliveryName]: string } = {
   "ride.started": "A ride has started.",
   "ride.completed": "A ride has ended.",
   "ride.cancelled": "A ride was cancelled.",
-  "ride.corrected":
-    "A ride that has ended was corrected. This may happen several times to one ride.",
+  "ride.corrected": "A ride that has ended was corrected. This may happen several times to one ride.",
   "station.offline": "A station has gone offline.",
   "station.online": "A station is back online.",
   "reservation.created": "A reservation of yours holds a bike.",
@@ -86,8 +85,7 @@ const occasions: { readonly [Name in DeliveryName]: string } = {
     "An alert has ended: its `times` are over, its station is back online, the operator ended it, or its feed dropped it.",
   "station.below_threshold":
     "A station has had fewer bikes or docks than a threshold of your webhook, for the threshold's `for_minutes`.",
-  "station.back_to_normal":
-    "A station that was reported by `station.below_threshold` has enough again, and is online.",
+  "station.back_to_normal": "A station that was reported by `station.below_threshold` has enough again, and is online.",
   "station.updated": `A station has changed, such as its counters or flags. At most one delivery in ${STATION_NOTICE_SECONDS} seconds for each station; the last change is always sent. ${unlisted}`,
   "bike.state_changed": `A bike has another \`vehicle_state\` than before, or is new. ${unlisted}`,
 };
