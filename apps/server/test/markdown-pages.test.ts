@@ -42,7 +42,7 @@ it("every page of the documentation is there as Markdown, says so, and leads to 
     expect(reference).toContain(heading);
     const section = reference.split(heading)[1]?.split("\n### ")[0];
     if (scope !== "none")
-      expect(section).toContain(scope === "any" ? "Needs a key with whatever scopes" : `the scope \`${scope}\``);
+      expect(section).toContain(scope === "any" ? "Needs a key, whatever its scopes" : `the scope \`${scope}\``);
   }
   await app.close();
 });

@@ -73,8 +73,8 @@ export const eventListQuery = z
       .optional()
       .describe(
         "Only events after the event with this id: the last one that you have processed. `now` returns no events, but in " +
-          "`checkpoint` the id to send as `after` for events from now on. 410 `checkpoint_lost` when the event with this id " +
-          "is no longer kept",
+          "`checkpoint` the id to send as `after` for events from now on. 410 `checkpoint_lost` when the event with this " +
+          "id is no longer kept",
       ),
   })
   .strict();

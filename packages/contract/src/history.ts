@@ -61,8 +61,8 @@ export const stationHistoryEndpoints = {
     path: "/v1/stations/:id/history",
     summary: "A station over time",
     description:
-      `Bikes and docks in each step of time, and for how long the station was empty, full or offline. Kept for ${HISTORY_RETENTION_DAYS} days; ` +
-      `at most ${MAX_HISTORY_STEPS} steps at once.`,
+      "Bikes and docks in each step of time, and for how long the station was empty, full or offline. Kept for " +
+      `${HISTORY_RETENTION_DAYS} days; at most ${MAX_HISTORY_STEPS} steps at once.`,
     metadata: needs("history:read"),
     pathParams: idParam,
     query: stationHistoryQuery,

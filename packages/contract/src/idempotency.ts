@@ -10,7 +10,8 @@ export const idempotencyHeaders = z.object({
   "idempotency-key": idempotencyKey
     .optional()
     .describe(
-      "Makes the request safe to repeat: send a new random text with each new request, and the same text with its repeats. " +
-        `The first response is kept for ${IDEMPOTENCY_KEY_HOURS} hours and returned again, with \`Idempotent-Replayed: true\`.`,
+      "Makes the request safe to repeat: send a new random text with each new request, and the same text with its " +
+        `repeats. The first response is kept for ${IDEMPOTENCY_KEY_HOURS} hours and returned again, with ` +
+        "`Idempotent-Replayed: true`.",
     ),
 });

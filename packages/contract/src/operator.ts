@@ -168,8 +168,9 @@ const alerts = {
     title: "AlertUpserts",
     summary: "Open or change alerts",
     description:
-      "A new id opens an alert, an ended alert's id opens that alert again, and an open alert's id changes it. Fields that " +
-      "are left out of a change stay as they were. Riders see an alert at once, even if its `times` are in the future.",
+      "A new id opens an alert, an ended alert's id opens that alert again, and an open alert's id changes it. Fields " +
+      "that are left out of a change stay as they were. Riders see an alert at once, even if its `times` are in the " +
+      "future.",
     itemErrors: [],
   }),
   end: batch("alerts/end", alertEnd, {

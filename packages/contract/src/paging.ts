@@ -64,9 +64,10 @@ export const changesQuery = {
     .string(givenOnce())
     .optional()
     .describe(
-      "Only items that have changed since this checkpoint, in the order of the changes. Send your last `checkpoint` unchanged, " +
-        "with the same filters, and follow `next_cursor`. No change is left out; what changed a moment ago may come again. To " +
-        " begin, read the list with `updated_since`. When changes may be missing, the answer is 410 `checkpoint_lost`",
+      "Only items that have changed since this checkpoint, in the order of the changes. Send your last `checkpoint` " +
+        "unchanged, with the same filters, and follow `next_cursor`. No change is left out; what changed a moment ago " +
+        "may come again. To begin, read the list with `updated_since`. When changes may be missing, the answer is 410 " +
+        "`checkpoint_lost`",
     ),
 };
 

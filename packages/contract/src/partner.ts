@@ -125,8 +125,8 @@ export const partnerContract = c.router(
       get: getEndpoint("/v1/exports/:id", "exports:read", exportFile, {
         summary: "One export",
         description:
-          "With a download link that expires. It accepts range and conditional requests; the file's SHA-256 is the `ETag` and " +
-          "in `Repr-Digest`. You may run two downloads at a time.",
+          "With a download link that expires. It accepts range and conditional requests; the file's SHA-256 is the " +
+          "`ETag` and in `Repr-Digest`. You may run two downloads at a time.",
       }),
     },
     me: {

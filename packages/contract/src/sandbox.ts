@@ -52,8 +52,8 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/reset",
       summary: "Generate the city again",
       description:
-        "Deletes stations, bikes, rides, reservations and alerts, and generates the seed's city. Keys, webhooks, events and " +
-        "the log of deliveries stay.",
+        "Deletes stations, bikes, rides, reservations and alerts, and generates the seed's city. Keys, webhooks, events " +
+        "and the log of deliveries stay.",
       metadata,
       query: noQuery,
       body: resetRequest,
@@ -72,10 +72,10 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/clock/advance",
       summary: "Let time pass",
       description:
-        "Brings forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets and faults, " +
-        "the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What becomes due is done " +
-        "at once. Signatures and the times of events still follow the real clock, as your receiver does. Call " +
-        "`GET /sandbox/v1/clock` until `ready` is true.",
+        "Brings forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets and " +
+        "faults, the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries. What " +
+        "becomes due is done at once. Signatures and the times of events still follow the real clock, as your receiver " +
+        "does. Call `GET /sandbox/v1/clock` until `ready` is true.",
       metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       query: noQuery,
       body: clockRequest,
@@ -127,8 +127,8 @@ export const sandboxContract = c.router(
       path: "/sandbox/v1/events/:name",
       summary: "Cause an event",
       description:
-        "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows within a " +
-        "minute. Threshold events need a threshold on a webhook of the sandbox.",
+        "Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated` follows " +
+        "within a minute. Threshold events need a threshold on a webhook of the sandbox.",
       metadata: { ...repeats, conflicts: cityConflicts } satisfies EndpointMetadata,
       pathParams: z.object({ name: z.enum(deliveryNames) }),
       query: noQuery,

@@ -63,9 +63,9 @@ export const stationList = followedListOf(stationAt, { title: "StationList", des
 const atParam = instantParam
   .optional()
   .describe(
-    "Shows stations as they were at this instant: counters, status and flags of then, but names, positions and capacities of " +
-      "today. `last_reported` is null. Stations that were not known yet are left out. Needs the scope `history:read` too. RFC 3339 " +
-      "with `Z` or an offset; write the `+` of an offset as `%2B`",
+    "Shows stations as they were at this instant: counters, status and flags of then, but names, positions and " +
+      "capacities of today. `last_reported` is null. Stations that were not known yet are left out. Needs the scope " +
+      "`history:read` too. RFC 3339 with `Z` or an offset; write the `+` of an offset as `%2B`",
   );
 
 /** The query of one station. */

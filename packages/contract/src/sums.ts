@@ -201,8 +201,8 @@ export const stationForecast = namedObject(
     method: z
       .enum(["change", "as_now"])
       .describe(
-        "`change`: from how the station changed after this time of day, on days of this kind; `as_now`: the numbers of now, " +
-          "because `change` has been no better at this station, or too few days are known",
+        "`change`: from how the station changed after this time of day, on days of this kind; `as_now`: the numbers of " +
+          "now, because `change` has been no better at this station, or too few days are known",
       ),
     bikes: forecastNumber,
     docks: forecastNumber.nullable().describe("Null: free docks are not published"),
