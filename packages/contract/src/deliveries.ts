@@ -40,10 +40,10 @@ const recordFields = {
   event_id: identifier.describe(
     "The event's id, to read at `/v1/events/{id}`; notices such as `station.updated` are not kept there",
   ),
-  resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
+  resource_id: z.string().nullable().describe("The ride, station, reservation, alert or bike that the event is about"),
   created_at: timestamp,
   status: deliveryStatus.describe(
-    "`pending`: to be sent or retried; `held`: kept because its webhook was paused or removed; `failed`: given up",
+    "`pending`: to be sent or retried; `held`: kept because its webhook was paused or removed; `failed`: given up, dropped or skipped",
   ),
   is_failing: z.boolean().describe("True: `pending` after a failed attempt"),
   attempts: count.describe("Attempts so far"),
@@ -118,7 +118,9 @@ export const deliveryListQuery = z
     failure: identifierParam
       .optional()
       .describe("Only deliveries whose latest attempt failed for this reason, such as `timeout` or `http_5xx`"),
-    resource_id: identifierParam.optional().describe("Only deliveries about this ride, station, reservation or bike"),
+    resource_id: identifierParam
+      .optional()
+      .describe("Only deliveries about this ride, station, reservation, alert or bike"),
     since: instantParam.optional().describe("Only deliveries created at or after this instant"),
     until: instantParam.optional().describe("Only deliveries created before this instant"),
   })
@@ -126,7 +128,7 @@ export const deliveryListQuery = z
 export type DeliveryListQuery = z.infer<typeof deliveryListQuery>;
 
 export const resend = namedObject("Resend", "The result of sending a delivery again.", {
-  id: identifier.describe("The delivery"),
+  id: identifier.describe("The delivery's id"),
   outcome: resendOutcome,
 });
 export type Resend = z.infer<typeof resend>;

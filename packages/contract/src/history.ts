@@ -21,7 +21,7 @@ export const historyStep = namedObject("HistoryStep", "A station's bikes and doc
   from: timestamp,
   to: timestamp.describe("The end of the step, and start of the next"),
   minutes: minutes.describe(
-    "Minutes for which the station's state is known: fewer than the step has if the station was not known yet or the step is not over",
+    "Minutes for which the station's state is known: fewer than the whole step if the station was new or the step is not over",
   ),
   bikes: level.nullable().describe("`num_bikes_available`; null: not known"),
   docks: level.nullable().describe("`num_docks_available`; null: not known, or not published"),

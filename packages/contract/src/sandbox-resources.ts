@@ -81,7 +81,13 @@ const sandboxFault = {
     .union([z.literal(429), z.literal(500), z.literal(503), z.literal("timeout")])
     .describe("`timeout`: the connection ends after 30 s without an answer"),
   share: z.number().gt(0).max(1).default(1).describe("The share of requests that fail, up to 1 (all); 1 when left out"),
-  count: z.number().int().min(1).max(1_000_000).optional().describe("How many requests fail before the fault ends"),
+  count: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe("How many requests fail before the fault ends; no limit, when left out"),
   until: givenInstant.optional().describe("When the fault ends; an hour from now, when left out"),
 };
 export const faultRequest = namedObject(

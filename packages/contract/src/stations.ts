@@ -44,7 +44,7 @@ export const station = namedObject(
       ),
     status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
     offline_reason: offlineReason.nullable().describe("Why the station is offline"),
-    last_reported: timestamp.nullable().describe("When the station itself last reported"),
+    last_reported: timestamp.nullable().describe("When the station itself last reported; null: not known"),
     updated_at: timestamp.describe("When this object last changed"),
   },
 );

@@ -16,7 +16,10 @@ const delivery = z
     endpoint_name: z.string(),
     event: z.string(),
     event_id: identifier,
-    resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
+    resource_id: z
+      .string()
+      .nullable()
+      .describe("The ride, station, reservation, alert or bike that the event is about"),
     created_at: timestamp,
     status: deliveryStatus,
     is_failing: z.boolean().describe("True: to be retried after a failed attempt"),
