@@ -13,9 +13,9 @@ export type SandboxScenarioName = "rush-hour" | "station-outage" | "bike-breaks-
 /** Your test city. */
 export interface SandboxStatus {
   system_id: string;
-  /** The number from which its city was generated */
+  /** The number from which the city was generated */
   seed: number;
-  /** When its city was last generated */
+  /** When the city was last generated */
   reset_at: string;
   stations: number;
   bikes: number;
@@ -24,9 +24,9 @@ export interface SandboxStatus {
   max_rides: number;
 }
 
-/** Which city to make. */
+/** Which city to generate. */
 export interface SandboxReset {
-  /** A seed always makes the same city, byte for byte. When left out: the previous seed */
+  /** The same seed always generates the same city, byte for byte. When left out: the previous seed */
   seed?: number | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface SandboxScenario {
   scenario: Open<SandboxScenarioName>;
   /** What happened, in order */
   steps: string[];
-  /** The key that `key-expires` made */
+  /** The key that `key-expires` created; null: another scenario */
   key: string | null;
 }
 
@@ -59,7 +59,7 @@ export interface SandboxScenario {
 export interface SandboxClock {
   /** RFC 3339 instant in UTC, to the millisecond */
   now: string;
-  /** Seconds added by `clock/advance` since the city was made */
+  /** Seconds added by `clock/advance` since the city was generated */
   advanced_seconds: number;
   /** Whether everything that became due is done: reservations have expired, and deliveries have been attempted */
   ready: boolean;
@@ -86,25 +86,25 @@ export interface SandboxFaults {
 
 /** A failure of the API, to test a client with. */
 export interface SandboxFaultRequest {
-  /** Such as `GET /v1/stations/:id`; every endpoint of /v1, when left out */
+  /** The endpoint that fails, such as `GET /v1/stations/:id`; when left out: every endpoint of /v1 */
   route?: string | undefined;
   /** `timeout`: the connection ends after 30 s without an answer */
   status: 429 | 500 | 503 | "timeout";
-  /** The share of requests that fail; all when left out */
+  /** The share of requests that fail, up to 1 (all); 1 when left out */
   share?: number | undefined;
-  /** How many requests fail before the fault ends */
+  /** How many requests fail before the fault ends; no limit, when left out */
   count?: number | undefined;
-  /** An hour from now, when left out */
+  /** When the fault ends; an hour from now, when left out */
   until?: string | undefined;
 }
 
-/** Faults of deliveries. They replace those set before. */
+/** Faults of deliveries. They replace the faults that were set before. */
 export interface SandboxWebhookFaults {
   /** Seconds before each attempt */
   delay: number;
   /** Each attempt is sent twice */
   duplicate: boolean;
-  /** Each second delivery overtakes the one before */
+  /** Every second delivery overtakes the previous one */
   reorder: boolean;
   /** Signatures are wrong: a receiver must refuse them */
   bad_signature: boolean;

@@ -21,11 +21,11 @@ export interface Station {
   /** WGS 84 degrees */
   lon: number;
   address: string | null;
-  /** One of `/v1/regions` */
+  /** The station's region, listed at `/v1/regions`; null: none */
   region_id: string | null;
-  /** Docks in all, as published; not the sum of the counts */
+  /** Total number of docks, as published; may differ from the sum of the counts */
   capacity: number | null;
-  /** A marked area without docks */
+  /** True: a marked area without docks */
   is_virtual_station: boolean;
   is_installed: boolean;
   is_renting: boolean;
@@ -35,10 +35,10 @@ export interface Station {
   /** Bikes held by reservations */
   num_bikes_reserved: number;
   num_bikes_disabled: number | null;
-  /** As published; never derived from capacity */
+  /** As published, never derived from `capacity`; null: not published */
   num_docks_available: number | null;
   num_docks_disabled: number | null;
-  /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+  /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, minus the bikes of unknown type */
   vehicle_types_available: Array<{
     vehicle_type_id: string;
     count: number;
@@ -47,7 +47,7 @@ export interface Station {
   status: Open<StationStatus>;
   /** Why the station is offline */
   offline_reason: Open<OfflineReason> | null;
-  /** When the station itself last reported */
+  /** When the station itself last reported; null: not known */
   last_reported: string | null;
   /** When this object last changed */
   updated_at: string;
@@ -62,7 +62,7 @@ export type EndReason = "returned" | "free_floating" | "operator" | "timeout" | 
 /** Kinds of riders. */
 export type RiderCategory = "member" | "casual";
 
-/** One bike's way from start to end. Who rode is never part of it. */
+/** A bike's trip from start to end. Who rode is never shown. */
 export interface Ride {
   id: string;
   bike_id: string;
@@ -93,28 +93,28 @@ export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired"
 /** Who or what cancelled a reservation. */
 export type CancelReason = "partner" | "operator" | "bike_unavailable";
 
-/** A bike that is held for a rider of yours. You see your own reservations only. */
+/** A bike that is held for one of your riders. You see only your own reservations. */
 export interface Reservation {
   id: string;
   /** `active` → `fulfilled`, `cancelled` or `expired`, all final */
   status: Open<ReservationStatus>;
-  /** Where the bike stands; null outside a station */
+  /** The station where the bike stands; null: outside a station */
   station_id: string | null;
-  /** Assigned at once */
+  /** The bike, which is assigned when the reservation is made */
   bike_id: string;
   vehicle_type_id: string | null;
-  /** Your own mark for the rider; it means nothing to us */
+  /** Your own reference for the rider, which the service does not interpret; null: none */
   rider_ref: string | null;
   /** RFC 3339 instant in UTC, to the millisecond */
   created_at: string;
-  /** From this instant on the reservation is `expired`, to the second */
+  /** At this instant, to the second, a reservation that is still `active` becomes `expired` */
   expires_at: string;
   /** RFC 3339 instant in UTC, to the millisecond */
   cancelled_at: string | null;
   cancel_reason: Open<CancelReason> | null;
-  /** The ride that fulfilled it */
+  /** The ride that fulfilled the reservation; null: none */
   ride_id: string | null;
-  /** When that ride was cancelled, because it did not come about; null when it was not */
+  /** When the ride `ride_id` was cancelled because it did not take place; null: it was not */
   ride_cancelled_at: string | null;
   /** When this object last changed */
   updated_at: string;
@@ -126,19 +126,19 @@ export type VehicleState = "available" | "reserved" | "on_trip" | "non_operation
 /** A bike, or another vehicle that is shared the same way. */
 export interface Bike {
   id: string;
-  /** What is painted on the bike */
+  /** The number or name painted on the bike; null: not known */
   number: string | null;
-  /** One of `/v1/vehicle_types` */
+  /** The bike's type, listed at `/v1/vehicle_types`; null: not known */
   vehicle_type_id: string | null;
   vehicle_state: Open<VehicleState>;
-  /** The station where it stands; null elsewhere and while on a trip */
+  /** The station where the bike stands; null: outside a station, or on a trip */
   station_id: string | null;
-  /** WGS 84 degrees; null while on a trip */
+  /** WGS 84 degrees; null: on a trip, or not known */
   lat: number | null;
-  /** WGS 84 degrees; null while on a trip */
+  /** WGS 84 degrees; null: on a trip, or not known */
   lon: number | null;
   current_range_meters: number | null;
-  /** When the bike itself last reported */
+  /** When the bike itself last reported; null: not known */
   last_reported: string | null;
   /** When this object last changed */
   updated_at: string;
@@ -152,26 +152,26 @@ export interface Alert {
   id: string;
   /** What the alert is about */
   type: Open<AlertType>;
-  /** One line for riders, in the system's main language where there is one in it */
+  /** One line for riders, in the system's main language if available */
   summary: string;
-  /** More of it */
+  /** Details for riders; null: none */
   description: string | null;
-  /** A page with more of it */
+  /** Address of a page with details; null: none */
   url: string | null;
-  /** When it applies, also in the future; empty: until further notice. The alert ends when all are over */
+  /** When the alert applies, perhaps in the future; empty: until further notice. The alert ends when all periods are over */
   times: Array<{
-    /** Null: it has begun */
+    /** Null: the period has begun already */
     start: string | null;
-    /** Null: it is not known */
+    /** Null: the end is not known */
     end: string | null;
   }>;
-  /** The stations that it is about; empty, as `region_ids`: the whole system */
+  /** Stations that the alert is about. Both `station_ids` and `region_ids` empty: the whole system */
   station_ids: string[];
-  /** The regions that it is about */
+  /** Regions that the alert is about */
   region_ids: string[];
-  /** When it became known: an alert may be open before what it tells of begins */
+  /** When the alert was opened, which may be before its `times` */
   opened_at: string;
-  /** Null while it is open */
+  /** Null while the alert is open */
   ended_at: string | null;
   /** RFC 3339 instant in UTC, to the millisecond */
   updated_at: string;
@@ -182,57 +182,57 @@ export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "
 
 export interface RideStartedDelivery {
   event: "ride.started";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** One bike's way from start to end. Who rode is never part of it. */
+  /** A bike's trip from start to end. Who rode is never shown. */
   data: Ride;
 }
 
 export interface RideCompletedDelivery {
   event: "ride.completed";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** One bike's way from start to end. Who rode is never part of it. */
+  /** A bike's trip from start to end. Who rode is never shown. */
   data: Ride;
 }
 
 export interface RideCancelledDelivery {
   event: "ride.cancelled";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** One bike's way from start to end. Who rode is never part of it. */
+  /** A bike's trip from start to end. Who rode is never shown. */
   data: Ride;
 }
 
 export interface RideCorrectedDelivery {
   event: "ride.corrected";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** One bike's way from start to end. Who rode is never part of it. */
+  /** A bike's trip from start to end. Who rode is never shown. */
   data: Ride;
 }
 
 export interface StationOfflineDelivery {
   event: "station.offline";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -242,9 +242,9 @@ export interface StationOfflineDelivery {
 
 export interface StationOnlineDelivery {
   event: "station.online";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -254,57 +254,57 @@ export interface StationOnlineDelivery {
 
 export interface ReservationCreatedDelivery {
   event: "reservation.created";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  /** A bike that is held for one of your riders. You see only your own reservations. */
   data: Reservation;
 }
 
 export interface ReservationCancelledDelivery {
   event: "reservation.cancelled";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  /** A bike that is held for one of your riders. You see only your own reservations. */
   data: Reservation;
 }
 
 export interface ReservationExpiredDelivery {
   event: "reservation.expired";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  /** A bike that is held for one of your riders. You see only your own reservations. */
   data: Reservation;
 }
 
 export interface ReservationFulfilledDelivery {
   event: "reservation.fulfilled";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
-  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  /** A bike that is held for one of your riders. You see only your own reservations. */
   data: Reservation;
 }
 
 export interface AlertOpenedDelivery {
   event: "alert.opened";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -314,9 +314,9 @@ export interface AlertOpenedDelivery {
 
 export interface AlertEndedDelivery {
   event: "alert.ended";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -326,9 +326,9 @@ export interface AlertEndedDelivery {
 
 export interface StationBelowThresholdDelivery {
   event: "station.below_threshold";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -343,11 +343,11 @@ export interface StationBelowThresholdDelivery {
     /** WGS 84 degrees */
     lon: number;
     address: string | null;
-    /** One of `/v1/regions` */
+    /** The station's region, listed at `/v1/regions`; null: none */
     region_id: string | null;
-    /** Docks in all, as published; not the sum of the counts */
+    /** Total number of docks, as published; may differ from the sum of the counts */
     capacity: number | null;
-    /** A marked area without docks */
+    /** True: a marked area without docks */
     is_virtual_station: boolean;
     is_installed: boolean;
     is_renting: boolean;
@@ -357,10 +357,10 @@ export interface StationBelowThresholdDelivery {
     /** Bikes held by reservations */
     num_bikes_reserved: number;
     num_bikes_disabled: number | null;
-    /** As published; never derived from capacity */
+    /** As published, never derived from `capacity`; null: not published */
     num_docks_available: number | null;
     num_docks_disabled: number | null;
-    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, minus the bikes of unknown type */
     vehicle_types_available: Array<{
       vehicle_type_id: string;
       count: number;
@@ -369,7 +369,7 @@ export interface StationBelowThresholdDelivery {
     status: Open<StationStatus>;
     /** Why the station is offline */
     offline_reason: Open<OfflineReason> | null;
-    /** When the station itself last reported */
+    /** When the station itself last reported; null: not known */
     last_reported: string | null;
     /** When this object last changed */
     updated_at: string;
@@ -377,11 +377,11 @@ export interface StationBelowThresholdDelivery {
     threshold: {
       /** `num_bikes_available` or `num_docks_available` */
       count: Open<"bikes" | "docks">;
-      /** Below it the station has too few */
+      /** A station with fewer has too few */
       fewer_than: number;
-      /** For so long without interruption */
+      /** Minutes for which the station must have too few, without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
+      /** Since when the station has or had too few; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };
@@ -389,9 +389,9 @@ export interface StationBelowThresholdDelivery {
 
 export interface StationBackToNormalDelivery {
   event: "station.back_to_normal";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -406,11 +406,11 @@ export interface StationBackToNormalDelivery {
     /** WGS 84 degrees */
     lon: number;
     address: string | null;
-    /** One of `/v1/regions` */
+    /** The station's region, listed at `/v1/regions`; null: none */
     region_id: string | null;
-    /** Docks in all, as published; not the sum of the counts */
+    /** Total number of docks, as published; may differ from the sum of the counts */
     capacity: number | null;
-    /** A marked area without docks */
+    /** True: a marked area without docks */
     is_virtual_station: boolean;
     is_installed: boolean;
     is_renting: boolean;
@@ -420,10 +420,10 @@ export interface StationBackToNormalDelivery {
     /** Bikes held by reservations */
     num_bikes_reserved: number;
     num_bikes_disabled: number | null;
-    /** As published; never derived from capacity */
+    /** As published, never derived from `capacity`; null: not published */
     num_docks_available: number | null;
     num_docks_disabled: number | null;
-    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
+    /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, minus the bikes of unknown type */
     vehicle_types_available: Array<{
       vehicle_type_id: string;
       count: number;
@@ -432,7 +432,7 @@ export interface StationBackToNormalDelivery {
     status: Open<StationStatus>;
     /** Why the station is offline */
     offline_reason: Open<OfflineReason> | null;
-    /** When the station itself last reported */
+    /** When the station itself last reported; null: not known */
     last_reported: string | null;
     /** When this object last changed */
     updated_at: string;
@@ -440,11 +440,11 @@ export interface StationBackToNormalDelivery {
     threshold: {
       /** `num_bikes_available` or `num_docks_available` */
       count: Open<"bikes" | "docks">;
-      /** Below it the station has too few */
+      /** A station with fewer has too few */
       fewer_than: number;
-      /** For so long without interruption */
+      /** Minutes for which the station must have too few, without interruption */
       for_minutes: number;
-      /** Since when the station had fewer; the same in `station.below_threshold` and `station.back_to_normal` */
+      /** Since when the station has or had too few; the same in `station.below_threshold` and `station.back_to_normal` */
       below_since: string;
     };
   };
@@ -452,9 +452,9 @@ export interface StationBackToNormalDelivery {
 
 export interface StationUpdatedDelivery {
   event: "station.updated";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -464,9 +464,9 @@ export interface StationUpdatedDelivery {
 
 export interface BikeStateChangedDelivery {
   event: "bike.state_changed";
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;
@@ -480,9 +480,9 @@ export type UnknownDeliveryName = `(unknown) ${string}`;
 /** One whose name is newer than this package: pass over it. */
 export interface UnknownDelivery {
   event: UnknownDeliveryName;
-  /** The same over all attempts, so that a receiver can drop repeats */
+  /** The same in all attempts, so that a receiver can ignore repeats */
   delivery_id: string;
-  /** When the thing happened */
+  /** When the event happened */
   occurred_at: string;
   /** When this attempt was sent */
   sent_at: string;

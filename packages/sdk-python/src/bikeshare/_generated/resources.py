@@ -162,7 +162,7 @@ class StationsResource:
         """A station's usual day.
 
         Bikes and docks by kind of day and quarter of an hour, of the last 8 weeks. While fewer than 21 days are
-        known, the answer says since when and until when that will be so.
+        known, `data` is empty, and `ready_at` says when enough will be known.
 
         Needs a key with the scope `history:read`.
         """
@@ -176,11 +176,11 @@ class StationsResource:
         horizon: ForecastHorizon | None = None,
         options: RequestOptions | None = None,
     ) -> StationForecast:
-        """A station in a while.
+        """A station's forecast.
 
-        The chance of at least one bike and one dock, and how many there will be, from how the station changed at
-        this time of such days, when 28 days are known. Shows how such forecasts did here beside "it stays as
-        now"; where they were not better, the answer is as now and says so.
+        How many bikes and docks there will be, and the probability of at least one, from how the station changed
+        at this time on days of this kind, once 28 days are known. `score` compares such forecasts with assuming
+        no change; where they were no better, `method` is `as_now` and the forecast is the number of now.
 
         Needs a key with the scope `history:read`.
         """
@@ -206,10 +206,10 @@ class StationsResource:
         step: HistoryStepLength | None = None,
         options: RequestOptions | None = None,
     ) -> StationHistory:
-        """How a station was over time.
+        """A station over time.
 
-        Bikes and docks by steps of time, and for how long the station was empty, full or offline. Kept for 397
-        days; at most 3000 steps at once.
+        Bikes and docks in each step of time, and for how long the station was empty, full or offline. Kept for
+        397 days; at most 3000 steps at once.
 
         Needs a key with the scope `history:read`.
         """
@@ -219,7 +219,7 @@ class StationsResource:
 
 
 class VehicleTypesResource:
-    """What the vehicle type ids on stations, bikes and rides mean."""
+    """The vehicle types that stations, bikes and rides name by id."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -234,7 +234,7 @@ class VehicleTypesResource:
     ) -> List[VehicleType]:
         """List vehicle types.
 
-        What the vehicle type ids on stations, bikes and rides mean, by id.
+        The vehicle types that stations, bikes and rides name by id, sorted by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -243,7 +243,7 @@ class VehicleTypesResource:
 
 
 class RegionsResource:
-    """What the region ids on stations mean."""
+    """The regions that stations name by id."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -258,7 +258,7 @@ class RegionsResource:
     ) -> List[Region]:
         """List regions.
 
-        What the region ids on stations mean, by id.
+        The regions that stations name by id, sorted by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -282,7 +282,7 @@ class AlertsResource:
     ) -> List[Alert]:
         """List alerts.
 
-        What riders should know at present: the alerts that are open, by id.
+        What riders should know now: the open alerts, by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -292,7 +292,7 @@ class AlertsResource:
     def get(self, id: str, *, options: RequestOptions | None = None) -> Alert:
         """One alert.
 
-        Also one that has ended, for 90 days.
+        An open alert, or one that ended in the last 90 days.
 
         Needs a key with the scope `stations:read`.
         """
@@ -301,7 +301,7 @@ class AlertsResource:
 
 
 class RidesResource:
-    """One bike's way from start to end. Who rode is never shown."""
+    """A bike's trip from start to end. Who rode is never shown."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -536,7 +536,7 @@ class ReservationsResource:
 
         Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is
         assigned and held at once, for 15 minutes unless `hold_minutes` says otherwise, at most 30; `PATCH`
-        extends it. 404 when there is no such station or bike.
+        extends the hold. 404 when there is no such station or bike.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -563,9 +563,9 @@ class ReservationsResource:
     def extend(self, id: str, *, hold_minutes: int, options: IdempotentRequestOptions | None = None) -> Reservation:
         """Extend a reservation.
 
-        Holds the bike for `hold_minutes` more than it is held now. What is added is at most 30 minutes at a time,
-        and the hold lasts at most 60 in all, from `created_at` on. Each request adds: send an `Idempotency-Key`,
-        so that a repeat does not.
+        Holds the bike for `hold_minutes` more. One request adds at most 30 minutes, and the hold lasts at most 60
+        minutes in total, from `created_at` on. Each request adds minutes: send an `Idempotency-Key`, so that a
+        repeated one does not.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -576,8 +576,8 @@ class ReservationsResource:
     def cancel(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
         """Cancel a reservation.
 
-        Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again
-        changes nothing and answers the same.
+        Releases the bike and returns the reservation. Needs no body. Cancelling a cancelled reservation again
+        changes nothing and returns the same.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -586,7 +586,7 @@ class ReservationsResource:
 
 
 class EventsResource:
-    """What happened, in order, to catch up after you were down."""
+    """What happened, in order, to catch up after an outage."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -603,9 +603,9 @@ class EventsResource:
     ) -> List[EventRecord]:
         """List events.
 
-        What happened in the last 30 days, oldest first, so that you can catch up after you were down. Shows the
-        events of the resources that the key may read: those of rides need `rides:read` too, and so on.
-        Reservation events are your own only.
+        What happened in the last 30 days, oldest first, so that you can catch up after an outage. Shows the
+        events of the resources that the key may read: ride events need `rides:read` too, and so on. Of
+        reservation events, only your own are shown.
 
         Needs a key with the scope `events:read`.
         """
@@ -643,7 +643,7 @@ class EventsResource:
 
 
 class DeliveriesResource:
-    """What was sent to your webhooks: whether it arrived, why not, and once more."""
+    """What was sent to your webhooks, whether it arrived and why not, and how to send it again."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -664,8 +664,8 @@ class DeliveriesResource:
     ) -> DeliveryRecordList:
         """List deliveries.
 
-        What was sent to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
-        when you have no webhook with the given id.
+        Deliveries to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
+        when you have no webhook with the given `endpoint_id`.
 
         Needs a key with the scope `deliveries:read`.
         """
@@ -712,8 +712,8 @@ class DeliveriesResource:
     def get(self, id: str, *, options: RequestOptions | None = None) -> DeliveryDetail:
         """One delivery.
 
-        With its attempts, why they failed and what to do about it. What was sent is the event's own: read it with
-        its scope at `/v1/events/{id}`. Another partner's delivery is 404.
+        The delivery with its attempts, why they failed and what to do about it. To see the data, read the event
+        at `/v1/events/{id}`, with the scope that the event needs. Another partner's delivery is 404.
 
         Needs a key with the scope `deliveries:read`.
         """
@@ -723,8 +723,8 @@ class DeliveriesResource:
     def resend(self, id: str, *, options: IdempotentRequestOptions | None = None) -> Resend:
         """Send a delivery again.
 
-        Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
-        webhook is paused or removed, when it is a test, or when its content is no longer stored.
+        Sends the delivery now, with the same `delivery_id`; your receiver may get it twice. Takes no body. 409
+        when the webhook is paused or removed, or when the delivery is a test or its content is no longer stored.
 
         Needs a key with the scope `deliveries:write`.
         """
@@ -733,7 +733,7 @@ class DeliveriesResource:
 
 
 class FlowsResource:
-    """Where rides go: how many between which stations."""
+    """How many rides go from one station to another."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -750,8 +750,8 @@ class FlowsResource:
     ) -> FlowList:
         """List flows.
 
-        Completed rides between pairs of stations, by the day on which they started; at most 92 days at once.
-        Pairs with fewer than 5 rides are left out and counted. Kept for 397 days.
+        Numbers of completed rides between pairs of stations, by the days of their start; at most 92 days at once.
+        Pairs with fewer than 5 rides are only counted, in `left_out`. Kept for 397 days.
 
         Needs a key with the scope `history:read`.
         """
@@ -790,7 +790,7 @@ class SystemResource:
         """The system over time.
 
         Rides, the fleet by state, and stations that were empty, full or offline, step by step; at most 1000
-        steps. Rides of late reports, corrections and imports appear within minutes. Kept for 5 years.
+        steps. Late reports, corrections and imports are included within minutes. Kept for 5 years.
 
         Needs a key with the scope `history:read`.
         """
@@ -800,7 +800,7 @@ class SystemResource:
 
 
 class ExportsResource:
-    """Files of open data: rides, stations, and how stations were."""
+    """Files of open data: rides, stations and their history."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -818,7 +818,7 @@ class ExportsResource:
     ) -> List[Export]:
         """List exports.
 
-        Finished files of open data that the operator lets partners have, the newest first.
+        Finished files of open data that the operator shares with partners, newest first.
 
         Needs a key with the scope `exports:read`.
         """
@@ -835,8 +835,8 @@ class ExportsResource:
     def get(self, id: str, *, options: RequestOptions | None = None) -> Export:
         """One export.
 
-        With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its
-        `ETag`, and in `Repr-Digest`. Two downloads of yours run at a time.
+        With a download link that expires. It accepts range and conditional requests; the file's SHA-256 is the
+        `ETag` and in `Repr-Digest`. You may run two downloads at a time.
 
         Needs a key with the scope `exports:read`.
         """
@@ -845,7 +845,7 @@ class ExportsResource:
 
 
 class MeResource:
-    """What the service knows of your key."""
+    """Your key's scopes, expiry and limits."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -853,17 +853,17 @@ class MeResource:
     def get(self, *, options: RequestOptions | None = None) -> Me:
         """Your key.
 
-        The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and
+        The key's id, partner, scopes, expiry, rate limit and requests left; the partner's active reservations and
         how many it may have at once.
 
-        Needs a key with whatever scopes.
+        Needs a key, whatever its scopes.
         """
         answer = self._api.call(ME_GET, options)
         return cast("Me", answer)
 
 
 class HealthResource:
-    """For load balancers and monitors. No key."""
+    """For load balancers and monitoring. Needs no key."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -877,9 +877,9 @@ class HealthResource:
         return cast("Health", answer)
 
     def ready(self, *, options: RequestOptions | None = None) -> Health:
-        """Can it answer requests?.
+        """Can the process answer requests?.
 
-        503 while the database is away or the process is shutting down.
+        503 while the database is unreachable or the process is shutting down.
 
         Needs no key.
         """
@@ -888,7 +888,7 @@ class HealthResource:
 
 
 class SandboxResource:
-    """What a test does to its city."""
+    """How a test controls its city."""
 
     def __init__(self, api: SyncApi) -> None:
         self._api = api
@@ -896,18 +896,18 @@ class SandboxResource:
     def show(self, *, options: RequestOptions | None = None) -> SandboxStatus:
         """Show the sandbox.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = self._api.call(SANDBOX_SHOW, options)
         return cast("SandboxStatus", answer)
 
     def reset(self, *, seed: int | None = None, options: RequestOptions | None = None) -> SandboxStatus:
-        """Make the city anew.
+        """Generate the city again.
 
-        Stations, bikes, rides, reservations and alerts are deleted, and the seed's city is made. Keys, endpoints,
+        Deletes stations, bikes, rides, reservations and alerts, and generates the seed's city. Keys, webhooks,
         events and the log of deliveries stay.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"seed": seed}
         answer = self._api.call(SANDBOX_RESET, options, body=body)
@@ -916,7 +916,7 @@ class SandboxResource:
     def clock(self, *, options: RequestOptions | None = None) -> SandboxClock:
         """Show the clock.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = self._api.call(SANDBOX_CLOCK, options)
         return cast("SandboxClock", answer)
@@ -924,12 +924,12 @@ class SandboxResource:
     def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
         """Let time pass.
 
-        Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
+        Brings forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
         and faults, the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries.
-        What becomes due is done at once. Signatures and the times of events still follow the real clock, as
-        receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+        What becomes due is done at once. Signatures and the times of events still follow the real clock, as your
+        receiver does. Call `GET /sandbox/v1/clock` until `ready` is true.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"seconds": seconds}
         answer = self._api.call(SANDBOX_ADVANCE, options, body=body)
@@ -947,7 +947,7 @@ class SandboxResource:
         - `receiver-down-then-recovers`: Deliveries fail for ten seconds. Their next attempts arrive.
         - `key-expires`: A key is made that expires in a minute.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = self._api.call(SANDBOX_SCENARIO, options, id=name, body={})
         return cast("SandboxScenario", answer)
@@ -966,7 +966,7 @@ class SandboxResource:
 
         Up to 10 faults at once, which end by themselves. They do not affect requests to /sandbox/v1.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"route": route, "status": status, "share": share, "count": count, "until": until}
         answer = self._api.call(SANDBOX_ADD_FAULT, options, body=body)
@@ -975,7 +975,7 @@ class SandboxResource:
     def end_faults(self, *, options: RequestOptions | None = None) -> SandboxFaults:
         """End all faults of the API.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = self._api.call(SANDBOX_END_FAULTS, options)
         return cast("SandboxFaults", answer)
@@ -995,7 +995,7 @@ class SandboxResource:
 
         Faults to test a receiver with. `{}` ends them.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {
             "delay": delay,
@@ -1018,9 +1018,9 @@ class SandboxResource:
         """Cause an event.
 
         Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
-        follows within a minute. Events of thresholds need one of a webhook of the sandbox.
+        follows within a minute. Threshold events need a threshold on a webhook of the sandbox.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"station_id": station_id}
         answer = self._api.call(SANDBOX_TRIGGER, options, id=name, body=body)
@@ -1034,31 +1034,31 @@ class Resources:
         self.stations = StationsResource(api)
         """Places where bikes are rented and returned."""
         self.vehicle_types = VehicleTypesResource(api)
-        """What the vehicle type ids on stations, bikes and rides mean."""
+        """The vehicle types that stations, bikes and rides name by id."""
         self.regions = RegionsResource(api)
-        """What the region ids on stations mean."""
+        """The regions that stations name by id."""
         self.alerts = AlertsResource(api)
         """What riders should know: closures, moves, disturbances."""
         self.rides = RidesResource(api)
-        """One bike's way from start to end. Who rode is never shown."""
+        """A bike's trip from start to end. Who rode is never shown."""
         self.bikes = BikesResource(api)
         """Bikes, and other vehicles that are shared the same way."""
         self.reservations = ReservationsResource(api)
         """Bikes held for your riders, for some minutes from now. You see your own only."""
         self.events = EventsResource(api)
-        """What happened, in order, to catch up after you were down."""
+        """What happened, in order, to catch up after an outage."""
         self.deliveries = DeliveriesResource(api)
-        """What was sent to your webhooks: whether it arrived, why not, and once more."""
+        """What was sent to your webhooks, whether it arrived and why not, and how to send it again."""
         self.flows = FlowsResource(api)
-        """Where rides go: how many between which stations."""
+        """How many rides go from one station to another."""
         self.system = SystemResource(api)
         """Fleet, rides and stations of the whole system over time."""
         self.exports = ExportsResource(api)
-        """Files of open data: rides, stations, and how stations were."""
+        """Files of open data: rides, stations and their history."""
         self.me = MeResource(api)
-        """What the service knows of your key."""
+        """Your key's scopes, expiry and limits."""
         self.health = HealthResource(api)
-        """For load balancers and monitors. No key."""
+        """For load balancers and monitoring. Needs no key."""
 
 
 class AsyncStationsResource:
@@ -1127,7 +1127,7 @@ class AsyncStationsResource:
         """A station's usual day.
 
         Bikes and docks by kind of day and quarter of an hour, of the last 8 weeks. While fewer than 21 days are
-        known, the answer says since when and until when that will be so.
+        known, `data` is empty, and `ready_at` says when enough will be known.
 
         Needs a key with the scope `history:read`.
         """
@@ -1141,11 +1141,11 @@ class AsyncStationsResource:
         horizon: ForecastHorizon | None = None,
         options: RequestOptions | None = None,
     ) -> StationForecast:
-        """A station in a while.
+        """A station's forecast.
 
-        The chance of at least one bike and one dock, and how many there will be, from how the station changed at
-        this time of such days, when 28 days are known. Shows how such forecasts did here beside "it stays as
-        now"; where they were not better, the answer is as now and says so.
+        How many bikes and docks there will be, and the probability of at least one, from how the station changed
+        at this time on days of this kind, once 28 days are known. `score` compares such forecasts with assuming
+        no change; where they were no better, `method` is `as_now` and the forecast is the number of now.
 
         Needs a key with the scope `history:read`.
         """
@@ -1171,10 +1171,10 @@ class AsyncStationsResource:
         step: HistoryStepLength | None = None,
         options: RequestOptions | None = None,
     ) -> StationHistory:
-        """How a station was over time.
+        """A station over time.
 
-        Bikes and docks by steps of time, and for how long the station was empty, full or offline. Kept for 397
-        days; at most 3000 steps at once.
+        Bikes and docks in each step of time, and for how long the station was empty, full or offline. Kept for
+        397 days; at most 3000 steps at once.
 
         Needs a key with the scope `history:read`.
         """
@@ -1184,7 +1184,7 @@ class AsyncStationsResource:
 
 
 class AsyncVehicleTypesResource:
-    """What the vehicle type ids on stations, bikes and rides mean."""
+    """The vehicle types that stations, bikes and rides name by id."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1199,7 +1199,7 @@ class AsyncVehicleTypesResource:
     ) -> AsyncList[VehicleType]:
         """List vehicle types.
 
-        What the vehicle type ids on stations, bikes and rides mean, by id.
+        The vehicle types that stations, bikes and rides name by id, sorted by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -1208,7 +1208,7 @@ class AsyncVehicleTypesResource:
 
 
 class AsyncRegionsResource:
-    """What the region ids on stations mean."""
+    """The regions that stations name by id."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1223,7 +1223,7 @@ class AsyncRegionsResource:
     ) -> AsyncList[Region]:
         """List regions.
 
-        What the region ids on stations mean, by id.
+        The regions that stations name by id, sorted by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -1247,7 +1247,7 @@ class AsyncAlertsResource:
     ) -> AsyncList[Alert]:
         """List alerts.
 
-        What riders should know at present: the alerts that are open, by id.
+        What riders should know now: the open alerts, by id.
 
         Needs a key with the scope `stations:read`.
         """
@@ -1257,7 +1257,7 @@ class AsyncAlertsResource:
     async def get(self, id: str, *, options: RequestOptions | None = None) -> Alert:
         """One alert.
 
-        Also one that has ended, for 90 days.
+        An open alert, or one that ended in the last 90 days.
 
         Needs a key with the scope `stations:read`.
         """
@@ -1266,7 +1266,7 @@ class AsyncAlertsResource:
 
 
 class AsyncRidesResource:
-    """One bike's way from start to end. Who rode is never shown."""
+    """A bike's trip from start to end. Who rode is never shown."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1501,7 +1501,7 @@ class AsyncReservationsResource:
 
         Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is
         assigned and held at once, for 15 minutes unless `hold_minutes` says otherwise, at most 30; `PATCH`
-        extends it. 404 when there is no such station or bike.
+        extends the hold. 404 when there is no such station or bike.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -1534,9 +1534,9 @@ class AsyncReservationsResource:
     ) -> Reservation:
         """Extend a reservation.
 
-        Holds the bike for `hold_minutes` more than it is held now. What is added is at most 30 minutes at a time,
-        and the hold lasts at most 60 in all, from `created_at` on. Each request adds: send an `Idempotency-Key`,
-        so that a repeat does not.
+        Holds the bike for `hold_minutes` more. One request adds at most 30 minutes, and the hold lasts at most 60
+        minutes in total, from `created_at` on. Each request adds minutes: send an `Idempotency-Key`, so that a
+        repeated one does not.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -1547,8 +1547,8 @@ class AsyncReservationsResource:
     async def cancel(self, id: str, *, options: RequestOptions | None = None) -> Reservation:
         """Cancel a reservation.
 
-        Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again
-        changes nothing and answers the same.
+        Releases the bike and returns the reservation. Needs no body. Cancelling a cancelled reservation again
+        changes nothing and returns the same.
 
         Needs a key with the scope `reservations:write`.
         """
@@ -1557,7 +1557,7 @@ class AsyncReservationsResource:
 
 
 class AsyncEventsResource:
-    """What happened, in order, to catch up after you were down."""
+    """What happened, in order, to catch up after an outage."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1574,9 +1574,9 @@ class AsyncEventsResource:
     ) -> AsyncList[EventRecord]:
         """List events.
 
-        What happened in the last 30 days, oldest first, so that you can catch up after you were down. Shows the
-        events of the resources that the key may read: those of rides need `rides:read` too, and so on.
-        Reservation events are your own only.
+        What happened in the last 30 days, oldest first, so that you can catch up after an outage. Shows the
+        events of the resources that the key may read: ride events need `rides:read` too, and so on. Of
+        reservation events, only your own are shown.
 
         Needs a key with the scope `events:read`.
         """
@@ -1614,7 +1614,7 @@ class AsyncEventsResource:
 
 
 class AsyncDeliveriesResource:
-    """What was sent to your webhooks: whether it arrived, why not, and once more."""
+    """What was sent to your webhooks, whether it arrived and why not, and how to send it again."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1635,8 +1635,8 @@ class AsyncDeliveriesResource:
     ) -> DeliveryRecordList:
         """List deliveries.
 
-        What was sent to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
-        when you have no webhook with the given id.
+        Deliveries to your webhooks in the last 30 days, by `created_at`, newest first; the id breaks ties. 404
+        when you have no webhook with the given `endpoint_id`.
 
         Needs a key with the scope `deliveries:read`.
         """
@@ -1683,8 +1683,8 @@ class AsyncDeliveriesResource:
     async def get(self, id: str, *, options: RequestOptions | None = None) -> DeliveryDetail:
         """One delivery.
 
-        With its attempts, why they failed and what to do about it. What was sent is the event's own: read it with
-        its scope at `/v1/events/{id}`. Another partner's delivery is 404.
+        The delivery with its attempts, why they failed and what to do about it. To see the data, read the event
+        at `/v1/events/{id}`, with the scope that the event needs. Another partner's delivery is 404.
 
         Needs a key with the scope `deliveries:read`.
         """
@@ -1694,8 +1694,8 @@ class AsyncDeliveriesResource:
     async def resend(self, id: str, *, options: IdempotentRequestOptions | None = None) -> Resend:
         """Send a delivery again.
 
-        Sends it now, under the same `delivery_id`; its receiver may get it twice. Takes no body. 409 when its
-        webhook is paused or removed, when it is a test, or when its content is no longer stored.
+        Sends the delivery now, with the same `delivery_id`; your receiver may get it twice. Takes no body. 409
+        when the webhook is paused or removed, or when the delivery is a test or its content is no longer stored.
 
         Needs a key with the scope `deliveries:write`.
         """
@@ -1704,7 +1704,7 @@ class AsyncDeliveriesResource:
 
 
 class AsyncFlowsResource:
-    """Where rides go: how many between which stations."""
+    """How many rides go from one station to another."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1721,8 +1721,8 @@ class AsyncFlowsResource:
     ) -> FlowList:
         """List flows.
 
-        Completed rides between pairs of stations, by the day on which they started; at most 92 days at once.
-        Pairs with fewer than 5 rides are left out and counted. Kept for 397 days.
+        Numbers of completed rides between pairs of stations, by the days of their start; at most 92 days at once.
+        Pairs with fewer than 5 rides are only counted, in `left_out`. Kept for 397 days.
 
         Needs a key with the scope `history:read`.
         """
@@ -1761,7 +1761,7 @@ class AsyncSystemResource:
         """The system over time.
 
         Rides, the fleet by state, and stations that were empty, full or offline, step by step; at most 1000
-        steps. Rides of late reports, corrections and imports appear within minutes. Kept for 5 years.
+        steps. Late reports, corrections and imports are included within minutes. Kept for 5 years.
 
         Needs a key with the scope `history:read`.
         """
@@ -1771,7 +1771,7 @@ class AsyncSystemResource:
 
 
 class AsyncExportsResource:
-    """Files of open data: rides, stations, and how stations were."""
+    """Files of open data: rides, stations and their history."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1789,7 +1789,7 @@ class AsyncExportsResource:
     ) -> AsyncList[Export]:
         """List exports.
 
-        Finished files of open data that the operator lets partners have, the newest first.
+        Finished files of open data that the operator shares with partners, newest first.
 
         Needs a key with the scope `exports:read`.
         """
@@ -1806,8 +1806,8 @@ class AsyncExportsResource:
     async def get(self, id: str, *, options: RequestOptions | None = None) -> Export:
         """One export.
 
-        With a link to its file, which ends. The link takes ranges and conditions; the file's SHA-256 is its
-        `ETag`, and in `Repr-Digest`. Two downloads of yours run at a time.
+        With a download link that expires. It accepts range and conditional requests; the file's SHA-256 is the
+        `ETag` and in `Repr-Digest`. You may run two downloads at a time.
 
         Needs a key with the scope `exports:read`.
         """
@@ -1816,7 +1816,7 @@ class AsyncExportsResource:
 
 
 class AsyncMeResource:
-    """What the service knows of your key."""
+    """Your key's scopes, expiry and limits."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1824,17 +1824,17 @@ class AsyncMeResource:
     async def get(self, *, options: RequestOptions | None = None) -> Me:
         """Your key.
 
-        The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and
+        The key's id, partner, scopes, expiry, rate limit and requests left; the partner's active reservations and
         how many it may have at once.
 
-        Needs a key with whatever scopes.
+        Needs a key, whatever its scopes.
         """
         answer = await self._api.call(ME_GET, options)
         return cast("Me", answer)
 
 
 class AsyncHealthResource:
-    """For load balancers and monitors. No key."""
+    """For load balancers and monitoring. Needs no key."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1848,9 +1848,9 @@ class AsyncHealthResource:
         return cast("Health", answer)
 
     async def ready(self, *, options: RequestOptions | None = None) -> Health:
-        """Can it answer requests?.
+        """Can the process answer requests?.
 
-        503 while the database is away or the process is shutting down.
+        503 while the database is unreachable or the process is shutting down.
 
         Needs no key.
         """
@@ -1859,7 +1859,7 @@ class AsyncHealthResource:
 
 
 class AsyncSandboxResource:
-    """What a test does to its city."""
+    """How a test controls its city."""
 
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
@@ -1867,18 +1867,18 @@ class AsyncSandboxResource:
     async def show(self, *, options: RequestOptions | None = None) -> SandboxStatus:
         """Show the sandbox.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = await self._api.call(SANDBOX_SHOW, options)
         return cast("SandboxStatus", answer)
 
     async def reset(self, *, seed: int | None = None, options: RequestOptions | None = None) -> SandboxStatus:
-        """Make the city anew.
+        """Generate the city again.
 
-        Stations, bikes, rides, reservations and alerts are deleted, and the seed's city is made. Keys, endpoints,
+        Deletes stations, bikes, rides, reservations and alerts, and generates the seed's city. Keys, webhooks,
         events and the log of deliveries stay.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"seed": seed}
         answer = await self._api.call(SANDBOX_RESET, options, body=body)
@@ -1887,7 +1887,7 @@ class AsyncSandboxResource:
     async def clock(self, *, options: RequestOptions | None = None) -> SandboxClock:
         """Show the clock.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = await self._api.call(SANDBOX_CLOCK, options)
         return cast("SandboxClock", answer)
@@ -1895,12 +1895,12 @@ class AsyncSandboxResource:
     async def advance(self, *, seconds: int, options: RequestOptions | None = None) -> SandboxClock:
         """Let time pass.
 
-        Moves forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
+        Brings forward everything that waits for a time: the end of reservations, rides, alerts, keys, old secrets
         and faults, the minutes of thresholds, the hour of a webhook's limit, and the next attempts of deliveries.
-        What becomes due is done at once. Signatures and the times of events still follow the real clock, as
-        receivers do. Ask `GET /sandbox/v1/clock` until it is `ready`.
+        What becomes due is done at once. Signatures and the times of events still follow the real clock, as your
+        receiver does. Call `GET /sandbox/v1/clock` until `ready` is true.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"seconds": seconds}
         answer = await self._api.call(SANDBOX_ADVANCE, options, body=body)
@@ -1918,7 +1918,7 @@ class AsyncSandboxResource:
         - `receiver-down-then-recovers`: Deliveries fail for ten seconds. Their next attempts arrive.
         - `key-expires`: A key is made that expires in a minute.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = await self._api.call(SANDBOX_SCENARIO, options, id=name, body={})
         return cast("SandboxScenario", answer)
@@ -1937,7 +1937,7 @@ class AsyncSandboxResource:
 
         Up to 10 faults at once, which end by themselves. They do not affect requests to /sandbox/v1.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"route": route, "status": status, "share": share, "count": count, "until": until}
         answer = await self._api.call(SANDBOX_ADD_FAULT, options, body=body)
@@ -1946,7 +1946,7 @@ class AsyncSandboxResource:
     async def end_faults(self, *, options: RequestOptions | None = None) -> SandboxFaults:
         """End all faults of the API.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         answer = await self._api.call(SANDBOX_END_FAULTS, options)
         return cast("SandboxFaults", answer)
@@ -1966,7 +1966,7 @@ class AsyncSandboxResource:
 
         Faults to test a receiver with. `{}` ends them.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {
             "delay": delay,
@@ -1989,9 +1989,9 @@ class AsyncSandboxResource:
         """Cause an event.
 
         Does what causes the event: for `ride.completed` a bike is taken and brought back. `station.updated`
-        follows within a minute. Events of thresholds need one of a webhook of the sandbox.
+        follows within a minute. Threshold events need a threshold on a webhook of the sandbox.
 
-        Needs a key of a sandbox, with whatever scopes.
+        Needs a key of a sandbox, whatever its scopes.
         """
         body: dict[str, object] = {"station_id": station_id}
         answer = await self._api.call(SANDBOX_TRIGGER, options, id=name, body=body)
@@ -2005,28 +2005,28 @@ class AsyncResources:
         self.stations = AsyncStationsResource(api)
         """Places where bikes are rented and returned."""
         self.vehicle_types = AsyncVehicleTypesResource(api)
-        """What the vehicle type ids on stations, bikes and rides mean."""
+        """The vehicle types that stations, bikes and rides name by id."""
         self.regions = AsyncRegionsResource(api)
-        """What the region ids on stations mean."""
+        """The regions that stations name by id."""
         self.alerts = AsyncAlertsResource(api)
         """What riders should know: closures, moves, disturbances."""
         self.rides = AsyncRidesResource(api)
-        """One bike's way from start to end. Who rode is never shown."""
+        """A bike's trip from start to end. Who rode is never shown."""
         self.bikes = AsyncBikesResource(api)
         """Bikes, and other vehicles that are shared the same way."""
         self.reservations = AsyncReservationsResource(api)
         """Bikes held for your riders, for some minutes from now. You see your own only."""
         self.events = AsyncEventsResource(api)
-        """What happened, in order, to catch up after you were down."""
+        """What happened, in order, to catch up after an outage."""
         self.deliveries = AsyncDeliveriesResource(api)
-        """What was sent to your webhooks: whether it arrived, why not, and once more."""
+        """What was sent to your webhooks, whether it arrived and why not, and how to send it again."""
         self.flows = AsyncFlowsResource(api)
-        """Where rides go: how many between which stations."""
+        """How many rides go from one station to another."""
         self.system = AsyncSystemResource(api)
         """Fleet, rides and stations of the whole system over time."""
         self.exports = AsyncExportsResource(api)
-        """Files of open data: rides, stations, and how stations were."""
+        """Files of open data: rides, stations and their history."""
         self.me = AsyncMeResource(api)
-        """What the service knows of your key."""
+        """Your key's scopes, expiry and limits."""
         self.health = AsyncHealthResource(api)
-        """For load balancers and monitors. No key."""
+        """For load balancers and monitoring. Needs no key."""
