@@ -1,6 +1,6 @@
 /**
- * Pages in a frame of the operator's portal. Their addresses begin with `/embedded`, because browsers may refuse storage in
- * such frames.
+ * Pages in a frame of the operator's portal. Only their addresses (`/dashboard/embedded/…`) tell them from other pages,
+ * because browsers may refuse to store anything in such frames.
  */
 
 /** The base path of the pages, without the slash at the end. */
@@ -15,7 +15,7 @@ export const pagesBase: string = isEmbedded ? FRAME_BASE : BASE;
 
 /**
  * Returns the token of a dashboard link, and removes it from the address, so that the browser's history does not store it.
- * Returns undefined outside a frame: there, no Content-Security-Policy checks which page embeds this one.
+ * Returns undefined if the address has no token, or if no page embeds this one: a link opens only in a frame.
  */
 export function takeLinkToken(): string | undefined {
   const { hash, pathname, search } = location;

@@ -125,7 +125,7 @@ async function failedDelivery(
  */
 async function waitForSums(page: Page): Promise<void> {
   await page.getByText(COMPARED).waitFor();
-  // Reloads, because the page reads the sums of the week only every few minutes.
+  // Reloads, because an open page does not read the sums of the week again.
   await page.reload();
   await page.getByText(COMPARED).waitFor();
   await page

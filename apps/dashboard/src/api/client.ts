@@ -40,9 +40,9 @@ type Tagged = Map<string, { readonly etag: string; readonly body: unknown }>;
 export interface ClientOptions {
   /** The CSRF token for requests that change data; undefined before the sign-in. */
   readonly csrfToken: () => string | undefined;
-  /** Called when the session is missing or has ended. */
+  /** Called after each `unauthorized`: the session is missing or has ended, or a sign-in was refused. */
   readonly onSignedOut: () => void;
-  /** Called after each request with whether the server could be reached. */
+  /** Called after each request that the page has not cancelled, with whether the server could be reached. */
   readonly onReached: (isReached: boolean) => void;
   /**
    * Whether the page is in a frame of the operator's portal. Requests then use the session of the frame instead of the
@@ -60,8 +60,8 @@ interface AnyRequest {
 }
 
 /**
- * Statuses that a proxy or a starting service sends. The service has not handled the request, so the server counts as
- * unreachable.
+ * Statuses of a proxy that cannot reach the service, and of a service that starts or cannot reach its database. The server
+ * then counts as unreachable.
  */
 const UNREACHED_STATUSES = [502, 503, 504];
 

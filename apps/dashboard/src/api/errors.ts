@@ -1,6 +1,6 @@
 /** Failures between the pages and the server, and the texts that describe them. */
 
-/** An error response of the server, with its entry in the contract's catalogue. */
+/** An error response of the server, or of a proxy in front of it. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The request did not reach the server. */
+/** No response arrived. The server may have handled the request all the same. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
@@ -41,7 +41,7 @@ const titles: Readonly<Record<string, string>> = {
   internal: "Something went wrong on our side",
 };
 
-/** Returns the text with which a page describes a failure. */
+/** Returns the texts with which a page describes a failure. */
 export function describeError(error: unknown): ErrorDescription {
   if (error instanceof ApiError) {
     return { title: titles[error.code] ?? "The request failed", message: error.message, requestId: error.requestId };

@@ -5,6 +5,7 @@ import { queries } from "./queries.ts";
 /** The key under which the session is cached. */
 export const SESSION_KEY = ["session"] as const;
 
+/** The path of the page on which the reader typed last. */
 let typedOn: string | undefined;
 /** Elements with unsaved input on the page `typedOn`: forms, and fields outside of forms. */
 const typedIn = new Set<Element>();

@@ -17,7 +17,7 @@ export interface Series {
 
 export type SeriesKind = "bars" | "area" | "line" | "before";
 
-/** Returns the smallest round number that is at least `value`, for the top of an axis. */
+/** Returns the smallest round number that is at least `value` and at least 2, for the top of an axis. */
 export function niceMaximum(value: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 4, 5, 10].find((factor) => factor * magnitude >= value) ?? 10;

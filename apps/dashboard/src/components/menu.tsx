@@ -56,7 +56,7 @@ export function Menu({ button, label, children, variant = "quiet" }: MenuProps) 
   );
 }
 
-/** Puts a menu below its button where there is room, else above; never beyond the window. */
+/** Puts a menu below its button where there is room, else above, and inside the window if it fits there. */
 export function openBeside(menu: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = menu;

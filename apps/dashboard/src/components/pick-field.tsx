@@ -88,8 +88,8 @@ function Picked({ label, chosen, onRemove }: PickedProps) {
 const plain = (text: string) => text.trim().toLowerCase();
 
 /**
- * Returns the choice with exactly this name or id. @param isChosen whether the text was picked from the list instead of
- * typed
+ * Returns the choice with exactly this name or id.
+ * @param isChosen whether the text was picked from the list instead of typed
  */
 function named(choices: readonly Choice[], typed: string, isChosen: boolean): Choice | undefined {
   const found = choices.find(({ value, label }) => label === typed || value === typed.trim());

@@ -19,7 +19,7 @@ interface TimeProps {
 const relative = lazily(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
 const DAY_MS = 86_400_000;
 
-/** A time in the system's zone. The tooltip shows it to the second, and in UTC. */
+/** A time in the zone in which the pages show times. The tooltip shows it to the second, and in UTC. */
 export function Time({ at, show = "relative", none = "never" }: TimeProps) {
   const now = useNow(show !== "exact");
   if (at === null || at === undefined) return <span class="muted">{none}</span>;

@@ -12,7 +12,10 @@ const REFRESH_INTERVAL_MS = 60_000;
  */
 const PAGES: Readonly<Record<string, string>> = { webhook: "endpoints", deliveries: "endpoints" };
 
-/** Returns the number of problems that nobody has acknowledged, by the page on which they are fixed, such as `endpoints`. */
+/**
+ * Returns the number of problems by the page on which they are fixed, such as `endpoints`. Leaves out acknowledged problems
+ * and mere information. Empty until the problems are read.
+ */
 export function useAttention({ system_id, partner_id }: Membership): ReadonlyMap<string, number> {
   const { data } = useQuery({
     queryKey: ["attention", system_id, partner_id],

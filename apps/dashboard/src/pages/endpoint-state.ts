@@ -1,7 +1,7 @@
 import type { Webhook } from "@bikeshare/contract/console";
 import type { Tone } from "../components/status.tsx";
 
-/** Returns the state of an endpoint, as an icon and a text. */
+/** Returns the state of an endpoint, as the tone of its icon and a text. */
 export function endpointState(
   endpoint: Pick<Webhook, "status" | "status_text" | "failing_since">,
 ): readonly [tone: Tone, text: string] {

@@ -11,14 +11,14 @@ export interface Scope {
   readonly isFirstSystem: boolean;
 }
 
-/** Returns the scope of a partner's page. */
+/** Returns the scope of a partner's page; undefined: the reader may not see it. */
 export function usePartnerScope(): Scope | undefined {
   const { memberships } = useSignedIn();
   const access = usePartnerAccess();
   return access && scopeOf(access, access.partnerId, memberships);
 }
 
-/** Returns the scope of an operator's page. */
+/** Returns the scope of an operator's page; undefined: the reader may not see it. */
 export function useOperatorScope(): Scope | undefined {
   const { memberships } = useSignedIn();
   const access = useOperatorAccess();

@@ -4,8 +4,8 @@ import { showToast } from "../components/toast.tsx";
 import { ConfirmationCancelled, withConfirmation } from "../session/confirmation.tsx";
 
 /**
- * Returns a function that runs an action with requests that may need a confirmation. Only one action runs at a time. A
- * failure is shown until the next try.
+ * Returns a function that runs an action with requests that may need a confirmation, and whether an action is running. The
+ * function returns whether the action succeeded. A failure is shown until the next try.
  */
 export function useAction() {
   const [isPending, setIsPending] = useState(false);

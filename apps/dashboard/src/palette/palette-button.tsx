@@ -82,7 +82,7 @@ function useEarlyKeys(isOpen: boolean, isLoaded: boolean, onChange: (isOpen: boo
   return { take };
 }
 
-/** Returns the text after one more key; undefined when the key does not change it. */
+/** Returns the collected keys after one more; undefined if the key is not collected. */
 function afterKey(keys: EarlyKeys, key: string): EarlyKeys | undefined {
   if (key === "Enter") return { ...keys, isEntered: true };
   if (key === "Backspace") return { text: keys.text.slice(0, -1), isEntered: false };

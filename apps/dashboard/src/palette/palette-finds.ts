@@ -24,8 +24,9 @@ export interface Finds {
 }
 
 /**
- * Searches the service for the typed text. @param memberships to search, the most likely first @param all the memberships in
- * the order of the session
+ * Searches the service for the typed text.
+ * @param memberships to search, the most likely first
+ * @param all all memberships, in the order of the session
  */
 export function useFinds(typed: string, memberships: readonly Membership[], all: readonly Membership[]): Finds {
   const text = typed.trim();

@@ -23,7 +23,7 @@ interface Choice {
 
 /** Most items in the palette: as many as fit. */
 const MAX_ITEMS = 12;
-/** How many of the `MAX_ITEMS` are reserved for results of the service. */
+/** How many of the `MAX_ITEMS` are reserved, at most, for results of the service. */
 const MAX_FOUND = 6;
 
 /**
@@ -61,7 +61,7 @@ export function isCredential(text: string): boolean {
   return CREDENTIAL.test(text);
 }
 
-/** Returns the pages that list keys, filtered by their last four characters. */
+/** Returns the pages that list keys. There the reader finds a key by its last four characters. */
 function keysPages(memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
   return memberships.flatMap((membership) =>
     pagesOf(membership)

@@ -1,5 +1,5 @@
 import { isEmbedded } from "../embedding.ts";
-/** The pages that were opened last on this device, newest first. */
+/** The pages that were opened last from the palette on this device, newest first. */
 import { readStored, store } from "../layout/device-storage.ts";
 
 export interface RecentPage {
@@ -10,7 +10,7 @@ export interface RecentPage {
 const STORAGE_KEY = "bikeshare.recent";
 const MAX_RECENT = 6;
 
-/** Stored for each person separately, because several may use one browser. */
+/** Returns a person's pages. They are stored for each person separately, because several may use one browser. */
 export function readRecentPages(personId: string): readonly RecentPage[] {
   try {
     const kept: unknown = JSON.parse(readStored(`${STORAGE_KEY}.${personId}`) ?? "[]");

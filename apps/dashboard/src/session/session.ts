@@ -38,7 +38,10 @@ async function readSession(): Promise<KnownSession | null> {
   }
 }
 
-/** Begins a session with the token of a dashboard link. Returns undefined if the address has none. */
+/**
+ * Begins a session with the token of a dashboard link. Returns undefined if the address has none, or if the link no longer
+ * works.
+ */
 async function beginEmbedded(): Promise<ConsoleSession | undefined> {
   const token = takeLinkToken();
   if (token === undefined) return undefined;
@@ -67,7 +70,10 @@ export interface Access {
   readonly canChange: boolean;
 }
 
-/** Returns the membership under which an operator's page is read: the one of `?system=`, or the first. */
+/**
+ * Returns the membership under which an operator's page is read: the one of `?system=`, or the first. Undefined: the reader
+ * is no member of that operator.
+ */
 export function useOperatorAccess(): Access | undefined {
   const { memberships } = useSignedIn();
   const systemId = new URLSearchParams(useSearch()).get("system");
@@ -77,7 +83,7 @@ export function useOperatorAccess(): Access | undefined {
 
 /**
  * Returns the membership under which a partner's page is read: one for the partner, or else one for the operator, with which
- * `canChange` is false.
+ * `canChange` is false. Undefined: the reader has neither.
  */
 export function usePartnerAccess(): (Access & { readonly partnerId: string }) | undefined {
   const { memberships } = useSignedIn();

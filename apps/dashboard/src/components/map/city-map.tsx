@@ -50,17 +50,17 @@ export interface CityMapProps {
   readonly matching?: ReadonlySet<string> | undefined;
   readonly selectedId?: string | undefined;
   readonly onSelect?: (id: string | undefined) => void;
-  /** Whether the map fills the page. The wheel then always zooms; otherwise only while the map has the focus. */
+  /** Whether the map fills the page. The wheel then always zooms; otherwise only with the focus or the control key. */
   readonly isWholePage?: boolean;
 }
 
 /** Pixels by which one press of an arrow key moves the map. */
 const STEP_PX = 80;
 const ZOOM_STEP = 1.6;
-/** The zoom for each pixel that the wheel scrolls. */
+/** The natural logarithm of the zoom factor, for each pixel that the wheel scrolls. */
 const WHEEL_ZOOM = 0.0015;
 const MOTION_MS = 140;
-/** The smallest scale of a map that shows one station. */
+/** The smallest scale after the map has moved to a station, in pixels for each unit of the projection. */
 const STATION_SCALE = 3_500_000;
 
 /** A map of a city's stations, zones, bikes and rides. Lists beside it show the same to readers who cannot see it. */

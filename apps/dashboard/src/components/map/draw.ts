@@ -43,7 +43,7 @@ export interface DrawnFlow {
 export interface Scene {
   /** Largest first: stations that are drawn later cover earlier ones. */
   readonly stations: readonly DrawnStation[];
-  /** The corners of the area that the service covers. */
+  /** The corners of the area that the service covers: a convex shape around the stations. */
   readonly area: readonly Point[];
   readonly regions: readonly DrawnRegion[];
   readonly zones: readonly DrawnZone[];
@@ -317,8 +317,8 @@ const TRIED_NAMES = 6;
 const REGION_SHIFTS_PX = [4, 20, -12, 36, -28, 52, -44];
 
 /**
- * Draws the names of the regions, the selected station and the largest stations. A name that would cover another name or a
- * mark is omitted.
+ * Draws the names of the selected station and of the one under the pointer, then those of the regions and of the largest
+ * stations. A name of a region or a large station is omitted if it would cover another name or a mark.
  */
 function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmphasized }: Names, frame: Frame): void {
   const { scene, size, colours } = frame;

@@ -24,7 +24,7 @@ interface Mark {
 }
 
 /**
- * Levels and radii are rounded to 1/`LEVELS` and 1/`RADII` px. Too high: more marks are kept, with no visible difference.
+ * Levels are rounded to 1/`LEVELS`, radii to 1/`RADII` pixel. Too high: more marks are kept, with no visible difference.
  */
 const LEVELS = 10;
 const RADII = 2;

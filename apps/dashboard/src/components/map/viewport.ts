@@ -105,7 +105,7 @@ function metresPerPx(view: Viewport): number {
   return (METRES_PER_UNIT * Math.cos(latitude)) / view.scale;
 }
 
-/** Returns a round distance of about `targetPx` pixels, and how long it is on the screen. */
+/** Returns the largest round distance that takes at most `targetPx` pixels on the screen, and how many it takes. */
 export function scaleBar(view: Viewport, targetPx: number): { readonly label: string; readonly px: number } {
   const perPx = metresPerPx(view);
   const magnitude = 10 ** Math.floor(Math.log10(perPx * targetPx));

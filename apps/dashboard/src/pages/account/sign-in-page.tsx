@@ -108,7 +108,7 @@ function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
   );
 }
 
-/** Returns the page that the reader wanted to open, from `?next=`. Anything but a page of the dashboard becomes `/`. */
+/** Returns the path that the reader wanted to open, from `?next=`. Another site or the sign-in page itself becomes `/`. */
 function nextPage(search: string): string {
   const next = new URLSearchParams(search).get("next") ?? "/";
   return /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : "/";

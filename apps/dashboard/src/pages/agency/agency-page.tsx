@@ -234,7 +234,7 @@ function leftOutOf({ requirements }: ShownAgency): string[] {
   return [...new Set(fields)];
 }
 
-/** Lists the missing facts, with the number of vehicles that lack each. */
+/** Lists what the city does not get: vehicles without a position or a type, and required endpoints and fields. */
 function Lacks({ agency: { vehicles, requirements } }: OfAgency) {
   const missing = requirements.programs
     .filter(({ is_ours: isOurs }) => isOurs)

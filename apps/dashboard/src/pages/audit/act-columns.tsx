@@ -7,7 +7,8 @@ import type { UrlState } from "../../layout/url-state.ts";
 import "./audit.css";
 
 /**
- * Returns the columns of an audit log. @param url makes the links to partners and subjects; undefined on a partner's pages
+ * Returns the columns of an audit log.
+ * @param url makes the links to partners and subjects; undefined on a partner's pages, which have no such links
  */
 export function actColumns(url: UrlState | undefined): readonly Column<ShownAct>[] {
   const columns: readonly Column<ShownAct>[] = [
@@ -54,7 +55,7 @@ function Subject({ act: { subject, subject_name: name, partner_id }, url }: Subj
   );
 }
 
-/** Most entries of the details that a row shows, because more would make the row too tall. */
+/** Details with more entries or characters are collapsed, because they would make the row too tall. */
 const SHOWN_ENTRIES = 3;
 const SHOWN_LENGTH = 160;
 

@@ -2,7 +2,7 @@ import { useSearchParams } from "wouter-preact";
 import { lazyPart } from "../../components/use-lazy.ts";
 import { withParameter } from "../scope.ts";
 
-/** The module of the panel beside the map. It is loaded when the first station is opened, or shortly before. */
+/** The module of the panel beside the map. It is loaded after the page with the map, before a station is opened. */
 export const stationPanel = lazyPart(async () => (await import("./station-panel.tsx")).StationPanel);
 
 /**

@@ -84,7 +84,7 @@ function RidesChart({ data, range, timeZone, narrow }: TrendProps) {
 
 /**
  * Returns a sentence that compares the rides until now with the period before. Steps that are in the future are left out of
- * both. If the period before has an unknown step, the sentence compares nothing.
+ * both. If the period before has an unknown step or no rides, the sentence compares nothing.
  */
 function comparedSentence(
   rides: readonly (number | null)[],

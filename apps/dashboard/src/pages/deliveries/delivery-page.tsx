@@ -145,7 +145,7 @@ interface Addresses {
   readonly newer: string | undefined;
 }
 
-/** Returns the addresses of the next older and newer failing deliveries. */
+/** Returns the addresses of the list of the webhook's deliveries, and of the next older and newer failing delivery. */
 function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): Addresses {
   const search = useSearch();
   const inList = new URLSearchParams(search);

@@ -5,7 +5,7 @@ export const filterNames = ["status", "event", "code", "failure", "resource_id",
 type FilterName = (typeof filterNames)[number];
 export type FilterTexts = Readonly<Partial<Record<FilterName, string>>>;
 
-/** Returns the filters of an address. Unknown ones are kept, so that the server reports the error. */
+/** Returns the filters of an address. Unknown values are kept, so that the server reports the error. */
 export function readFilters(search: URLSearchParams): FilterTexts {
   const given = filterNames.flatMap((name) => {
     const value = search.get(name);
@@ -50,7 +50,7 @@ export interface QuickFilter {
 const EVENING_HOUR = 18;
 const MORNING_HOUR = 8;
 
-/** Returns the most frequent filters. */
+/** Returns the filters that have their own buttons above the list. */
 export function quickFilters(now: Date): readonly QuickFilter[] {
   const hourOf = (day: number, hour: number) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + day, hour).toISOString();

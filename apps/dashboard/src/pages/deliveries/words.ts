@@ -9,7 +9,7 @@ export interface StateWords {
   readonly word: string;
 }
 
-/** Returns a delivery's state in a word. */
+/** Returns a delivery's state in one or two words, and its tone. */
 export function stateOf({
   status,
   is_failing: isFailing,

@@ -9,7 +9,7 @@ const times = Array.from({ length: 60 }, (_, minute) => new Date(Date.UTC(2026, 
 const requests = times.map((_, minute) => Math.round(40 + 18 * Math.sin(minute / 5)));
 const failures = times.map((_, minute) => (minute > 40 && minute < 47 ? 6 : 0));
 
-/** Tables, charts and code. */
+/** Times, code, bytes and a chart. */
 export function DataExamples() {
   return (
     <>

@@ -28,8 +28,8 @@ export function useFactError(path: string, isGroup = false): string | undefined 
 }
 
 /**
- * Runs a change. Returns the field that the service rejects, if any: the service's message begins with the path of the
- * field.
+ * Runs a change. Returns the error of the field that the service rejects; undefined if the change succeeded. The service's
+ * message begins with the path of the field. Throws every other failure.
  */
 export async function refusalOf(change: () => Promise<void>): Promise<FactError | undefined> {
   try {

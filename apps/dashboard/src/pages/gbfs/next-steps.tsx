@@ -47,7 +47,7 @@ interface Step {
   readonly texts: readonly string[];
 }
 
-/** Returns the losses and errors, grouped by the form that fixes them. */
+/** Returns the losses, errors and warnings, grouped by the form that fixes them. Leaves out those that no form fixes. */
 function stepsOf({ verdicts, findings }: FeedReport): readonly Step[] {
   const losses = verdicts.flatMap(({ name, losses: of }) =>
     of.map(({ text, fix }) => ({ text: `${name} ${text}.`, place: placeOf(fix) })),

@@ -6,6 +6,7 @@ import { type ReadZone, zonesFrom } from "./geojson.ts";
 import { openRule, zoneLooks } from "./zone-rules.ts";
 
 interface ZoneImportProps {
+  /** The number of existing zones. */
   readonly count: number;
   readonly isPending: boolean;
   readonly onSave: (zones: readonly ReadZone[], replaces: boolean, onDone: () => void) => void;

@@ -151,7 +151,10 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
   return <UnderWay upload={upload} sending={sending} actions={actions} />;
 }
 
-/** Above this share of the progress, a single file has been read, which is the first fifth, and its import is recorded. */
+/**
+ * The share of the progress above which a link to the import is shown. Reading a single file is the first fifth, after which
+ * its import is recorded.
+ */
 const BEGUN_SHARE = 0.25;
 
 /** A link to the page of an import. A null id renders nothing, because nothing was written. */

@@ -14,8 +14,8 @@ interface DeprecatedCallsProps {
 type DeprecatedCall = Awaited<ReturnType<typeof api.partnerRequests.deprecated>>["data"][number];
 
 /**
- * Lists the keys that still call deprecated endpoints, with the date on which each endpoint is removed. Renders nothing if
- * there are none.
+ * Lists the keys that still call deprecated endpoints, with the date from which each endpoint may be removed. Renders
+ * nothing if there are none.
  */
 export function DeprecatedCalls({ scope, keys }: DeprecatedCallsProps) {
   const { data } = useQuery({

@@ -57,7 +57,7 @@ interface Owner {
   readonly label: string;
 }
 
-/** Returns the possible owners of a key: the operator and each partner. */
+/** Returns the choices of the owner of a key: the operator and each active partner. */
 function useOwners(systemId: string): readonly Owner[] {
   const { data } = useQuery({
     queryKey: ["partners", systemId],

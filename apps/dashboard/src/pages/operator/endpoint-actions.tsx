@@ -71,7 +71,10 @@ interface ResumeProps {
   readonly onResume: () => void;
 }
 
-/** A button that resumes a paused endpoint. If deliveries are held, a link to the endpoint's page instead. */
+/**
+ * A button that resumes a paused endpoint. If deliveries are held, also after the pause, a link to the endpoint's page
+ * instead.
+ */
 function Resume({ endpoint: { status, held, is_replaying: isReplaying }, href, isPending, onResume }: ResumeProps) {
   if (status !== "paused")
     return held > 0 && !isReplaying ? <ButtonLink href={href}>Send or drop held</ButtonLink> : null;

@@ -37,7 +37,7 @@ interface FleetListProps<Row> {
 
 const NO_NAMES: FleetNames = { stations: {}, bikes: {} };
 
-/** A page with a list of the fleet, or of imported items. */
+/** A page with a list of the fleet, or of imports. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
   const { title, about, filters, empty, scope, read, columns, isByTime, actions } = props;
   const url = useUrlState();

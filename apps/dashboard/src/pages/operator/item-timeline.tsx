@@ -18,7 +18,7 @@ import "./item-timeline.css";
  */
 export interface Moment {
   readonly at: string;
-  /** The type of the event that reports the same. If such an event exists, it is shown instead. */
+  /** The type of the event that reports the same. If such an event exists, it is shown instead, with this `text`. */
   readonly event?: string;
   readonly text: ComponentChildren;
 }

@@ -78,7 +78,7 @@ function PartnerFacts({ partner }: { readonly partner: ShownPartner }) {
   );
 }
 
-/** Returns a text about how much of the key allowance a partner has used; null: the partner has no allowance. */
+/** Returns a text about how much of the key allowance a partner has used; null: it has no allowance and no such keys. */
 function allowanceText({
   key_allowance: allowance,
   own_keys: keys,

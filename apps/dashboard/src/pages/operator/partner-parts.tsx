@@ -134,7 +134,7 @@ function RequestsPart({ systemId, id, url }: OfPartner) {
   );
 }
 
-/** Returns a partner's active keys, the most recently used first. */
+/** Reads a partner's keys that are neither revoked nor expired, the most recently used first. */
 function useKeysOf(systemId: string, id: string) {
   const { data, error, refetch } = useQuery({
     queryKey: ["keys", systemId, undefined],

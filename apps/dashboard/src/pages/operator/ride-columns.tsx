@@ -88,8 +88,8 @@ export function rideColumns(url: UrlState, names: FleetNames, isList = false): r
 }
 
 /**
- * Returns the columns of a list of reservations. @param isList whether this is the list of all, beside which a reservation
- * opens
+ * Returns the columns of a list of reservations.
+ * @param isList whether this is the list of all reservations, beside which a reservation opens
  */
 export function reservationColumns(
   url: UrlState,

@@ -21,7 +21,7 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** The scope that a key needs; undefined: any key is enough, or no key is needed. */
+  /** The scope that a key needs; undefined: any key is enough, the operator's key is needed, or none is. */
   readonly scope: string | undefined;
   /** The anchor of the endpoint's description in the reference. */
   readonly anchor: string;

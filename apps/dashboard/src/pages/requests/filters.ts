@@ -13,8 +13,8 @@ export function readFilters(search: URLSearchParams): RequestFilters {
 }
 
 /**
- * Returns the address's parameters with changed filters, and without the cursor, so that the list begins at the newest
- * request.
+ * Returns the address's parameters with changed filters. Removes the cursor, so that the list begins at the newest request,
+ * and closes the open request.
  */
 export function withFilters(search: URLSearchParams, change: RequestFilters): URLSearchParams {
   const next = new URLSearchParams(search);
@@ -27,7 +27,7 @@ export function withFilters(search: URLSearchParams, change: RequestFilters): UR
   return next;
 }
 
-/** Tells whether a text is a complete Request-Id. */
+/** Tells whether a text has the form of a Request-Id. */
 export function isRequestId(text: string): boolean {
   return /^req_[0-9A-Za-z]+$/.test(text);
 }

@@ -20,8 +20,8 @@ export interface SandboxControls {
   readonly activity: SandboxActivity;
   readonly isPending: boolean;
   /**
-   * Whether the simulated city is stopped, because it is being created again or has reached its limit of rides. Disables the
-   * forms.
+   * Whether the simulated city is stopped, because it is being created again or has reached its limit of rides. Disables
+   * scenarios and events.
    */
   readonly isStopped: boolean;
   /** Runs an action and shows its result. */

@@ -67,7 +67,7 @@ interface PreviewButtonProps {
   readonly what: Parameters<WebhookClient["preview"]>[0]["body"];
 }
 
-/** A button that counts how many deliveries the typed settings would have sent. */
+/** A button that counts how many deliveries the typed settings would have sent in the last 24 hours. */
 export function PreviewButton({ target, client, what }: PreviewButtonProps) {
   const [counted, setCounted] = useState<{ readonly of: string; readonly preview: WebhookPreview }>();
   const { run, isPending } = useAction();
