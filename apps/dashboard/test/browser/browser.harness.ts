@@ -143,9 +143,9 @@ async function addCookie(context: BrowserContext, cookie: string): Promise<void>
 }
 
 /**
- * Checks a page in both themes, on a desktop and on a phone. Checks that axe (an accessibility checker) finds nothing, that
- * nothing is wider than the window, and that no list scrolls inside the page. With `TEST_SCREENSHOTS=1` it takes a
- * screenshot of each.
+ * Checks a page on a desktop, on a phone and at a zoom of 200 %: nothing is wider than the window, and no list scrolls
+ * inside the page. On desktop and phone, axe (an accessibility checker) finds nothing; `RULES` says what it checks in which
+ * theme. With `TEST_SCREENSHOTS=1`, takes screenshots on desktop and phone in both themes.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   if (TAKES_SCREENSHOTS) await takeScreenshots(page, name);
