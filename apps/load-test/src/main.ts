@@ -1,6 +1,6 @@
 import { runProgram } from "./program.ts";
 
-/* The command `load-test`. The first signal stops the run in order. A second signal ends the process at once. */
+/* The command `load-test`. The first signal stops the run in order. The same signal again ends the process at once. */
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {

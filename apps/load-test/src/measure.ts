@@ -13,6 +13,7 @@ export interface MeasureSettings {
   readonly seed: number;
   readonly workers: number;
   readonly connections: number;
+  /** One response in so many of each kind is compared with the contract. */
   readonly checkEvery: number;
   readonly thresholds: readonly Threshold[];
 }

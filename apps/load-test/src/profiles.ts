@@ -2,7 +2,10 @@ import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import type { CitySize } from "@bikeshare/load";
 import type { Replay } from "./replay/recorded-day.ts";
 
-/** A rate limit, in requests a minute, that no load reaches. Only the scenario `limit-storm` uses keys with a lower one. */
+/**
+ * A rate limit, in requests a minute, that no load reaches. Only the profile `citibike` and the scenario `limit-storm` use
+ * keys with a lower one.
+ */
 export const UNLIMITED_RATE = 1_000_000;
 
 /** A load, and the size of the service that it is made for. */

@@ -21,6 +21,7 @@ const SHOWN: readonly {
 
 /** The values of one scrape of the metrics, by the names in `SHOWN`. */
 interface Sample {
+  /** The time of the scrape, in seconds since 1970. */
   readonly seconds: number;
   readonly values: ReadonlyMap<string, number>;
 }
