@@ -66,7 +66,7 @@ const summary = (days: number, step: "PT15M" | "PT1H" | "P1D") => {
 };
 const busiest = await filtered.read(whose, async (db) => oneRow(await db.query<{ id: string }>(mostChanges)).id);
 
-/** The reads to measure, each with the most milliseconds that it may take; undefined: no limit. */
+/** The reads to measure, each with the most milliseconds of processor time at its p99; undefined: no limit. */
 const reads: Readonly<Record<string, readonly [read: () => Promise<unknown>, most?: number]>> = {
   "at= of all stations, ten pages by cursor": [() => walkAt(anInstant()), 50],
   "at= of all stations, ten pages by number": [() => allAt(anInstant())],

@@ -20,8 +20,10 @@ import { tripLines } from "./workload/trip-file.ts";
  * Compares the speed of `import trips` with PostgreSQL's `copy`. In each round all three run:
  *   copy    the same rows, already converted, into the same table with the same indexes, over one connection
  *   first   `import trips` of a file of the old Citi Bike kind into an empty database
- *   second  the same import again, which changes nothing Prints for each the rows a second, and the processor time of this
- * process and of PostgreSQL. `pnpm bench import-trips [rows] [rounds]`
+ *   second  the same import again, which changes nothing
+ *
+ * Prints for each the rows a second, and the processor time of this process and of PostgreSQL. `pnpm bench import-trips
+ * [rows] [rounds]`
  */
 const ROWS = Number(process.argv[2] ?? 200_000);
 const REPETITIONS = Number(process.argv[3] ?? 3);

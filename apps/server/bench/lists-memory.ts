@@ -8,7 +8,7 @@ import { makePartner, openNewSystem, type PartnerKey } from "./provision.ts";
 
 /*
  * Measures the peak memory of `serve` (resident set, in MB) while ten partners read 100,000 bikes and a million of their
- * reservations, first without filters, then with filters. `pnpm bench lists-memory [seconds]`
+ * reservations, first without filters, then with filters, then both. `pnpm bench lists-memory [seconds]`
  */
 const [, , seconds = "45"] = process.argv;
 const [PARTNERS, BIKES, RESERVATIONS, CONNECTIONS] = [10, 100_000, 1_000_000, 32];

@@ -19,6 +19,7 @@ import { openDataSets } from "./reading/data-sets.ts";
  *   pnpm bench lists bikes 100000          another list: bikes, stations, reservations or events
  */
 
+/** The report marks filters whose most expensive page needs more processor time than this multiple of the first page. */
 const MUST = 8;
 const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
 

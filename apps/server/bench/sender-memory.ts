@@ -1,8 +1,8 @@
 /**
  * Measures what 500 simultaneous attempts to hostile webhook receivers cost the sending process, with the production limits
  * (15 s for each attempt): `pnpm bench sender-memory [attempts] [http|https] [part of a kind]`. The receivers run in a
- * separate process, and each kind is measured in a new sending process. Prints the peak of the added memory (at most 64 MiB)
- * and the longest attempt (at most 15.5 s).
+ * separate process, and each kind is measured in a new sending process. Prints the peak of the added memory, which should be
+ * at most 64 MiB, and the longest attempt, which should take at most 15.5 s.
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";

@@ -14,7 +14,7 @@ import { CIPHER, makeWorld } from "../webhooks/world.ts";
 /*
  * The data set of the delivery log: 30 days of one system's deliveries, created inside PostgreSQL and kept in BENCH_DATA_DIR
  * until a migration changes. It has 500 partners, each with an endpoint and a key. The first endpoint, which is searched,
- * has half of the deliveries: 3 % of them failed, some in rare ways. The second endpoint has a tenth of the deliveries, and
+ * has half of the deliveries: 3 % of them did not succeed, some in rare ways. The second endpoint has a tenth of them, and
  * has been paused for a week. The other endpoints have got nothing for a day, so many of their deliveries are pending.
  */
 

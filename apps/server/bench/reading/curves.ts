@@ -69,7 +69,10 @@ async function measureSize(context: BenchContext, rides: number): Promise<Record
   }
 }
 
-/** Returns every kind of page, each with 40 addresses in mixed order, so that none is read twice in a row. */
+/**
+ * Returns every kind of page. Deep and filtered pages have 40 addresses each, so that none is read twice in a row. The first
+ * pages of rides and stations have one address.
+ */
 function subjectsOf(service: MeasuredService, rides: number): Subject[] {
   const several = (path: (index: number) => string) => Array.from({ length: 40 }, (_, index) => path(index));
   const newest = Date.parse("2025-12-31T00:00:00Z");

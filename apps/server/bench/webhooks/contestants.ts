@@ -23,6 +23,7 @@ export interface Job {
   readonly data: string;
 }
 
+/** Where a contestant sends its deliveries, and with what secret and data. */
 export interface Far {
   readonly urls: readonly string[];
   readonly secret: string;
@@ -32,7 +33,7 @@ export interface Far {
 /** A logger without output: the default would print a line for each job. */
 const quiet = new Logger(() => () => undefined);
 
-/** Concurrent POSTs: with these endpoints, the service's dispatcher has 10 in flight for each. */
+/** Concurrent POSTs of each contestant except the service, whose dispatcher has at most 10 in flight for each endpoint. */
 const CONCURRENCY = 100;
 /** How many deliveries a worker of pg-boss fetches at once, and how many one job of graphile-worker has. */
 const BATCH = 500;
@@ -66,7 +67,7 @@ function poster({ secret }: Far): Poster {
   return { post, close: () => agent.close() };
 }
 
-/** Processes items with a number of them at a time. */
+/** Processes items, `CONCURRENCY` of them at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async () => {

@@ -69,7 +69,10 @@ const moveTo = statement(
    where endpoint.system_id = $1 and endpoint.id = moved.id`,
 );
 
-/** Commits events one by one, evenly. @returns milliseconds from an event's commit to the receipt of its deliveries */
+/**
+ * Commits events one by one, evenly.
+ * @returns percentiles of the milliseconds from an event's commit to the receipt of its deliveries
+ */
 export async function measureLatency(
   world: World,
   { perSecond, seconds }: { readonly perSecond: number; readonly seconds: number },
