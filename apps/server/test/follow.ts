@@ -110,8 +110,8 @@ export interface FollowOptions {
 }
 
 /**
- * Follows every list while writers change it. The clocks of the writers are wrong by an hour, and some keep transactions
- * open while the lists are read several times.
+ * Follows every list while writers change it. The clocks of the writers are wrong by up to an hour, and some keep
+ * transactions open while the lists are read several times.
  * @returns for each list, the final items of the mirror and of the list
  */
 export async function followUnderLoad(options: FollowOptions) {
@@ -138,7 +138,7 @@ export async function followUnderLoad(options: FollowOptions) {
       const list = lists[(writer + n) % lists.length] ?? "bikes";
       const clockDifference = ((n % 3) - 1) * HOUR_MS;
       await db.transaction(async (tx) => {
-        // All writers lock rows in the same order, so that they cannot deadlock.
+        // One row in each transaction, so that writers cannot deadlock.
         const first = 1 + Math.floor(Math.random() * (ROWS - 1));
         const at = new Date(Date.now() + clockDifference);
         const value = Math.floor(Math.random() * 1e6);

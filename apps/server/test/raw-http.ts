@@ -9,7 +9,7 @@ export interface RawAnswer {
 
 /**
  * Sends bytes to a server and reads one response. The response ends when the server closes the connection, or after
- * `Content-Length`.
+ * `Content-Length`; without this header, after its head.
  */
 export function sendRaw(url: string, request: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);

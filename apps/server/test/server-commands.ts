@@ -71,7 +71,7 @@ export async function databasesLike(serverUrl: string, prefix: string): Promise<
   return (rows as { readonly datname: string }[]).map(({ datname }) => datname);
 }
 
-/** Runs a command. Returns false if it failed because a database is in use. */
+/** Runs a command. Returns false if it failed because a database is in use by others, whom it may not be able to end. */
 async function isDone(command: Promise<unknown>): Promise<boolean> {
   try {
     await command;

@@ -164,7 +164,7 @@ const pictures = tables.map((table) =>
   ),
 );
 
-/** Returns every row of the fleet, of one system or of all, to compare with a later call. */
+/** Returns the rows of `tables`, of one system or of all, to compare with a later call. */
 export function pictureOf({ db }: Pick<TestApp, "db">, systemId: string | null = null): Promise<unknown[][]> {
   return Promise.all(pictures.map((picture) => db.query(picture, [systemId])));
 }

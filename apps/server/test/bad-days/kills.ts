@@ -24,6 +24,7 @@ export interface KillsOptions {
   readonly requestsPerSecond: number;
   /** Most milliseconds between the recovery after a kill and the next kill. */
   readonly maxPauseMs: number;
+  /** The share of reservations that clients let expire, from 0 to 1. */
   readonly expiringShare: number;
   readonly random: Random;
   readonly seed: number;

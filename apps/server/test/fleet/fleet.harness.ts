@@ -55,7 +55,7 @@ export interface FleetHarness extends TestDatabase {
   reservation(id: string): Promise<Row>;
   /** Returns all events, oldest first: `<name> <id of its resource>`. */
   events(): Promise<string[]>;
-  /** Returns every row of the system, to compare with a later call. */
+  /** Returns the rows of the fleet, its alerts, events and counts, to compare with a later call. */
   picture(): Promise<unknown>;
   /** Expects every invariant to hold. */
   expectSound(): Promise<void>;

@@ -18,7 +18,7 @@ export interface FuzzEndpoint {
   readonly example: unknown;
 }
 
-/** Every endpoint of every contract. */
+/** Every endpoint of the contracts for partners, the operator's backend, the dashboard and GBFS. */
 export const contractEndpoints: readonly FuzzEndpoint[] = [
   partnerContract,
   operatorContract,

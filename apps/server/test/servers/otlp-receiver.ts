@@ -35,6 +35,7 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
+/** Starts a collector. @param headers what each request must have: others are recorded too, but answered with 400 */
 export async function startOtlpReceiver(headers: Readonly<Record<string, string>>): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const bodies: unknown[] = [];
