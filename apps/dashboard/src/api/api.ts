@@ -8,6 +8,7 @@ import { endSession } from "./session-end.ts";
 export { queries } from "./queries.ts";
 export { SESSION_KEY } from "./session-end.ts";
 
+/** Whether the server can be reached. All shown data are loaded again when it can be reached again. */
 export const connection = createConnection(() => void queries.invalidateQueries());
 
 let csrfToken: string | undefined;

@@ -1,10 +1,14 @@
 /** The sizes and positions, in pixels, with which a chart is drawn. */
 
+/** The height of the whole chart. */
 export const HEIGHT = 176;
 /** Pixels at the left edge, for the labels of the vertical axis. */
 export const LEFT = 44;
+/** The y coordinate of the top of the vertical axis. */
 export const TOP = 8;
+/** Pixels at the bottom edge, for the labels of the horizontal axis. */
 const BOTTOM = 20;
+/** The y coordinate of the value 0. */
 export const FLOOR = HEIGHT - BOTTOM;
 
 /** Converts steps and values of a chart to pixels. */

@@ -74,6 +74,7 @@ function keysPages(memberships: readonly Membership[], all: readonly Membership[
   );
 }
 
+/** Returns the memberships with the current one at the beginning. */
 export function currentFirst(
   memberships: readonly Membership[],
   current: Membership | undefined,

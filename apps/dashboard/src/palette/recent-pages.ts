@@ -1,5 +1,5 @@
-import { isEmbedded } from "../embedding.ts";
 /** The pages that were opened last from the palette on this device, newest first. */
+import { isEmbedded } from "../embedding.ts";
 import { readStored, store } from "../layout/device-storage.ts";
 
 export interface RecentPage {
@@ -21,6 +21,7 @@ export function readRecentPages(personId: string): readonly RecentPage[] {
   }
 }
 
+/** Puts a page first among a person's recent pages. */
 export function noteRecentPage(personId: string, page: RecentPage): void {
   const others = readRecentPages(personId).filter(({ address }) => address !== page.address);
   // The viewer of a frame has no account, so nothing is stored for them.

@@ -56,9 +56,11 @@ export interface CityMapProps {
 
 /** Pixels by which one press of an arrow key moves the map. */
 const STEP_PX = 80;
+/** The zoom factor of one press of a zoom button or of the keys + and -. */
 const ZOOM_STEP = 1.6;
 /** The natural logarithm of the zoom factor, for each pixel that the wheel scrolls. */
 const WHEEL_ZOOM = 0.0015;
+/** Duration of an animated movement of the map. */
 const MOTION_MS = 140;
 /** The smallest scale after the map has moved to a station, in pixels for each unit of the projection. */
 const STATION_SCALE = 3_500_000;

@@ -71,6 +71,7 @@ export interface Frame {
   readonly marks: Marks;
 }
 
+/** Opacity of the stations that do not match the filters. */
 const FAINT = 0.16;
 const SCALE_BAR_PX = 96;
 /** Capacity of a station whose mark has the usual size. */
@@ -314,6 +315,7 @@ const LINE_PX = 14;
 const MAX_NAMES = 80;
 /** Stations that are tried for each name that may be drawn: some names have no space. */
 const TRIED_NAMES = 6;
+/** Vertical distances between the middle of a region and the line of its name, in the order in which they are tried. */
 const REGION_SHIFTS_PX = [4, 20, -12, 36, -28, 52, -44];
 
 /**

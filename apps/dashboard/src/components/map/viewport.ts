@@ -80,6 +80,7 @@ function usualRange(values: readonly number[]): readonly [number, number] {
   return [low - reach, high + reach];
 }
 
+/** Returns the pixel at which a point is drawn, counted from the top left corner of the map. */
 export function toScreen({ x, y }: Point, view: Viewport, { width, height }: Size): Point {
   return { x: (x - view.x) * view.scale + width / 2, y: (y - view.y) * view.scale + height / 2 };
 }

@@ -13,6 +13,7 @@ export interface GivenPlaces {
   readonly bbox: string;
 }
 
+/** Returns the places of a webhook as the texts of the form's fields. */
 export function givenPlaces(places: WebhookPlaces): GivenPlaces {
   const { station_ids: stations = [], region_ids: regions = [], bbox = null } = places ?? {};
   return { stations: stations.join(", "), regions: regions.join(", "), bbox: bbox ?? "" };

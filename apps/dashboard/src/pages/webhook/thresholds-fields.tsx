@@ -21,6 +21,7 @@ const placeOf = (kind: "station" | "region", id: string) => `${kind} ${id}`;
 const idsOf = (kind: "station" | "region", places: readonly string[]) =>
   places.filter((place) => place.startsWith(`${kind} `)).map((place) => place.slice(kind.length + 1));
 
+/** Returns the thresholds of a webhook as the values of the form's fields. */
 export function givenThresholds(thresholds: readonly Threshold[]): GivenThreshold[] {
   return thresholds.map(({ count, fewer_than, for_minutes, station_ids, region_ids }) => ({
     ...{ count, fewerThan: String(fewer_than), minutes: String(for_minutes) },
@@ -28,6 +29,7 @@ export function givenThresholds(thresholds: readonly Threshold[]): GivenThreshol
   }));
 }
 
+/** Returns the thresholds that were typed. */
 export function thresholdsOf(given: readonly GivenThreshold[]): Threshold[] {
   return given.map(({ count, fewerThan, minutes, places }) => ({
     count: count === "docks" ? "docks" : "bikes",
