@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
  * with the name of the option.
  */
 
+/** Parses a whole number from `minimum` to `maximum`. */
 export function integer(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -31,6 +31,7 @@ export interface Profile {
   readonly replay?: Replay;
 }
 
+/** The requests of one scenario, and when they are sent. */
 export interface StreamSpec {
   readonly name: string;
   readonly scenario: string;

@@ -30,6 +30,7 @@ export const METRICS_HELP =
   "p50, p75, p90, p95, p99, p99.9 or max of the response time, with service-, lag- or webhook- before it; " +
   `${Object.keys(COUNTS).join(", ")}. A stream's name and a colon before p… bounds that stream`;
 
+/** A threshold: the stream (optional), the metric, the comparison, the number, and the unit if the metric is a time. */
 const FORM = /^(?:([a-z][a-z0-9-]*):)?([a-z][a-z0-9.-]*)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s)?$/;
 const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 };
 
