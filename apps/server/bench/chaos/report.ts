@@ -3,6 +3,7 @@ import type { ChaosReport, Kill, MemorySeries } from "./run.ts";
 
 /** Maximum share of failed requests. */
 const MAX_ERROR_SHARE = 0.005;
+/** Maximum time during which no read, or no write, is answered. */
 const MAX_GAP_MS = 5_000;
 /**
  * Maximum ratio of the peaks in the second and the first half of a run. A tolerance in MiB is added, because garbage is

@@ -45,6 +45,7 @@ export interface Meter {
   close(): Promise<void>;
 }
 
+/** Opens a meter of reads from the given database. */
 export async function openMeter(connectionString: string): Promise<Meter> {
   const pool = openReadPool({ connectionString, connections: 1 });
   const filtered = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
