@@ -19,6 +19,7 @@ interface RegistrationOptions {
   readonly user: { readonly id: string };
 }
 
+// Flags of the authenticator data, as WebAuthn defines them.
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;

@@ -23,7 +23,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A counter's value, once it is one: an answer is counted when it has been sent. */
+/** Returns the value of a counter; NaN if the series does not exist yet. */
 const counted = async (series: string) => {
   const line = (await metrics.text()).split("\n").find((text) => text.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1));

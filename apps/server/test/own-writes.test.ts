@@ -29,7 +29,7 @@ it("whoever writes reads its write in the list of stations at once, before the c
     write("/operator/v1/stations", operator.key, { items: [{ id: "s", name, lat: 1, lon: 2 }] });
 
   await upsert("zero");
-  // Pages are kept once the process hears of changes: then a second look gives the first one's bytes.
+  // From here on the process hears of no change of a station, so only a write through this process clears a page.
   proxy.dropNotificationsOf("stations");
   // Repeats, because a busy machine may make the process miss a heartbeat, after which it drops the cached pages.
   await until(async () => {

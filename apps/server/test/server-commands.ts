@@ -39,6 +39,7 @@ function connect(serverUrl: string): Promise<Connection> {
   return connected;
 }
 
+// Codes of PostgreSQL's errors (SQLSTATE).
 const INSUFFICIENT_PRIVILEGE = "42501";
 const OBJECT_IN_USE = "55006";
 

@@ -2,6 +2,7 @@ import { formFactor, propulsionType } from "@bikeshare/contract";
 import fc from "fast-check";
 
 // Values for steps that change a system. They use few ids, so that steps affect the same things.
+/** Texts, often ones that JSON, HTML, UTF-8 or PostgreSQL treat specially. */
 export const nasty = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: "grapheme", maxLength: 12 }) },
   {

@@ -1,7 +1,7 @@
-"""An integration by somebody who has nothing of ours: Python's own library, HTTP, and the rules of Standard Webhooks.
+"""An integration that uses no code of the service: only Python's standard library, HTTP and Standard Webhooks.
 
-It plays every scenario of a sandbox and checks what its receiver was sent and what the API then shows. It sits through no
-delay: it waits for what arrives, and lets the sandbox's clock advance where something would take minutes.
+It plays every scenario of a sandbox, and checks the deliveries to its receiver and the answers of the API. Where something
+would take minutes, it advances the sandbox's clock.
 """
 
 import base64
@@ -20,11 +20,11 @@ KEY, SECRET = sys.stdin.read().split()
 TOLERANCE_SECONDS = 300
 PATIENCE_SECONDS = 60
 LOOK_SECONDS = 0.2
-"""Between two looks at the clock, which may be asked 600 times a minute."""
+"""Pause between two requests of a loop. The rate limit of the sandbox's keys is 600 requests a minute."""
 
 
 def verify(headers, body):
-    """The delivery in a request, by the rules of Standard Webhooks 1.0; ValueError if it is not one of the service."""
+    """Returns the id and content of a delivery. Raises ValueError if it breaks the rules of Standard Webhooks 1.0."""
     message, timestamp, signatures = (headers.get(f"webhook-{name}") for name in ("id", "timestamp", "signature"))
     if not message or not timestamp or not signatures:
         raise ValueError("a header is missing")
@@ -41,7 +41,7 @@ def verify(headers, body):
 
 
 class Inbox:
-    """Deliveries that came, each once."""
+    """The deliveries that arrived. A repeated delivery is kept once."""
 
     def __init__(self):
         self.deliveries = {}
@@ -54,12 +54,12 @@ class Inbox:
             self._changed.notify_all()
 
     def of(self, event, resource):
-        """Those of an event about a resource; an alert is about its stations too."""
+        """Returns the deliveries of an event about a resource. An alert is also about each of its stations."""
         named = [each for each in list(self.deliveries.values()) if each["event"] == event]
         return [each for each in named if resource in (each["data"]["id"], *each["data"].get("station_ids", []))]
 
     def wait_for(self, event, resource, seconds=PATIENCE_SECONDS):
-        """The delivery about a resource; None when it does not come."""
+        """Waits for the delivery about a resource. Returns None if it does not arrive in time."""
         with self._changed:
             self._changed.wait_for(lambda: self.of(event, resource), seconds)
         found = self.of(event, resource)
@@ -90,7 +90,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def call(method, path, body=None, key=KEY):
-    """The answer's status and body."""
+    """Sends a request, and returns the status and body of the response."""
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(BASE_URL + path, data, headers, method=method)
@@ -116,7 +116,7 @@ def advance(seconds):
 
 
 def ids(steps, prefix, word):
-    """The ids of what the steps say about: of `ride ride_1 ends at …`, `ride_1`."""
+    """Returns the ids with a prefix in the steps that contain `word`: `ride_1` from `ride ride_1 ends at …`."""
     return [each for step in steps if word in step for each in step.replace(":", "").split() if each.startswith(prefix)]
 
 
@@ -162,7 +162,7 @@ def reservation_expires():
     steps, _ = play("reservation-expires")
     (reservation,) = ids(steps, "reservation_", "expires")
     assert arrived("reservation.expired", reservation)["status"] == "expired"
-    # And one of its own, which ends by the clock alone.
+    # Also creates a reservation outside the scenario, which expires when the clock is advanced.
     bike = must("GET", "/v1/bikes?vehicle_state=available")["data"][0]
     held = must("POST", "/v1/reservations", {"station_id": bike["station_id"]})
     advance(15 * 60)
@@ -187,7 +187,7 @@ def ride_corrected():
 def receiver_down_then_recovers():
     steps, _ = play("receiver-down-then-recovers")
     (ride,) = ids(steps, "ride_", "ends at station")
-    # Nothing arrives while it is down, and each attempt after it falls due by the clock.
+    # Nothing arrives while the receiver is down. Advancing the clock makes the next attempts due.
     for _ in range(5):
         advance(600)
         if inbox.wait_for("ride.completed", ride, 2):

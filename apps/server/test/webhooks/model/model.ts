@@ -1,6 +1,7 @@
 import type { Answer, Effect, Step } from "./world.ts";
 
 const HOUR = 3_600_000;
+/** The delays before each of the 14 attempts of a delivery, in milliseconds. */
 const SCHEDULE = "0s 5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"
   .split(" ")
   .map((text) => Number.parseInt(text, 10) * ({ s: 1_000, m: 60_000, h: HOUR }[text.slice(-1)] ?? Number.NaN));
