@@ -9,13 +9,14 @@ type StepName = (typeof probeSteps)[number];
 export interface ProbeStep {
   readonly step: StepName;
   readonly result: "passed" | "failed" | "not_needed" | "not_reached";
+  /** The duration in milliseconds; null: it was not measured, as for the step `address` or a step that was not reached. */
   readonly ms: number | null;
   /** What the step found, as a text for the page. */
   readonly text: string;
 }
 
 /**
- * Returns the steps of a probe with their findings. A failed step is the last one: no step follows a failure.
+ * Returns the steps of a probe with their findings. If the probe failed, the last step that was reached counts as failed.
  * @param address the URL as typed; it may be invalid
  */
 export function stepsOf(address: string, result: AttemptResult): readonly ProbeStep[] {

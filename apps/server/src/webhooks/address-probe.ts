@@ -40,7 +40,7 @@ export interface AddressProber {
   /**
    * Sends one signed test request to an address, under all rules of a delivery: its addresses are judged, the limits of an
    * attempt hold, and no redirect is followed. Stores an audit entry about the request, and nothing else.
-   * @throws ServiceError `rate_limited`
+   * @throws ServiceError when there is no such partner or endpoint, or its secrets cannot be decrypted; `rate_limited`
    */
   probe(context: ProbeContext, input: ProbeInput): Promise<ProbedAddress>;
   /** Counts a test delivery as a probe, because it also calls an address on request. @throws ServiceError `rate_limited` */

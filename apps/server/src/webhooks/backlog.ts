@@ -13,8 +13,8 @@ export function oldestDueAt(db: Queryable, systemId: string, now: Date): Promise
 }
 
 /**
- * Returns the number of deliveries that were set aside, because each ended three processes, and have not been sent again
- * since.
+ * Returns the number of deliveries that were set aside, because each ended three processes or PostgreSQL rejected its
+ * result, and have not been sent again since.
  */
 export function countSetAsideDeliveries(db: Queryable, systemId: string): Promise<number> {
   return countSetAside(db, systemId);

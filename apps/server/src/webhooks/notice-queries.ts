@@ -10,9 +10,9 @@ export type ChangedStation = Pick<Tables["stations"], "json" | "updated_at">;
 const subscription = statement("stationNotices.subscription", `select ${isSubscribed("station.updated")} as found`);
 
 /*
- * `list` finds, without a lock, the stations that differ from their last notice, if that notice is old enough. `claim`
- * writes the row of the last notice: one process alone succeeds, and publishes the change. `claim` writes in the order of
- * ids, so that two processes never deadlock.
+ * `list` finds, without a lock, the stations that differ from their last notice, if that notice is old enough, and those
+ * without a notice. `claim` writes the row of the last notice: one process alone succeeds, and publishes the change. `claim`
+ * writes in the order of ids, so that two processes never deadlock.
  */
 const list = statement(
   "stationNotices.list",
@@ -44,7 +44,8 @@ export async function findStationSubscription(db: Queryable, systemId: string): 
 }
 
 /**
- * Returns the stations that changed since their last notice, if that notice was at `before` or earlier.
+ * Returns the ids of the stations that changed since their last notice, if that notice was at `before` or earlier, and of
+ * those without a notice.
  * @param apart ids to leave out
  */
 export async function listChangedStations(
@@ -56,7 +57,10 @@ export async function listChangedStations(
   return rows.map(({ id }) => id);
 }
 
-/** Claims those of the given stations that changed since their last notice, if that notice was at `before` or earlier. */
+/**
+ * Claims those of the given stations that changed since their last notice, if that notice was at `before` or earlier, and
+ * those without a notice.
+ */
 export function claimChangedStations(
   tx: Transaction,
   systemId: string,

@@ -30,7 +30,7 @@ const whether = statement(
 );
 
 interface WatchedSystem {
-  /** The system has thresholds of partners that are not suspended. */
+  /** The system has thresholds that are watched (IS_WATCHED). */
   readonly isWatched: boolean;
   /** A threshold is new, or its partner was suspended or resumed: see `updateWatched`. */
   readonly hasPending: boolean;

@@ -33,7 +33,10 @@ export interface Lane {
   inFlight: number;
   /** Attempts that may be in flight at a time, from 1 to MAX_IN_FLIGHT_PER_ENDPOINT. */
   concurrencyLimit: number;
-  /** Attempts completed since the last claim. The next claim may take as many deliveries in advance. */
+  /**
+   * Attempts completed since the last claim. The next claim may take as many deliveries in advance, MAX_CLAIMED_AHEAD at
+   * most.
+   */
   completedSinceClaim: number;
   /** Milliseconds of the monotonic clock. */
   leasedUntil: number;
@@ -192,7 +195,7 @@ export function claimRequestFor(
   const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.completedSinceClaim, MAX_CLAIMED_AHEAD);
   const taken = queue === "regular" ? countAheadOfRegular(lane) : lane.inFlight + lane.ready.length;
   const capacity = concurrency + ahead - taken;
-  // Avoids claims of one or two deliveries, because each claim costs a statement.
+  // Avoids claims of few deliveries, less than half of the concurrency, because each claim costs a statement.
   const isWorthwhile = capacity >= concurrency / 2 || (capacity > 0 && (acceptSmall || lane.inFlight === 0));
   if (!isWorthwhile) return undefined;
   const pauseMs = Math.max(FULL_SCAN_INTERVAL_MS, FULL_SCAN_PAUSE_FACTOR * cursor.fullScanMs);
@@ -250,7 +253,8 @@ function countRegular(ready: readonly ClaimedRow[]): number {
 }
 
 /**
- * Counts an attempt as ended. A slow one halves the endpoint's concurrency, so that it occupies few slots of the process.
+ * Counts an attempt as ended. A slow one halves the endpoint's concurrency, so that the endpoint occupies few slots of the
+ * process. Any other one raises the concurrency by one, up to MAX_IN_FLIGHT_PER_ENDPOINT.
  */
 export function adjustConcurrency(lane: Lane, wasSlow: boolean): void {
   lane.inFlight--;

@@ -53,7 +53,9 @@ export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onC
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two passes over everything: the delay of retries, and of deliveries without a notification. */
+/**
+ * Milliseconds between two passes over everything: the longest delay of retries, and of deliveries without a notification.
+ */
 export const POLL_INTERVAL_MS = 1_000;
 /** Milliseconds between two readings of the endpoints' settings, in case a notification was lost. */
 const SETTINGS_INTERVAL_MS = 15_000;

@@ -29,10 +29,10 @@ export interface DispatchEndpoint {
   readonly name: string;
   readonly url: string;
   readonly status: EndpointStatus;
-  /** Who is mailed when deliveries fail. */
+  /** The address that is mailed when deliveries fail; null: nobody. */
   readonly email: string | null;
   readonly signature: SignatureSchemes;
-  /** New events in an hour, at most; null: all. */
+  /** Deliveries of new events in an hour, at most; null: all. */
   readonly maxPerHour: number | null;
   /** The newest first. Some may have expired already. */
   readonly secrets: readonly SigningSecret[];
@@ -42,8 +42,8 @@ export interface DispatchEndpoint {
  * Returns every endpoint of a system, paused ones too, with its active secrets. An endpoint with a damaged secret counts as
  * paused: its deliveries wait, those of other endpoints are sent.
  * @param onDamaged called with each damaged secret
- * @throws SecretsFileMismatch when a secret was encrypted with the key of another secrets file: deliveries are signed with
- * all active secrets or not sent
+ * @throws SecretsFileMismatch when an active secret was encrypted with the key of another secrets file: deliveries are
+ * signed with all active secrets or not sent
  */
 export async function loadEndpoints(
   { db, cipher }: { readonly db: Queryable; readonly cipher: SecretCipher },

@@ -72,7 +72,7 @@ export async function lockExistingEndpoint(tx: Transaction, scope: EndpointScope
 /**
  * Returns the endpoint that a scope names. If it names none: the only endpoint that is not removed; if all are removed, the
  * one that was removed last.
- * @returns undefined: the partner never had one
+ * @returns undefined: `rows` is empty
  * @throws ServiceError when no endpoint has the name, or none is named and several are not removed
  */
 export function chooseEndpoint(
@@ -157,7 +157,7 @@ export function expandEvents(names: readonly string[]): readonly DeliveryName[] 
   return deliveryNames.filter((name) => names.includes(name) || names.includes(patternOf(name)));
 }
 
-/** Returns distinct names and patterns in the contract's order, or the first that is unknown. */
+/** Returns distinct patterns and names in the order of `choosable`, or the first that is unknown. */
 export function readEvents(
   names: readonly string[],
 ): { readonly events: readonly string[] } | { readonly unknown: string } {

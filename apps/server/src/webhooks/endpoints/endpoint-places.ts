@@ -40,8 +40,8 @@ export function placeColumns(places: Places | null): PlaceColumns {
 }
 
 /**
- * Requires that places exist and are not too many: a mistyped id would silence an endpoint.
- * @throws ServiceError
+ * Requires that places exist: a mistyped id would silence an endpoint.
+ * @throws ServiceError when there is no place, there are too many, or a station or region does not exist
  */
 export async function requireKnownPlaces(db: Queryable, systemId: string, places: Places): Promise<void> {
   const { station_ids: stations, region_ids: regions, bbox } = places;

@@ -35,7 +35,7 @@ const MAX_PREVIEWED = 100_000;
  * Counts the events of the last 24 hours that an endpoint with these settings would have been sent. Notices
  * (`station.updated`, `bike.state_changed`) are not kept, and so not counted. Stations are looked up as they are now, and
  * thresholds are compared with their history, as if they had been set 24 hours ago.
- * @throws ServiceError when there is no such partner, or a place is unknown
+ * @throws ServiceError when there is no such partner, or a place or threshold is not allowed
  */
 export async function previewEndpoint(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },

@@ -109,7 +109,10 @@ const remove = statement(
      station_ids = null, region_ids = null, bbox = null, max_per_hour = null
    where system_id = $1 and id = $2 returning ${endpointColumns}`,
 );
-/** Deletes the data of a removed endpoint that its log does not need. @param url an address that leads nowhere */
+/**
+ * Marks an endpoint as removed, and deletes the data that its log does not need.
+ * @param url an address that leads nowhere
+ */
 export async function updateRemoved(
   tx: Transaction,
   systemId: string,
@@ -212,7 +215,10 @@ export interface HourCount {
   readonly deliveries: number;
 }
 
-/** Counts the latest events since an instant that an endpoint of a partner would be sent, by name and hour. */
+/**
+ * Counts the latest events since an instant that an endpoint of a partner would be sent, by name and hour.
+ * @returns `looked`: the number of events that were read for it; 0 if the endpoint would be sent none of them
+ */
 export async function countPastEvents(
   db: Queryable,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },
@@ -248,7 +254,7 @@ export async function notifyEndpointChanged(tx: Transaction, systemId: string): 
 export interface EndpointCounts {
   readonly failing_since: Date | null;
   readonly failures: number;
-  /** Queued deliveries, and when the first of them was due. */
+  /** Queued deliveries, and when the first of them is due. */
   readonly pending: number;
   readonly oldest_due: Date | null;
   /** Held deliveries, and when the first of them was created. */

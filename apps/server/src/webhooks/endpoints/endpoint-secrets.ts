@@ -39,7 +39,8 @@ export interface RotatedSecret extends NewSecret {
 /**
  * Creates a new secret. Older secrets still sign for `overlap` milliseconds (0 to 7 d), unless they end earlier.
  * @param input `lost`: the secrets file that encrypted the old ones is gone for good; they end now
- * @throws ServiceError when there is no endpoint, or too many secrets sign already
+ * @throws ServiceError when there is no endpoint, `overlap` is not allowed, too many secrets sign already, or this process's
+ * secrets file is not the deployment's
  */
 export async function rotateSecret(
   context: SecretContext,
@@ -80,7 +81,7 @@ export async function showSecret(
 
 /**
  * Returns the secrets of an endpoint that sign now, newest first.
- * @throws ServiceError when this process's secrets file cannot decrypt one
+ * @throws ServiceError when the key of one is not in this process's secrets file; DamagedSecret when one is damaged
  */
 export async function decryptActiveSecrets(
   { db, clock, cipher }: KeyContext & { readonly db: Queryable },

@@ -104,10 +104,11 @@ export interface SettingContext extends SecretContext {
 }
 
 /**
- * Changes one of a partner's endpoints, or creates its first. A changed endpoint keeps its id, secret and status: a paused
- * one stays paused. A removed one is created anew under its old id, because its log refers to that.
- * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, or the settings have changed since
- * they were seen
+ * Changes one of a partner's endpoints, or creates its first. A changed endpoint keeps its id and status: a paused one stays
+ * paused. It keeps its secret, unless its signature now needs one of another form. A removed endpoint is created anew under
+ * its old id, because its log refers to that.
+ * @throws ServiceError when there is no such partner or endpoint, a value is not allowed, the settings have changed since
+ * they were seen, or an endpoint is to be created for a suspended partner
  */
 export async function setEndpoint(context: SettingContext, input: EndpointSettings): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
@@ -130,7 +131,8 @@ export async function setEndpoint(context: SettingContext, input: EndpointSettin
 /**
  * Adds an endpoint to a partner, which may have MAX_ENDPOINTS. A removed endpoint of the same name is created anew.
  * Once every slot is taken, the endpoint that was removed first gives up its slot, so that a partner's rows stay few.
- * @throws ServiceError when there is no such partner, the name is taken, a value is not allowed, or there are too many
+ * @throws ServiceError when there is no such partner, it is suspended, the name is taken, a value is not allowed, or there
+ * are too many
  */
 export async function addEndpoint(
   context: SettingContext,
@@ -374,7 +376,7 @@ export async function pauseEndpoint(
 
 /** A resumed endpoint. */
 export interface ResumedEndpoint extends EndpointChange {
-  /** The held delivery that probes the endpoint; null: the next event does. */
+  /** The held delivery that probes the endpoint; null: the next event does, or the endpoint was not paused. */
   readonly probe: string | null;
   /** Deliveries that will be sent once the endpoint is active, as the caller requested. */
   readonly sent: number;
@@ -386,7 +388,8 @@ export interface ResumedEndpoint extends EndpointChange {
 /**
  * Resumes a paused endpoint. Sends the oldest held delivery as a probe; when it succeeds, the endpoint is active.
  * @param scope `sendsHeld`: the other held deliveries are sent then; otherwise they stay held
- * @throws ServiceError when there is no endpoint, or its partner is suspended
+ * @throws ServiceError when there is no endpoint, its partner is suspended, or `by` is the partner and the operator has
+ * paused it
  */
 export async function resumeEndpoint(
   context: ActorContext,

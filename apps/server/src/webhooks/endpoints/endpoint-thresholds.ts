@@ -90,7 +90,7 @@ const STATIONS_AT_ONCE = 100;
 
 /**
  * Returns the events that thresholds would have caused since an instant if they had been set then.
- * @param limit maximum changes of stations to read; `isComplete` is false if there are more
+ * @param limit once so many changes of stations were read, no further stations are read, and `isComplete` is false
  */
 export async function pastCrossings(
   db: Queryable,

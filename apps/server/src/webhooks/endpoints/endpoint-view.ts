@@ -55,7 +55,7 @@ const SHOWN_REPLAYS = 5;
 
 /**
  * Returns one of a partner's endpoints with its counts.
- * @throws ServiceError when there is none
+ * @throws ServiceError when there is none, or the partner has several and none is named
  */
 export async function showEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
@@ -66,7 +66,8 @@ export async function showEndpoint(
 
 /**
  * Returns one of a partner's endpoints for a page of the dashboard. Counts of deliveries end at MAX_COUNTED_DELIVERIES.
- * @returns undefined when the partner has no endpoint, or has removed it
+ * @returns undefined when the partner has no endpoint, or it was removed
+ * @throws ServiceError when no endpoint has the name, or the partner has several and none is named
  */
 export async function findShownEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },

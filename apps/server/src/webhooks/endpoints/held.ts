@@ -14,8 +14,8 @@ export interface HeldDeliveries {
 /** The held deliveries that somebody has decided to drop. */
 export interface SeenDeliveries extends HeldDeliveries {
   /**
-   * Whether an earlier batch has counted the deliveries. `total` then stays, because counting a long queue takes as long as
-   * a batch.
+   * Whether an earlier batch has counted the deliveries. `total` is then taken as it is, because counting a long queue takes
+   * as long as a batch.
    */
   readonly isContinued?: boolean;
 }
@@ -76,7 +76,7 @@ export interface DroppedHeld {
 }
 
 /**
- * Drops held deliveries in batches, oldest first. They stay in the log and can be resent while it is kept.
+ * Drops one batch of held deliveries, oldest first. They stay in the log and can be resent while it is kept.
  * @param seen the deliveries that the caller was shown; later ones stay held
  * @throws ServiceError when there is no endpoint, or more is held than the caller was shown
  */

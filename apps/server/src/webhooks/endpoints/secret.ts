@@ -69,8 +69,8 @@ interface PreparedKey {
 }
 
 /**
- * Creates a cipher for webhook secrets. An encrypted text is `1.<key id>.<fingerprint>.<encrypted bytes>`. The fingerprint
- * distinguishes keys that have the same id in two secrets files.
+ * Creates a cipher for webhook secrets. An encrypted text is `1.<key id>.<hash of the key>.<encrypted bytes>`. The first
+ * three parts are the key's fingerprint: its hash distinguishes keys that have the same id in two secrets files.
  */
 export function createSecretCipher(source: KeySource<SecretKey>): SecretCipher {
   const prepared = prepareKeys(source, (keys) => {

@@ -92,10 +92,10 @@ const histories = statement(
    from stations station where station.system_id = $1 and station.id = any($2::text[])`,
 );
 
-/** The changes of a station since an instant. The first one gives its state at that instant. */
+/** The changes of a station since an instant. The first one gives its state at that instant, or when its history begins. */
 export interface StationHistoryRow {
   readonly id: string;
-  /** The changes as text, which `readHistory` reads; null: the station's history begins later. */
+  /** The changes as text, which `readHistory` reads; null: there are none. */
   readonly numbers: string | null;
 }
 

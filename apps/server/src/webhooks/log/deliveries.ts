@@ -96,7 +96,8 @@ export interface ReadContext {
 
 /**
  * Returns a partner's deliveries, the newest first, each explained.
- * @throws ServiceError when there is no endpoint, or `after` names no delivery of the partner's
+ * @throws ServiceError when there is no endpoint, `after` names no delivery of the partner's, or the limit or the range of
+ * time is not allowed
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
   return listDeliveriesOf(context, input, await listedEndpoints(context.db, input));
@@ -314,8 +315,8 @@ async function latestAttempts(
 }
 
 /**
- * Returns the days on which a delivery may have been created: three days by the time in its id; all stored days if the id
- * has no time.
+ * Returns the days on which a delivery may have been created: the day of the time in its id, and the days before and after
+ * it; all stored days if the id has no time.
  */
 export function likelyDays(deliveryId: string, now: number): string[] {
   const made = timeOfId(deliveryId);

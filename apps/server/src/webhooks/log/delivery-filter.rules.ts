@@ -42,7 +42,7 @@ export function filterOf(parameters: DeliveryParameters): DeliveryFilter {
 /** A code from 100 to 599, or the first digit of a class of codes. */
 export type CodeFilter = { readonly exact: number } | { readonly firstDigit: number };
 
-/** `503` or `5xx`. @returns undefined when it is neither */
+/** Reads a filter such as `503` or `5xx`. @returns undefined when it is neither a code nor a class of codes */
 export function readCodeFilter(text: string): CodeFilter | undefined {
   if (/^[1-5]xx$/.test(text)) return { firstDigit: Number(text.charAt(0)) };
   return /^[1-5]\d\d$/.test(text) ? { exact: Number(text) } : undefined;

@@ -448,20 +448,22 @@ export function listLatestAttempts(
 
 /** The recent outcomes of an endpoint's deliveries. */
 export interface DeliverySummary {
+  /** Deliveries that were created since the instant, and succeeded. */
   readonly succeeded: number;
+  /** Deliveries that were given up since the instant, without those that were dropped or skipped. */
   readonly given_up: number;
-  /** When the first of those given up was created, and why most of them failed. */
+  /** When the first of those given up was created, and their most frequent failure; null: none was given up. */
   readonly given_up_from: Date | null;
   readonly given_up_failure: string | null;
-  /** Deliveries that will be tried again after a failed attempt. */
+  /** Deliveries that will be tried again after a failed attempt, whenever they were created. */
   readonly failing: number;
   /** False: a limit ended the counts, so they may be too low. */
   readonly is_complete: boolean;
 }
 
 // Each part walks one index from its newest end, up to the limit. `failed` has no lower bound for `created_at`, because
-// deliveries that are given up now were created days before. Dropped ones are filtered after the limit, because skipping
-// them before it could read any number of rows.
+// deliveries that are given up now were created days before. Dropped and skipped ones are filtered after the limit,
+// because leaving them out before it could read any number of rows.
 const summary = statement(
   "deliveries.summary",
   `with latest as materialized (

@@ -44,7 +44,7 @@ export async function curlOf(context: ReadContext, input: CurlInput): Promise<st
 /**
  * Like `curlOf`, signed now with every active secret. A receiver accepts the command for some minutes, so the audit log
  * records who asked for it. The secret itself is not in the command.
- * @throws ServiceError as `curlOf` does
+ * @throws ServiceError as `curlOf` does, and when the endpoint has no secret because it was removed
  */
 export async function signedCurlOf(
   context: ActorContext & { readonly cipher: SecretCipher },

@@ -244,8 +244,8 @@ export function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
 }
 
 /**
- * Returns the beginning of a receiver's response on one line. Returns an empty string for HTML, because its beginning says
- * nothing.
+ * Returns the beginning of a receiver's response on one line, `limit` characters at most. Returns an empty string for HTML
+ * or XML, because its beginning says nothing.
  */
 export function excerptOf(text: string, limit: number): string {
   const line = text.replaceAll(/[\s\p{C}\uFFFD]+/gu, " ").trim();

@@ -115,7 +115,9 @@ const setAside: FailureAdvice = {
   action: "Tell the operator: it is not sent again by itself. It can be resent once the cause is mended.",
 };
 
-/** Returns the meaning of an attempt's outcome and its remedy; null: the attempt succeeded. */
+/**
+ * Returns the meaning of an attempt's outcome and its remedy; null: it succeeded, or there is no advice on its status code.
+ */
 export function adviceOn(end: {
   readonly outcome: string;
   readonly failure: string | null;

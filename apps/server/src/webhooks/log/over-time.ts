@@ -15,7 +15,7 @@ import {
   type StepRow,
 } from "./over-time-queries.ts";
 
-/** Characters of an answer that are shown. */
+/** Maximum characters of an answer that are shown. */
 const MAX_SAID = 160;
 
 type Counts = Omit<StepRow, "step" | "cut_at">;
@@ -27,13 +27,16 @@ export interface OverTime {
     /** Null: the step was counted only in part, or not at all. */
     readonly deliveries: Counts | null;
   }[];
+  /** Older deliveries were not counted; null: all were. */
   readonly counted_from: string | null;
   readonly causes: readonly Cause[];
+  /** The causes of older deliveries were not counted; null: all were. */
   readonly causes_counted_from: string | null;
 }
 
 interface Cause extends Pick<CauseRow, "failure" | "code" | "deliveries" | "newest_id"> {
   readonly advice: FailureAdvice | null;
+  /** The beginning of the newest response; null: there is none to show. */
   readonly says: string | null;
   readonly first_at: string;
   readonly last_at: string;

@@ -199,7 +199,7 @@ interface Redelivery {
 
 /**
  * Sends a delivery again, now, under the same `delivery_id`.
- * @throws ServiceError when there is no such delivery, its endpoint is paused, or its body is no longer stored
+ * @throws ServiceError when there is no such delivery, it is a test, its endpoint is paused, or its body is no longer stored
  */
 export async function redeliver(context: ActorContext, scope: DeliveryScope, id: string): Promise<Redelivery> {
   const { systemId } = scope;
@@ -296,7 +296,7 @@ export type ResendChoice = { readonly ids: readonly string[] } | { readonly filt
 
 /** Many deliveries that are sent again. */
 interface BulkResend extends Omit<BulkResendRow, "is_stopped"> {
-  /** `waiting`: the endpoint is not active, or an earlier resend is not done yet. */
+  /** `waiting`: the endpoint is not active, or an earlier replay or resend of it is not done yet. */
   readonly status: "running" | "waiting" | "finished" | "cancelled";
 }
 

@@ -6,6 +6,7 @@ import { statement } from "../../storage/db/statement.ts";
 interface BacklogRow {
   readonly pending: number;
   readonly oldest_due_at: Date | null;
+  /** Held deliveries, without those of removed endpoints. */
   readonly held: number;
   /** Held deliveries at endpoints that are not paused, without those that a running replay may send. */
   readonly stranded: number;
@@ -63,7 +64,7 @@ const setAside = statement(
    where system_id = $1 and latest_failure = 'set_aside' and status = 'failed'`,
 );
 
-/** Counts the deliveries that were given up because they crashed several processes, and that were not resent since. */
+/** Counts the deliveries that were set aside and not resent since. */
 export async function countSetAside(db: Queryable, systemId: string): Promise<number> {
   return oneRow(await db.query<{ n: number }>(setAside, [systemId])).n;
 }
@@ -86,8 +87,8 @@ const failing = statement(
 );
 
 /**
- * Lists the partners whose endpoints have been failing for longest, the longest first. Each partner counts by its endpoint
- * that has failed for longest.
+ * Lists the partners whose active endpoints have been failing for longest, the longest first. Each partner counts by its
+ * endpoint that has failed for longest.
  * @param since omits endpoints whose last failure was earlier
  */
 export function listFailingEndpoints(

@@ -20,7 +20,7 @@ export type ReplayRow = Pick<
 
 const columns = "id, since, until, total, queued, created_at, finished_at";
 
-/** Chooses deliveries of an endpoint: created in [since, until), finished with one of the statuses, and not a test. */
+/** Chooses deliveries of an endpoint: created in [since, until), with one of the statuses, not pending, and not a test. */
 export interface ReplayRange {
   readonly systemId: string;
   readonly endpointId: string;
@@ -285,7 +285,7 @@ const countBatch = statement(
   `update webhook_replays set queued = queued + $3::int, skipped = skipped + $4::int where system_id = $1 and id = $2`,
 );
 
-/** Queues the next items of a replay. @returns how many */
+/** Queues the next items of a replay. @returns how many, including those that were queued already */
 export async function insertReplayBatch(
   tx: Transaction,
   systemId: string,

@@ -52,7 +52,7 @@ export interface AttemptRecord {
   /** Whether an earlier attempt had opened the connection. */
   readonly reusedConnection: boolean;
   readonly answerHeaders: readonly Header[];
-  /** The first 64 KiB, exactly as they came: nothing is decompressed. */
+  /** At most the first 64 KiB, without the framing of chunks. Nothing is decompressed. */
   readonly answerBody: Uint8Array;
   /** The body was longer than the stored part. */
   readonly answerCut: boolean;
@@ -84,8 +84,8 @@ export type AttemptResult = AnsweredAttempt | FailedAttempt;
 export type Failure = DescribedFailure<AttemptFailure>;
 
 /**
- * `pending`: due, or an attempt is under way. `held`: its endpoint is paused. `failed`: given up after the last attempt of
- * a schedule.
+ * `pending`: it waits for its next attempt, or an attempt is under way. `held`: it waits because its endpoint was paused or
+ * removed. `failed`: it was given up, dropped or skipped.
  */
 export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
 
@@ -100,8 +100,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /**
- * Milliseconds to wait before each attempt of a schedule, counted from the end of the one before it. Together 73 h: long
- * enough for a weekend without anybody at the receiver's desk.
+ * Milliseconds to wait before each attempt of a schedule, counted from the end of the one before it. Together about 73 h:
+ * long enough for a weekend without anybody at the receiver's desk.
  */
 export const RETRY_DELAYS_MS: readonly number[] = [
   0,
@@ -127,16 +127,16 @@ export const MAX_TRIES = RETRY_DELAYS_MS.length;
 export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / HOUR);
 
 /**
- * The largest random extension of a wait. Too low: deliveries that failed together return together. Too high: the schedule
- * is no longer meaningful.
+ * The largest random extension of a wait, as a share of the wait. Too low: deliveries that failed together return together.
+ * Too high: the schedule is no longer meaningful.
  */
 const JITTER = 0.1;
 
 /**
  * If so many processes in a row died while they had claimed a delivery, it is next claimed alone, so that the cause of
- * another death is known. After the first death it is claimed with at most MAX_SUSPECTS_TOGETHER others: if that process
- * dies too, only these are claimed alone. Too low: after a single crash, thousands of innocent deliveries are sent one by
- * one.
+ * another death is known. After the first death it is claimed with other suspects, MAX_SUSPECTS_TOGETHER in all at most: if
+ * that process dies too, only these are claimed alone. Too low: after a single crash, thousands of innocent deliveries are
+ * sent one by one.
  */
 const SUSPECT_CRASHES = 2;
 
@@ -184,10 +184,10 @@ export type AfterAttempt =
   | { readonly state: "pending"; readonly nextAt: number; readonly reason: string };
 
 /**
- * Returns the consequence of an attempt: done, given up, or the time of the next attempt, which is never earlier than the
- * schedule says. `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An
- * attempt with an unknown result counts as a try, and the next is due at once: the receiver has given no reason to wait. A
- * delivery whose attempts keep ending processes is given up.
+ * Returns the consequence of an attempt: done, given up, or the time of the next attempt, which is not earlier than the
+ * schedule says. `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An attempt
+ * with an unknown result is an exception: it counts as a try, but the next is due at once, because the receiver has given no
+ * reason to wait. A delivery whose attempts keep ending processes is given up.
  */
 export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   const { tries, outcome, crashes = 0, endedAt } = attempt;
@@ -234,7 +234,7 @@ export function failureOf({ outcome, failure, status }: Pick<AttemptEnd, "outcom
 }
 
 /**
- * An endpoint's responses since its last success. A stretch of failing has no success in it, and no silence of more than a
+ * An endpoint's failures since its last success. A stretch of failing has no success in it, and no silence of more than a
  * day (SILENCE_MS).
  */
 export interface EndpointHealth {
@@ -290,7 +290,7 @@ export interface AfterResult {
   readonly status: EndpointStatus;
   /** The reason why this result paused the endpoint; null when it did not. */
   readonly pauseReason: PauseCause | null;
-  /** The warning to be given now. */
+  /** The warning to be given now; null: none. */
   readonly warning: Warning | null;
 }
 
@@ -342,7 +342,7 @@ const EARLY_WARNINGS = [50, 25] as const;
  *   given up can be replayed like one that was held. The count of responses 410 continues over a silence, because a 410 says
  *   that the address is gone for good.
  *
- * Results come in the order in which they are written. A result at a paused endpoint, whose attempt was in flight when the
+ * Results come in the order in which the attempts end. A result at a paused endpoint, whose attempt was in flight when the
  * pause came, changes nothing, even if it is a success: only a resume ends a pause.
  */
 export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {

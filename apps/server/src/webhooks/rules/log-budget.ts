@@ -31,8 +31,8 @@ interface KeptSoFar extends Readonly<LogSize> {
 const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBytes: Number.POSITIVE_INFINITY };
 
 /**
- * The stored part of a success, and of failures after the first of an hour. Too low: cuts the short texts that receivers
- * answer with. Too high: a receiver decides how much disk we use.
+ * The stored part of a success, and of failures after the first WHOLE_FAILURES_PER_HOUR of an hour. Too low: cuts the short
+ * texts that receivers answer with. Too high: a receiver decides how much disk we use.
  */
 export const SHORT_ANSWER: AnswerLimits = { headBytes: 2_048, bodyBytes: 2_048 };
 

@@ -69,8 +69,8 @@ function levelOf({ count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_
 /**
  * Follows a station through changes, oldest first, up to an instant.
  *
- * Before its `station.below_threshold`, a crossing ends when the station has enough again or is not online. After that
- * event, it ends only when the station has enough again: a station that is offline is not back to normal.
+ * Before its `station.below_threshold`, a crossing ends when the station is no longer known to be below. After that event,
+ * it ends only when the station has enough again: a station that is offline is not back to normal.
  * @param before the crossing at the first change; undefined: none
  * @param until events that are due by then are returned, unless a change prevents them
  */

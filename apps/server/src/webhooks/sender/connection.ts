@@ -17,7 +17,7 @@ export interface SenderLimits extends ConnectLimits {
   readonly maxBodyPieces: number;
   /** Milliseconds for which a connection may be idle when the receiver announces no timeout. */
   readonly idleTimeoutMs: number;
-  /** The longest idle time that a receiver may name (`Keep-Alive: timeout=…`). */
+  /** Maximum milliseconds of idling, even if the receiver names a longer time (`Keep-Alive: timeout=…`). */
   readonly maxIdleTimeoutMs: number;
   readonly maxAgeMs: number;
   /** Milliseconds for which connections of an origin are not reused after it closed one while a request was written. */

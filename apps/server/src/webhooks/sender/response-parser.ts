@@ -24,7 +24,10 @@ const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[^\u0000-\u0020\u007f][^\u0000-
 /** At most as many digits as a double holds exactly. */
 const LENGTH = /^\d{1,15}$/;
 
-/** The header section of a response, read line by line. Whatever two parsers could read differently is refused. */
+/**
+ * The header section of a response, read line by line. If two parsers could read a line differently, it is refused, or the
+ * connection is not used again.
+ */
 class ResponseHead {
   /** Null until the status line has come. */
   status: number | null = null;
@@ -130,6 +133,7 @@ export interface ResponseLimits extends BodyLimits {
 type Part = "head" | "body" | "chunk_size" | "chunk_end" | "trailers" | "end";
 
 const STATUS_LINE_START = "HTTP/1.";
+/** A chunk's size, and its ignored extensions. The digits are at most as many as a double holds exactly. */
 const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;.*)?$/i;
 /** Maximum bytes of a chunk-size line: 16 digits and CRLF. A longer line contains padding or an extension. */
 const MAX_SIZE_LINE_BYTES = 18;

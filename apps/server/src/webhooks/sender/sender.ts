@@ -108,7 +108,7 @@ function cacheVerdicts(rules: AddressRules): (url: string) => ReturnType<typeof 
   };
 }
 
-/** Headers that the sender writes; a second one from the caller would make the logged headers wrong. */
+/** Headers that only the sender may decide on: a second one from the caller would make the logged headers wrong. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -120,7 +120,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
-/** Latin-1 without control characters, which a receiver could take for the end of the header. */
+/** Latin-1 without control characters (except tabs), which a receiver could take for the end of the header. */
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /**

@@ -31,7 +31,7 @@ export interface ClaimedMail extends RecordedMail {
   readonly partner_id: string;
   /** Tries, this one included. */
   readonly attempts: number;
-  /** Null: the partner no longer has an address. */
+  /** Null: the endpoint no longer has a mail address, or was removed. */
   readonly email: string | null;
 }
 

@@ -58,7 +58,10 @@ export async function recordFailureMails(
   await insertMails(tx, systemId, now, mails);
 }
 
-/** Logs failing endpoints for the operator. Logs the whole text if the partner gets no mail. */
+/**
+ * Logs failing endpoints for the operator. Logs the whole text if no mail can be sent: there is no mail server, or the
+ * endpoint has no mail address.
+ */
 export function logFailures(
   { canMail, dashboardUrl, logger }: NoticeContext,
   attempts: readonly CompletedAttempt[],
