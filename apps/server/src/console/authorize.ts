@@ -27,7 +27,7 @@ export interface ConsoleCaller {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set on endpoints of the console that ask for a session. */
+    /** The session that a request to the console brings; undefined: none. */
     consoleSession: FoundSession | undefined;
     /** Set on endpoints of a system's pages. */
     consoleCaller: ConsoleCaller | undefined;

@@ -185,6 +185,7 @@ async function detailOf(context: ConsoleContext, systemId: string, row: ImportRo
   };
 }
 
+/** Returns why an import cannot be undone; null: it can be, or is being undone. */
 async function obstacleOf(
   context: Pick<ConsoleContext, "db" | "clock">,
   systemId: string,

@@ -177,7 +177,7 @@ export function createSessionFinder(db: Queryable, clock: () => number): Session
   };
 }
 
-/** Tells whether a session goes on, for streams that outlast a request. */
+/** Returns a session anew, for streams that outlast a request; undefined: it has ended. */
 export async function sessionStillOf(
   { token, isEmbedded }: Pick<FoundSession, "token" | "isEmbedded">,
   db: Queryable,

@@ -9,7 +9,10 @@ export interface Identity {
   readonly email: string | undefined;
   /** The person's name at the provider; undefined when the provider sends none that can be stored. */
   readonly name: string | undefined;
-  /** When the person last proved their identity to the provider; undefined when the provider does not say. */
+  /**
+   * When the person last proved their identity to the provider, in milliseconds since 1970; undefined when the provider does
+   * not say.
+   */
   readonly authenticatedAt: number | undefined;
   /** The provider's ID token, which is sent back to the provider when the person signs out. */
   readonly idToken: string;
@@ -22,7 +25,7 @@ const CLOCK_TOLERANCE_MS = 30_000;
 const MAX_NAME_LENGTH = 100;
 const MAX_EMAIL_LENGTH = 254;
 
-/** Characters of a provider's id of an account, as OpenID Connect bounds them. */
+/** Maximum characters of a provider's id of an account, as OpenID Connect bounds them. */
 const MAX_SUBJECT_LENGTH = 255;
 
 /**

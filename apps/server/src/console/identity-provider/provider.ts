@@ -2,7 +2,9 @@ import type { Configuration, CustomFetch, IDToken } from "openid-client";
 import { isLoopback } from "../../runtime/startup/values.ts";
 import { type Identity, identityOf, requireUsable } from "./claims.rules.ts";
 
-/** The identity provider did not answer, or its answer exceeds a limit of time or size. */
+/**
+ * The identity provider cannot be used: for example, it does not answer in time, fails, or names an address without https.
+ */
 export class ProviderUnavailable extends Error {
   override readonly name = "ProviderUnavailable";
 }
@@ -179,7 +181,8 @@ const loadOpenId = () => import("openid-client");
 
 /**
  * Returns a function that reads the provider's configuration at the first sign-in, so that the service starts without the
- * provider, and caches it for an hour. It throws ProviderUnavailable when there is no configuration yet.
+ * provider, and caches it for an hour. If a later attempt fails, it returns the earlier configuration; without one, it
+ * throws.
  */
 function createConfigurationReader(settings: ClientSettings, clock: () => number): () => Promise<Configuration> {
   const boundedFetch = createBoundedFetch();
@@ -193,7 +196,7 @@ function createConfigurationReader(settings: ClientSettings, clock: () => number
       return configuration;
     } catch (error) {
       failure = { error, at: clock() };
-      // The configuration of an hour ago is most likely still valid.
+      // The earlier configuration is most likely still valid.
       if (kept !== undefined) return kept.configuration;
       throw error;
     } finally {

@@ -136,14 +136,17 @@ function add(
   });
 }
 
-/** Requires that a person keeps a credential. @throws ServiceError `last_one` when there is none */
+/** Requires that a person keeps a credential of an enabled method. @throws ServiceError `last_one` when there is none */
 async function requireCredential(context: SignInContext, tx: Transaction, personId: string): Promise<void> {
   const { passkeys, hasPassword, identity } = await credentialsOf(context, tx, personId);
   const has = { passkey: passkeys.length > 0, password: hasPassword, oidc: identity !== undefined };
   if (!context.signInMethods.some((method) => has[method])) throw serviceError("last_one", "credential");
 }
 
-/** Rejects the passwords that attackers try first. The contract checks the length. */
+/**
+ * Rejects a password that repeats one character, or contains the name of the mail address, because attackers try these
+ * first. The contract checks the length.
+ */
 function requireStrength(password: string, email: string): void {
   const [name = ""] = email.split("@", 1);
   const isOneCharacter = new Set(password).size === 1;

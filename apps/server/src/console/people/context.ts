@@ -67,7 +67,8 @@ interface SignInLimits {
 const WINDOW_MS = 15 * 60_000;
 /**
  * Limits attempts on one account: people mistype a few times. At most 960 attempts a day do not suffice to guess a password.
- * Somebody who has the password needs a year for even odds to guess a six-digit code, of which three are valid at a time.
+ * Somebody who has the password needs about eight months for even odds to guess a six-digit code, of which three are valid
+ * at a time.
  */
 const ATTEMPTS_PER_ACCOUNT = 10;
 /** Limits attempts from one address: enough for an office of people who all mistype. */

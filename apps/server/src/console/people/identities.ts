@@ -43,6 +43,7 @@ export interface ProviderAttempt {
   readonly purpose: ProviderPurpose;
   /** The page of the dashboard to which the browser comes back. */
   readonly next: string;
+  /** Milliseconds since 1970. */
   readonly begunAt: number;
 }
 
@@ -165,7 +166,7 @@ export interface ProviderSignIn {
 /**
  * Signs in the person of an identity. Connects a new identity to the account with its address, if the provider has verified
  * the address.
- * @throws ProviderSignInError when there is no such account
+ * @throws ProviderSignInError when there is no such account, or the identity cannot be connected to it
  */
 export function signInAtProvider(
   context: SignInContext,
@@ -259,7 +260,7 @@ export function confirmAtProvider(
   });
 }
 
-/** Marks a proof as used in the transaction that it authorizes. */
+/** Marks a proof as used in the transaction that it authorizes, and requires an address of one of the allowed domains. */
 function proving<Result>(
   context: SignInContext,
   { identity, challenge }: ProviderProof,

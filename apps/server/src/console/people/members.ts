@@ -49,7 +49,7 @@ export function revokeInvitation(context: ActorContext, scope: PeopleScope, id: 
   });
 }
 
-/** Changes a member's role. @throws ServiceError `last_one` for the operator's only admin */
+/** Changes a member's role. @throws ServiceError `not_found`; `last_one` if the operator would be left without an admin */
 export function changeRole(context: ActorContext, scope: PeopleScope, id: string, role: MembershipRole): Promise<void> {
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, role === "admin");
@@ -60,7 +60,10 @@ export function changeRole(context: ActorContext, scope: PeopleScope, id: string
   });
 }
 
-/** Ends a membership. A page of it that is still open gets a 404 for its next request. */
+/**
+ * Ends a membership. A page of it that is still open gets a 404 for its next request.
+ * @throws ServiceError `not_found`; `last_one` if the operator would be left without an admin
+ */
 export function removeMember(context: ActorContext, scope: PeopleScope, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     const member = await lockForChange(tx, scope, id, false);
@@ -119,8 +122,8 @@ export interface AccountOwner {
 
 /**
  * Blocks other sign-ins to an account and changes of its credentials until the transaction ends.
- * @throws ServiceError `unauthorized` when the session has ended since it was read, because somebody has taken the account
- * over
+ * @throws ServiceError `unauthorized` when the session has ended since it was read, for example because somebody has taken
+ * the account over
  */
 export async function lockOwner(tx: Transaction, { personId, sessionId }: AccountOwner): Promise<PersonRow> {
   const person = await lockPerson(tx, personId);

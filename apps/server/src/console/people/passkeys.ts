@@ -21,6 +21,7 @@ const CHALLENGE_TIMEOUT_MS = 5 * 60_000;
 
 export interface Challenge {
   readonly value: string;
+  /** Milliseconds since 1970. */
   readonly expires: number;
 }
 
@@ -100,7 +101,8 @@ export async function beginRegistration(
 
 /**
  * Adds the passkey that a browser has made.
- * @throws ServiceError when the browser did not make it for this person, service and challenge
+ * @throws ServiceError when the browser did not make it for this person, service and challenge, it is known already, or the
+ * person has too many
  */
 export async function finishRegistration(
   context: SignInContext,

@@ -24,11 +24,11 @@ const HASH_OF_NOBODY =
 /** Maximum passwords that are hashed at the same time. Each takes 19 MiB and one processor core. */
 const MAX_RUNNING = 2;
 /**
- * Verifications that wait for a free slot, for about a second. Too low: refuses people. Too high: programs that guess
+ * Maximum passwords that wait for a free slot, for about a second. Too low: refuses people. Too high: programs that guess
  * passwords fill the queue.
  */
 const MAX_WAITING = 50;
-/** Limits the waiting verifications of one network or person: a person waits for one, and only a program for many. */
+/** Limits the waiting passwords of one network or person: a person waits for one, and only a program for many. */
 const MAX_WAITING_EACH = 2;
 /** Seconds after which a client that was refused should try again. */
 const RETRY_SECONDS = 2;

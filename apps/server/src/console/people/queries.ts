@@ -47,7 +47,7 @@ export async function updateProof(tx: Transaction, id: string, proof: AddressPro
   await tx.query(setProof, [id, proof?.by ?? null, proof?.systemId ?? null]);
 }
 
-/** The scope of a membership: a partner of a system, or with null its operator. */
+/** What a person may do in a system: for one of its partners, or with null for its operator. */
 export interface Membership {
   readonly systemId: string;
   readonly partnerId: string | null;
@@ -91,6 +91,7 @@ export interface MemberRow {
   readonly name: string;
   readonly role: MembershipRole;
   readonly joined_at: Date;
+  /** The last use of any of the person's sessions; null: there is no session. */
   readonly last_used_at: Date | null;
 }
 
@@ -166,8 +167,8 @@ const lockAdmins = statement(
 );
 
 /**
- * Returns the memberships of the operator's admins, and locks them until the transaction ends: of two concurrent removals of
- * the last two admins, one must fail.
+ * Returns the ids of the memberships of the operator's admins, and locks these until the transaction ends: of two concurrent
+ * removals of the last two admins, one must fail.
  */
 export async function lockOperatorAdmins(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockAdmins, [systemId])).map(({ id }) => id);
@@ -322,7 +323,10 @@ export async function updateRevokedOf(
   await db.query(revokeMade, [`person:${personId}`, now, scope?.systemId ?? null, scope?.partnerId ?? null]);
 }
 
-/** Tells whether a person may invite, and locks the membership that gives the right until the transaction ends. */
+/**
+ * Tells whether a person may invite, and locks the membership that gives the right until the transaction ends.
+ * @param asOperator true: only a membership of the operator's admin gives the right, not one of the partner's
+ */
 export async function lockRightToInvite(
   tx: Transaction,
   personId: string,

@@ -18,8 +18,8 @@ export interface RemovedCredentials {
 
 /**
  * Removes all credentials of a person, and ends their sessions: for somebody who has lost them, or from whom they were
- * stolen. Memberships stay, so that a new invitation gives access again; rights of the operator are suspended until an
- * invitation that proves the address is accepted.
+ * stolen. Memberships stay, so that a new invitation gives access again; rights of the operator are suspended until
+ * the address is proved again.
  * @throws ServiceError when nobody has the address
  */
 export function resetPerson(

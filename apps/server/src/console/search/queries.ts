@@ -6,7 +6,7 @@ import { statement } from "../../storage/db/statement.ts";
 export interface SearchText {
   /** The whole text, which is compared with ids. */
   readonly id: string;
-  /** A pattern of `like` for the beginning of a number. */
+  /** A pattern of `like` for the beginning of a bike's number. */
   readonly beginning: string;
   /** A pattern of `like` for each word. */
   readonly words: readonly string[];

@@ -12,7 +12,7 @@ const MAX_WORDS = 8;
 
 /**
  * Searches by id, then by name.
- * @param partnerId limits the search to the system's stations and the partner's own deliveries; null: the operator
+ * @param partnerId limits the search to the system's stations and the partner's own keys and deliveries; null: the operator
  */
 export async function search(
   db: Queryable,
