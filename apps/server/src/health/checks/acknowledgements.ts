@@ -52,6 +52,7 @@ export async function acknowledge(
 /**
  * Removes an acknowledgement, so that mails about the finding are sent again.
  * @returns whether there was one
+ * @throws ServiceError when the operator has no such check, or it belongs to another system
  */
 export async function unacknowledge(
   context: ActorContext,

@@ -88,7 +88,7 @@ export interface CheckState extends Sighting {
   /** When the latest mail about it was recorded; null: none was, or it has been acknowledged since. */
   readonly mailedAt: number | null;
   readonly endedAt: number | null;
-  /** How often it has begun again within a day of its end. */
+  /** 1 at first, and one more each time it begins again within a day of its end. */
   readonly episodes: number;
   /** The notice that a process without a mail server could not mail. */
   readonly unmailed: Notice | null;

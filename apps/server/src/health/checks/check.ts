@@ -1,6 +1,6 @@
 /**
- * The list of everything that can be wrong with a deployment. `doctor`, `/readyz`, mails, overviews and metrics all show
- * these checks.
+ * The list of everything that can be wrong with a deployment. `doctor`, `/readyz`, mails, overviews and metrics show these
+ * checks, each those of certain scopes (`outletsOf`).
  */
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
 
@@ -150,13 +150,12 @@ export async function checked(
   }
 }
 
-/** The thresholds of the checks. docs/runbook.md repeats them, and a test compares. */
-
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
+/** The thresholds of the checks. docs/runbook.md repeats them, and a test compares. */
 export const thresholds = {
-  /** Minimum free space of a data directory with and without a database. A tenth is a failure. */
+  /** Minimum free space of a data directory with and without a database. Less than a tenth of it is a failure. */
   freeGib: { withDatabase: 2, without: 0.2 },
   /** Renewals begin 30 days before the end. A shorter time means that they have failed. */
   certificateMs: 14 * DAY_MS,

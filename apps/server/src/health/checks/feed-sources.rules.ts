@@ -38,6 +38,7 @@ export interface SourceCondition {
   readonly text: string;
   /** What to do; null: nothing. */
   readonly action: string | null;
+  /** When the state began, or the time of the latest poll or, if it is well, of its newest document; null: not known. */
   readonly since: Date | null;
 }
 

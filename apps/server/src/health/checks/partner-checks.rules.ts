@@ -66,7 +66,7 @@ const pauseActions: Readonly<Record<Reader, Readonly<Record<PauseReason, string>
 /** Pauses that somebody has chosen. */
 const CHOSEN_PAUSES: readonly PauseReason[] = ["partner", "operator", "suspended"];
 
-/** Checks for deliveries that are held at an active endpoint: nobody sends them until somebody decides. */
+/** Checks for deliveries that are held at an endpoint that is not paused: nobody sends them until somebody decides. */
 export function checkHeld(endpoint: EndpointFacts, whose: Whose): PartnerCheckResult[] {
   if (!isStranded(endpoint)) return [];
   return [
@@ -252,7 +252,7 @@ const actions = {
   },
 } as const satisfies Record<Reader, unknown>;
 
-/** Checks the active keys. The worst finding of each key comes first. */
+/** Checks the active keys. The findings of a key follow each other. */
 export function checkKeys(
   keys: readonly KeyFacts[],
   hours: ReadonlyMap<string, KeyHour>,

@@ -78,7 +78,7 @@ export function listedEndpoints({ endpoints }: EndpointOverview): EndpointOvervi
 
 type Refused = SystemOverview["refused"][number];
 
-/** Returns the keys that were used after they had ended. */
+/** Returns the keys that were used after they had ended, or while their partner is suspended. */
 export function refusedKeys({ keys: facts, totals }: PartnerFacts): Refused[] {
   const keys = new Map(facts.map((key) => [key.id, key]));
   return totals.flatMap(({ key_id, client_errors: requests, last_minute: last }) => {

@@ -95,7 +95,7 @@ const upsert = statement(
      ended_at = excluded.ended_at, episodes = excluded.episodes, unmailed = excluded.unmailed, results = excluded.results`,
 );
 
-/** Returns all checks that have found something lately, and locks them until the transaction ends. */
+/** Returns all checks that have found something lately, and locks the whole table until the transaction ends. */
 export async function lockCheckRows(tx: Transaction): Promise<CheckRow[]> {
   await tx.query(lock);
   return tx.query<CheckRow>(list);

@@ -94,7 +94,7 @@ export interface CurrentResult extends CheckResult {
 }
 
 export interface CheckRunner extends PeriodicWork {
-  /** Returns the current results, without those that are ok. */
+  /** Returns the current results that are warnings or failures. */
   results(): readonly CurrentResult[];
 }
 
@@ -222,7 +222,7 @@ const DAY_MS = 86_400_000;
  */
 const FOUND_INTERVAL_MS = 3_600_000;
 
-/** Returns the notice that another process left to be mailed; null when it is acknowledged. */
+/** Returns the notice that another process left to be mailed; null: there is none, or the check is acknowledged. */
 function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {
   const isAcknowledged = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
   return isAcknowledged ? null : (stored?.unmailed ?? null);

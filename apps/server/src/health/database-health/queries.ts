@@ -48,7 +48,7 @@ const replicas = statement(
    order by application_name limit $1`,
 );
 
-/** Lists the replicas that stream now. */
+/** Lists the replicas that stream now, by name, `limit` at most. */
 export function listReplicaLags(db: Queryable, limit: number): Promise<ReplicaLag[]> {
   return db.query(replicas, [limit]);
 }
@@ -87,7 +87,7 @@ const longTransactions = statement(
    order by xact_start limit 5`,
 );
 
-/** Lists transactions that have been open for long. */
+/** Lists the transactions that have been open for more than `seconds`: the five oldest at most. */
 export function listLongTransactions(
   db: Queryable,
   seconds: number,

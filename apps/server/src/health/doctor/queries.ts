@@ -43,7 +43,7 @@ export interface RoleRights {
   /** The role's name, quoted for use in a statement. */
   readonly role: string;
   readonly is_superuser: boolean;
-  /** The role that PostgreSQL was set up with, which stays a superuser. */
+  /** The role that PostgreSQL was set up with (always with the oid 10), which stays a superuser. */
   readonly is_first: boolean;
   readonly may_create_roles: boolean;
   readonly may_bypass_row_security: boolean;
@@ -65,8 +65,8 @@ export async function findSettings(db: Queryable): Promise<ServerSettings> {
 }
 
 /**
- * Lists the five largest indexes above `minBytes`, other than unique ones, that no statement has used since PostgreSQL began
- * to count uses; none when that is less than a week ago.
+ * Lists the largest indexes above `minBytes`, five at most, other than unique ones, that no statement has used since
+ * PostgreSQL began to count uses; none when that is less than a week ago.
  */
 export function listUnusedIndexes(db: Queryable, minBytes: number): Promise<{ index: string; bytes: number }[]> {
   return db.query(unusedIndexes, [minBytes]);

@@ -229,9 +229,9 @@ export interface SystemBacklog {
   readonly pending: number;
   /** Milliseconds for which the oldest due delivery has been due; null: none is due. */
   readonly oldestDueMs: number | null;
-  /** Held deliveries, of endpoints that are or were paused. */
+  /** Held deliveries, of endpoints that are or were paused, but not removed. */
   readonly held: number;
-  /** Held deliveries of endpoints that are not paused: nobody sends them. */
+  /** Held deliveries of endpoints that are not paused and have no running replay: nobody sends them. */
   readonly stranded: number;
   readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
   /** Mails about failing endpoints that are not sent yet. */
@@ -240,7 +240,10 @@ export interface SystemBacklog {
   readonly workers: number;
   /** Bytes of the log of attempts by partner, the largest first: few enough for a series each. */
   readonly logs: readonly { readonly partnerId: string; readonly bytes: number }[];
-  /** Endpoints that fail now and for how many milliseconds, the longest first: few enough for a series each. */
+  /**
+   * Partners with an active endpoint that fails now, and for how many milliseconds, the longest first: few enough for a
+   * series each.
+   */
   readonly failing: readonly { readonly partnerId: string; readonly failingMs: number }[];
 }
 

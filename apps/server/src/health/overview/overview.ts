@@ -75,7 +75,7 @@ interface OverviewContext {
 
 const DAY_MS = 86_400_000;
 
-/** Returns API usage, webhook health and checks of a partner. Each part costs one indexed statement. */
+/** Returns API usage, webhook health and checks of a partner. */
 export async function partnerOverview(
   context: OverviewContext,
   { systemId, partnerId }: { readonly systemId: string; readonly partnerId: string },

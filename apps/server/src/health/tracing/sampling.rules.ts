@@ -6,6 +6,7 @@ export interface RemoteParent {
   readonly isSampled: boolean;
 }
 
+/** Matches a valid header: its version is not `ff`, and neither id is all zeros. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** Reads a `traceparent` header; undefined: there is none, or it is invalid. */
