@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runCrashes } from "../../../test/webhooks/crash/run.ts";
 
-// `bench/webhook-crash.ts` does the same a hundred times, with the real length of a lease.
+// `bench/crash.ts` does the same with 200 kills. After a few of them, the lease expires by itself.
 test("a worker killed twice and PostgreSQL once, under load: nothing is lost, and the log accounts for every receipt", async () => {
   const points = [0.2, 0.9, 0.7, 0.1, 0.5];
   const report = await runCrashes({

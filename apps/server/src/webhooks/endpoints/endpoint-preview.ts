@@ -28,7 +28,10 @@ export interface PreviewedSettings {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Events that one preview looks at: all of a day of a large city. Too high: one request reads for seconds. */
+/**
+ * Events, and likewise changes of stations, that one preview looks at: all of a day of a large city. Too high: one request
+ * reads for seconds.
+ */
 const MAX_PREVIEWED = 100_000;
 
 /**
