@@ -14,6 +14,8 @@ import type { AttemptRequest, AttemptResult } from "./rules/after-attempt.ts";
 import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
+/* Sends a signed test request to an address that a person wants to set as a webhook URL, and reports its steps. */
+
 interface ProbeInput extends EndpointScope {
   /** The person who asks: each has a limit of probes per minute. */
   readonly personId: string;

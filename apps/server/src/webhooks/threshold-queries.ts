@@ -5,6 +5,8 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { historySince, MATCHES_STATION } from "./queue/threshold-sql-fragments.ts";
 
+/* Statements that find the stations to compare with thresholds, and store how far they were compared and the results. */
+
 const readNow = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
 
 /** Returns the time by the database's clock. */

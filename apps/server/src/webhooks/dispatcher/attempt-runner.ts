@@ -6,6 +6,8 @@ import type { Sender } from "../sender/sender.ts";
 import { adjustConcurrency, canStartAttempt, type Lane, type QueueName } from "./lanes.ts";
 import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
 
+/* Runs attempts: takes claimed deliveries from lanes, has their messages sent, and judges the results. */
+
 export interface AttemptRunnerOptions {
   readonly sender: Sender;
   readonly clock: () => number;

@@ -20,6 +20,8 @@ import {
 import { type EndpointHealth, HEALTHY } from "../rules/after-attempt.ts";
 import { LogMeter } from "../rules/log-budget.ts";
 
+/* The lanes that a worker leases: the state of each in memory, what it may claim and send, and its lease. */
+
 /** The state of a lane in the memory of the worker that leases it. webhooks/README.md shows the states as a diagram. */
 export interface Lane {
   readonly endpointId: string;

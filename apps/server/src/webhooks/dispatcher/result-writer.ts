@@ -26,6 +26,8 @@ import {
 import type { KeptAnswer } from "../rules/log-budget.ts";
 import { healthRowOf, type Lane } from "./lanes.ts";
 
+/* Writes the results of attempts to the log, to the deliveries, to the queue and to the endpoints' health. */
+
 /** An attempt that has ended, and the result to write. */
 export interface CompletedAttempt {
   readonly lane: Lane;

@@ -36,6 +36,8 @@ import {
   writeResults,
 } from "./result-writer.ts";
 
+/* The loop that sends a system's deliveries: it leases lanes, claims due deliveries, starts attempts, writes results. */
+
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
   readonly systemId: string;

@@ -12,6 +12,8 @@ import {
 } from "./endpoint-queries.ts";
 import { DamagedSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
+/* The endpoints as the dispatcher needs them, and the changes of their status that responses cause. */
+
 /** A secret that signs until it expires. */
 export interface SigningSecret {
   readonly text: string;

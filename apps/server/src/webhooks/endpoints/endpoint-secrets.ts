@@ -24,6 +24,8 @@ import {
 } from "./endpoint-queries.ts";
 import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
+/* Creates, rotates, shows and decrypts the secrets of endpoints, and refuses to use a wrong secrets file. */
+
 /** A secret that replaces others. */
 export interface NewSecret {
   /** The text of the secret. Later, only `showSecret` returns it. */

@@ -49,6 +49,8 @@ import {
 import { sendHeldLocked } from "./held.ts";
 import { replaceThresholds } from "./threshold-queries.ts";
 
+/* Creates, changes, pauses and resumes the endpoints of partners. */
+
 type SignatureSchemes = EndpointRow["signature"];
 
 /** The settings that a person saw on a page; `url` null: the endpoint was removed. */

@@ -13,6 +13,8 @@ import {
   type ThresholdRow,
 } from "./threshold-queries.ts";
 
+/* Reads and validates the thresholds of endpoints, and finds the events that they would have caused. */
+
 /** The events that thresholds cause. */
 export const THRESHOLD_EVENTS: readonly string[] = [
   "station.below_threshold",

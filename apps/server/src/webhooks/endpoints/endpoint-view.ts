@@ -29,6 +29,8 @@ import {
 } from "./endpoint-queries.ts";
 import { thresholdsOf } from "./endpoint-thresholds.ts";
 
+/* The endpoints as pages and commands show them, with counts of their deliveries. */
+
 type HiddenColumns = "tag" | "slot" | "url" | keyof PlaceColumns;
 
 /** An endpoint for its partner, without secrets. */

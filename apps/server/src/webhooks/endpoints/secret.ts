@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
 import { createTextCipher, type KeySource, prepareKeys, type TextCipher } from "../../storage/secrets/encryption.ts";
 
+/* Creates the secrets with which deliveries are signed, and encrypts them for the database. */
+
 /** A key that encrypts the secrets of webhooks. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface SecretKey {
   readonly id: number;

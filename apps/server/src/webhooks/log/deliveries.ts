@@ -26,6 +26,8 @@ import {
 import { commandHints, type Exchange, explainDelivery, type Hints, readExchange } from "./delivery-view.ts";
 import type { DeliveryPosition, SearchRange } from "./search-sql-fragments.ts";
 
+/* Lists and shows deliveries, and finds out which of the newest ones have changed. */
+
 /** A delivery as its partner sees it. */
 export interface DeliveryView extends Pick<
   DeliveryRow,

@@ -19,6 +19,8 @@ import {
   searchValues,
 } from "./search-sql-fragments.ts";
 
+/* Statements that search deliveries, read their attempts, summarize them, and choose deliveries for a bulk resend. */
+
 /** A resend as it is stored. */
 export type BulkResendRow = Pick<
   Tables["webhook_replays"],

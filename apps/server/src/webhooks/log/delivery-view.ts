@@ -6,6 +6,8 @@ import { DROPPED, isTestDelivery, SKIPPED } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES, SET_ASIDE } from "../rules/after-attempt.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
+/* Explains a delivery in words, and makes its logged attempts readable. */
+
 type ExplainedDelivery = Pick<
   DeliveryRow,
   | "id"

@@ -2,6 +2,8 @@ import type { Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { DROPPED, SKIPPED, UNTRIED } from "../queue/sql-fragments.ts";
 
+/* Statements that count deliveries over time, and the causes of failures, for a chart. */
+
 /**
  * Maximum deliveries that a chart counts: the newest ones. Too low: a busy day is cut off. Too high: one chart reads for
  * longer than 100 ms.

@@ -52,6 +52,8 @@ import {
 } from "./delivery-queries.ts";
 import type { EndpointSearch } from "./search-sql-fragments.ts";
 
+/* Sends deliveries again: one of them, a range (a replay) or a choice (a bulk resend). Also sends test deliveries. */
+
 /** Statuses that a replay can choose; pending deliveries are sent anyway. */
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
 type ReplayableState = (typeof replayableStates)[number];

@@ -7,6 +7,8 @@ import {
   type SearchIndex,
 } from "./delivery-filter.rules.ts";
 
+/* SQL of the search for deliveries by a filter, newest first, with a limit on the rows that are read. */
+
 /** A position in a list of deliveries, which are ordered by when they were created, and then by id. */
 export interface DeliveryPosition {
   readonly created_at: Date;

@@ -7,6 +7,8 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, booleans, dates, integers, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
+/* Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. */
+
 /** A lane with its holder's token. */
 interface LaneToken {
   readonly endpointId: string;

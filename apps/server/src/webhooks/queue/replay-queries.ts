@@ -12,6 +12,8 @@ import {
   UNLESS_QUEUED,
 } from "./sql-fragments.ts";
 
+/* Statements that record which deliveries a replay sends, queue them in batches, and finish or stop the replay. */
+
 /** A replay as it is stored. */
 export type ReplayRow = Pick<
   Tables["webhook_replays"],

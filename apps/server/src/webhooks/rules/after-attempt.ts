@@ -1,6 +1,8 @@
 import type { ConnectFailureCode, DescribedFailure } from "../../outbound/addresses/address-guard.ts";
 import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
 
+/* The consequences of an attempt for its delivery (`afterAttempt`) and for its endpoint (`afterResult`). */
+
 /** One POST as it goes to a receiver. */
 export interface AttemptRequest {
   readonly url: string;

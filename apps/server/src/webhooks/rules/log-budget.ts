@@ -1,5 +1,7 @@
 import { dayOf } from "../../storage/partitions/partition.rules.ts";
 
+/* Decides how much of each response is stored in the log, so that the log's size stays limited. */
+
 /** Limits on the stored part of a response. */
 export interface AnswerLimits {
   /** Names and values of headers. */

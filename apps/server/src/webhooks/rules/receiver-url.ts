@@ -7,6 +7,8 @@ import {
   portOf,
 } from "../../outbound/addresses/address-guard.ts";
 
+/* Decides which URLs a webhook may have, and which addresses it may lead to. */
+
 /** The addresses that the operator allows webhooks to reach in addition to public ones. */
 export interface AddressRules {
   /** WEBHOOK_ALLOW_NETWORKS. */

@@ -4,6 +4,8 @@ import { type ConnectLimits, describeTlsError } from "../../outbound/addresses/c
 import type { Failure, Header } from "../rules/after-attempt.ts";
 import { InvalidResponseError, ResponseParser, type ResponseViolation } from "./response-parser.ts";
 
+/* Sends one request at a time over a connection to a receiver, and reads the response within limits. */
+
 /** Limits of one attempt, and of the idle connections between attempts. */
 export interface SenderLimits extends ConnectLimits {
   readonly dnsTimeoutMs: number;

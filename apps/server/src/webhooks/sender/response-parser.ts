@@ -1,5 +1,7 @@
 import type { Header } from "../rules/after-attempt.ts";
 
+/* Reads a receiver's HTTP/1.1 response within limits of size. */
+
 /** The reason why a response is not read further. */
 export type ResponseViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
 

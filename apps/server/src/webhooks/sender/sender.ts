@@ -18,6 +18,8 @@ import type {
 import { type AddressRules, judgeUrl, refuseReceiverAddress } from "../rules/receiver-url.ts";
 import { Connection, type RoundTripResult, type SenderLimits, senderLimits } from "./connection.ts";
 
+/* Makes one POST to a receiver: judges the URL, connects or reuses a connection, and reports the result. */
+
 export interface SenderOptions {
   readonly rules: AddressRules;
   /**

@@ -18,6 +18,8 @@ import {
 import { senderLimits } from "../sender/connection.ts";
 import { claimMail, deleteExpiredMails, deleteMail, insertMails } from "./failure-mail-queries.ts";
 
+/* Writes and sends mails to partners whose endpoints fail, and logs these failures for the operator. */
+
 export interface NoticeContext {
   readonly ids: Ids;
   readonly limiter: MemoryRateLimiter;
