@@ -11,6 +11,8 @@ import { bringsSession, createSessionFinder, type FoundSession, frameToken, sess
 import { type MembershipRow, noteUse } from "./sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
 
+/* Decides whether a request to the console is handled: by its origin, session, rate and the caller's role. */
+
 /** The caller of an endpoint of a system's pages. */
 export interface ConsoleCaller {
   readonly person: { readonly id: string; readonly email: string; readonly name: string };

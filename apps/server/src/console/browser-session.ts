@@ -13,6 +13,8 @@ import { setSessionCookie } from "./session-cookie.ts";
 import { type Browser, endSession, sessionOf, type SessionRow, startSession } from "./sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "./sessions/session.rules.ts";
 
+/* Begins the sessions of browsers, describes them for pages, and signs browsers out at the identity provider. */
+
 /** A request and its reply, through which a browser gets its cookie. */
 export interface Exchange {
   readonly request: FastifyRequest;

@@ -7,6 +7,8 @@ import type { Queryable } from "../storage/db/database.ts";
 import { embeddedSessionOf } from "./dashboard-links/service.ts";
 import { sessionOf, type SessionRow } from "./sessions/service.ts";
 
+/* The cookies of sessions and sign-ins, and the session that a request brings. */
+
 /**
  * The part of a reply that cookies need. Fastify's own type differs between its versions, and ts-rest hands over the older.
  */

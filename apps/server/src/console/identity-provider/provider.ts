@@ -2,6 +2,8 @@ import type { Configuration, CustomFetch, IDToken } from "openid-client";
 import { isLoopback } from "../../runtime/startup/values.ts";
 import { type Identity, identityOf, requireUsable } from "./claims.rules.ts";
 
+/* Calls the operator's identity provider by OpenID Connect. */
+
 /**
  * The identity provider cannot be used: for example, it does not answer in time, fails, or names an address without https.
  */

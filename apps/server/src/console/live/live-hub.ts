@@ -3,6 +3,8 @@ import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
 import { DeliveryChanges } from "../../webhooks/log/deliveries.ts";
 
+/* Streams changes of deliveries to open pages of the dashboard. */
+
 /** A viewer of a topic: one open page. */
 export interface Viewer {
   readonly personId: string;

@@ -12,6 +12,8 @@ import {
 import { giveChallenge, readChallenge } from "./passkeys.ts";
 import type { PersonRow } from "./queries.ts";
 
+/* Codes of authenticator apps, which are asked for beside a password, and recovery codes. */
+
 /** Seconds for which an authenticator app shows a code, as all of them do. */
 const PERIOD_SECONDS = 30;
 /** Codes before and after the present one that are accepted: clocks differ, and people type slowly. */

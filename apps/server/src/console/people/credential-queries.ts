@@ -2,6 +2,8 @@ import { columnsOfTable, type RowOf } from "../../storage/db/columns.ts";
 import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/* Statements about passkeys, passwords, authenticator apps, recovery codes and identities. */
+
 const passkeys = columnsOfTable("passkeys");
 export type PasskeyRow = RowOf<typeof passkeys>;
 

@@ -28,6 +28,8 @@ import {
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 import { recordActOf } from "./sign-in.ts";
 
+/* Signs people in at the identity provider, and connects identities to accounts. */
+
 /** The purpose of an attempt at the identity provider. */
 export type ProviderPurpose =
   | { readonly kind: "sign_in" }

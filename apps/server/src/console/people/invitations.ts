@@ -38,6 +38,8 @@ import {
 } from "./queries.ts";
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 
+/* Makes, shows and accepts invitations. */
+
 export interface InvitationInput {
   readonly systemId: string;
   /** Null: into the operator's own people. */

@@ -4,6 +4,8 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { AddressProof } from "./people.rules.ts";
 
+/* Statements about people, memberships and invitations. */
+
 const people = columnsOfTable("people");
 export type PersonRow = RowOf<typeof people>;
 

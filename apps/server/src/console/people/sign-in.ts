@@ -10,6 +10,8 @@ import { finishAuthentication } from "./passkeys.ts";
 import { normalizedEmail } from "./people.rules.ts";
 import { findPerson, findPersonByEmail, listMembershipsOf, lockPerson, type PersonRow } from "./queries.ts";
 
+/* Signs people in with passwords and passkeys, and confirms the identity of a person who is signed in. */
+
 /** A password, and a code where the person has set up an authenticator app. */
 export interface PasswordProof {
   readonly password: string;

@@ -2,6 +2,8 @@ import type { FleetNames, FoundEntry } from "@bikeshare/contract/console";
 import type { Queryable } from "../../storage/db/database.ts";
 import { findForOperator, findForPartner, listNames, listSubjectNames, type SearchText } from "./queries.ts";
 
+/* The search of the dashboard, and the names of the stations, bikes and other subjects that its pages mention. */
+
 /**
  * Limits the rows of a kind that are read for a name. Names have no index, because each ride would have to update an index
  * of the bikes' numbers. Too low: items of a large system are not found by name. Too high: each search takes long.
