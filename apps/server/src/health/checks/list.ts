@@ -20,6 +20,8 @@ import {
 import { type ProcessReports, reportedChecks } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
+/* The checks of a machine, of a process, of PostgreSQL and of a system, and a function that runs them. */
+
 /** The remedy when a statement of a check fails although the schema is known. */
 export const FAILED_CHECK = "Look at the log of PostgreSQL.";
 

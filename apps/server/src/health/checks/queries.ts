@@ -5,6 +5,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/* Statements about acknowledgements, stored findings of checks, and mails to the operator. */
+
 export type AcknowledgementRow = Tables["check_acknowledgements"];
 
 const acknowledged = columnsOfTable("check_acknowledgements").without();

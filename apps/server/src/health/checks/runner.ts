@@ -44,6 +44,8 @@ import {
 } from "./queries.ts";
 import { rowOf, stateOf } from "./stored-checks.ts";
 
+/* Runs the checks repeatedly, stores their findings, and mails the operator. */
+
 /**
  * Returns the queue of mails to the operator. These mails belong to no system; one that crashes processes is set aside in
  * the first system.

@@ -1,6 +1,8 @@
 import { type WorkStatus, WorkWatch } from "../../storage/background/work-watch.ts";
 import { codeOf, isDiskFull, isUnavailable, sqlState } from "../../storage/db/errors.ts";
 
+/* Logs lasting failures, such as an unreachable database, once a minute instead of each time. */
+
 /** The part of pino's logger that is used here. */
 interface ConditionLog {
   info(detail: object, message: string): void;

@@ -20,6 +20,8 @@ import { activeChecks } from "../checks/stored-checks.ts";
 import { judgeDistribution, judgeRole, judgeSettings, judgeUnusedIndex } from "./doctor.rules.ts";
 import { findRoleRights, findSettings, findSynchronousStandbys, listUnusedIndexes } from "./queries.ts";
 
+/* The checks of the command `doctor`: of this machine, and of the database and its data. */
+
 /** Maximum time for another machine to accept a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 

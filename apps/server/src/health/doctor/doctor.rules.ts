@@ -4,6 +4,8 @@ import { type CheckResult, failure, ok, warning } from "../checks/check.ts";
 import { MAX_DIFFERENCE_MS } from "../conditions/service-clock.ts";
 import type { RoleRights, ServerSettings } from "./queries.ts";
 
+/* Judges the configuration and PostgreSQL for the command `doctor`. */
+
 type Addresses = Pick<Config, "host" | "publicUrl" | "tls" | "redisUrl" | "backups" | "databaseUrl" | "warnings"> & {
   readonly trustedProxies: { readonly networks: readonly string[] };
 };

@@ -4,6 +4,8 @@ import type { AttemptFailure, PauseCause, Warning } from "../../webhooks/rules/a
 import { countBy } from "./counters.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 
+/* The metrics of webhooks and mails, and the type of all metrics of a process. */
+
 /** The result of an attempt, as far as it is counted. */
 export interface CountedResult {
   readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";

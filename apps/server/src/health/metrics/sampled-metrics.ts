@@ -3,6 +3,8 @@ import type { CityFigure } from "../../city/history/summary.ts";
 import type { FeedAge } from "../../feeds/gbfs/source-state.ts";
 import type { DatabaseHealth } from "../database-health/service.ts";
 
+/* Gauges whose figures are read at each scrape. */
+
 /** The active reservations of a partner. */
 export interface PartnerHolds {
   readonly systemId: string;

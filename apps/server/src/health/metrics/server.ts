@@ -2,6 +2,8 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import { explainListenFailure } from "../../runtime/startup/checks.ts";
 import type { MetricsFormat, ReadableMetrics } from "./registry.ts";
 
+/* Serves the metrics and the state of a process on a port of its own. */
+
 export interface MetricsServerOptions {
   /** Loopback by default, because the metrics are not for the public. */
   readonly host?: string;

@@ -29,6 +29,8 @@ import { activeChecks } from "../checks/stored-checks.ts";
 import { lacksWorker, type SystemCheckContext } from "../checks/system-checks.ts";
 import { addCounts, byMinute, keyLoads, lastHour, totalsByKey } from "./usage.rules.ts";
 
+/* What the overview pages of a partner and of the operator show. */
+
 /** A result for an overview. */
 interface OverviewResult extends CheckResult {
   /** The machine or the system that the check examined, empty for the deployment; absent: it cannot be acknowledged. */
