@@ -43,8 +43,8 @@ export interface AlertChange {
 }
 
 /**
- * Writes locked or new alerts, and an event for each that opens or ends. An alert that the clock has ended is written
- * as ended before any other change.
+ * Writes locked or new alerts, and an event for each that opens or ends. When the clock has ended an alert, the event of
+ * that end comes before the events of the change.
  * @throws TransactionConflict when another command has opened one of the new alerts
  */
 export async function writeAlerts(command: AlertCommand, changes: readonly AlertChange[]): Promise<void> {
@@ -124,7 +124,10 @@ export async function endClosures(command: AlertCommand, stationIds: readonly st
   return new Set(held.flatMap(({ closes_station: stationId }) => stationId ?? []));
 }
 
-/** Ends the operator's alerts that concern only these stations, which are locked and about to be removed. */
+/**
+ * Ends the operator's alerts that concern only these stations, which are locked and about to be removed.
+ * @returns always an empty set
+ */
 export async function endAlertsOfRemoved(
   command: AlertCommand,
   stationIds: readonly string[],
@@ -149,7 +152,11 @@ export async function endAlertsOfDeleted(command: AlertCommand, stationIds: read
   await writeAlerts(command, [...endingOf(pointless, command.now), ...renamed]);
 }
 
-/** Locks the operator's open alerts about stations. @returns `pointless`: alerts that concern only these stations */
+/**
+ * Locks the operator's open alerts about stations.
+ * @returns `pointless`: alerts that are over, that close one of these stations, or that concern no region and no other
+ *   present station
+ */
 async function lockAlertsAbout(
   command: AlertCommand,
   stationIds: readonly string[],
@@ -177,7 +184,7 @@ export interface AppliedAlerts {
   readonly opened: number;
   readonly changed: number;
   readonly ended: number;
-  /** Alerts without an id or a summary, with the id of another source's alert, or beyond the limits of a feed. */
+  /** Alerts without an id or a summary, with a repeated id or another source's, or beyond the limits of a feed. */
   readonly ignored: number;
 }
 
@@ -244,7 +251,7 @@ function countsOf(changes: readonly AlertChange[], now: Date): Pick<AppliedAlert
   };
 }
 
-/** Returns how many alerts a source may still add today. */
+/** Returns how many alerts a source may still add, after those that it added in the last 24 hours. */
 async function newAlertsLeft({ tx, systemId, now }: AlertCommand, source: string): Promise<number> {
   const dayAgo = new Date(now.getTime() - 86_400_000);
   return MAX_NEW_ALERTS_A_DAY - (await countOpenedOfSource(tx, systemId, source, dayAgo));

@@ -27,9 +27,12 @@ export interface StoredAlert {
   readonly type: Alert["type"];
   readonly content: AlertContent;
   readonly opened_at: Date;
+  /** When the alert will end by the clock; null: not by the clock. */
   readonly ends_at: Date | null;
+  /** The stored end; null although `ends_at` is past: the end is not stored yet. */
   readonly ended_at: Date | null;
   readonly updated_at: Date;
+  /** The station whose closure the alert announces; null: it was not opened by taking a station offline. */
   readonly closes_station: string | null;
 }
 

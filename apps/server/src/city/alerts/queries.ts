@@ -172,7 +172,7 @@ export function claimOverdueAlerts(
   return tx.query<StoredAlert>(claimOverdue, [systemId, now, ids]);
 }
 
-/** Returns alerts whose times are over and whose end is not stored, oldest first. @param apart ids to omit */
+/** Returns the ids of alerts whose times are over and whose end is not stored, oldest first. @param apart ids to omit */
 export async function listOverdueAlerts(
   db: QueryRunner,
   systemId: string,

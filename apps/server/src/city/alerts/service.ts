@@ -96,7 +96,7 @@ interface UpsertFacts {
   readonly stored: StoredAlert | undefined;
 }
 
-/** @param before the open alert with this id; undefined for an ended one, which opens again */
+/** @param before the open alert with this id; undefined: there is none, or it has ended and opens again */
 function decideUpsert(
   before: StoredAlert | undefined,
   item: AlertUpsert,
@@ -283,7 +283,7 @@ export async function openAlerts(db: QueryRunner, systemId: string, now: Date): 
   return (await listAlertRows(db, systemId, "open", now, { limit: null })).map(gbfsAlert);
 }
 
-/** Returns alerts whose times are over and whose end is not stored. @param apart ids to omit */
+/** Returns the ids of alerts whose times are over and whose end is not stored. @param apart ids to omit */
 export function overdueAlerts(
   { db, clock }: Pick<CommandContext, "db" | "clock">,
   systemId: string,

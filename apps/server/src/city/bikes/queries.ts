@@ -46,7 +46,7 @@ export async function findBikeOf(db: Queryable, systemId: string, publicId: stri
   return (await db.query<{ id: string }>(findPresent, [systemId, publicId]))[0]?.id;
 }
 
-/** Returns the bike that had a public id and lost it at `since` or later. */
+/** Returns the id of the bike that had a public id and lost it at `since` or later, and when it lost it. */
 export async function findBikeThatHad(
   db: Queryable,
   systemId: string,

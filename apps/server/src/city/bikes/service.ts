@@ -110,7 +110,7 @@ export function getBike({ readPool }: ReadContext, systemId: string, id: string)
   return bikes.find(readPool, systemId, id);
 }
 
-/** Returns the available bikes that stand at no station, as a map shows them. */
+/** Returns the available bikes that stand at no station, as a map shows them: at most `MAX_MAPPED_BIKES`. */
 export async function freeBikes(db: Queryable, systemId: string): Promise<FreeBikes> {
   const found = await listFreeBikes(db, systemId, MAX_MAPPED_BIKES + 1);
   return { data: found.slice(0, MAX_MAPPED_BIKES), is_complete: found.length <= MAX_MAPPED_BIKES };

@@ -56,7 +56,8 @@ export async function countList(db: Queryable, systemId: string, list: CountedLi
 
 /**
  * Adds `n`, which may be negative, to a list's length.
- * @param oldest the start (RFC 3339) of the oldest ride that was added, deleted or corrected; only for the list `rides`
+ * @param oldest the full hour (RFC 3339) in which the oldest ride that was added, deleted or corrected started; only for
+ *   the list `rides`
  */
 export function updateListCount(
   tx: Transaction,
@@ -71,7 +72,7 @@ export function updateListCount(
 
 /**
  * Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month, and notes
- * that rides of past days changed. The number 0 means that rides of the hour were corrected.
+ * on each day whether rides changed of an hour that began over an hour ago. 0 means that rides of the hour were corrected.
  */
 export function updateRideCounts(
   tx: Transaction,

@@ -16,8 +16,8 @@ export function pickSlot(random: () => number): number {
 export const lengthOf = countList;
 
 /**
- * Changes the stored length of a list. Must be the last statement of the transaction that inserts or deletes the
- * rows, so that the count's row stays locked for the shortest time.
+ * Changes the stored length of a list. Call it at the end of the transaction that inserts or deletes the rows, so that the
+ * count's row stays locked for the shortest time.
  */
 export function countRows(
   tx: Transaction,
@@ -40,8 +40,8 @@ interface ChangedRides {
 }
 
 /**
- * Changes the stored numbers of rides: in all, and by the hour, day and month in which they started. Must be the last
- * statement of the transaction.
+ * Changes the stored numbers of rides: in all, and by the hour, day and month in which they started. Call it at the end of
+ * the transaction.
  */
 export function countRides(
   tx: Transaction,

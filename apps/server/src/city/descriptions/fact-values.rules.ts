@@ -3,8 +3,9 @@ import licences from "spdx-license-ids/index.json" with { type: "json" };
 import { emailFrom, languageFrom, timeZoneFrom } from "./lenient-values.rules.ts";
 
 /**
- * The first part of this file parses OpenStreetMap's `opening_hours`, which GBFS 3.0 uses. It checks the words, their order
- * and the times, but not holidays, which differ between countries.
+ * This file parses and checks the values of facts that an operator sets for GBFS. Its first part parses OpenStreetMap's
+ * `opening_hours`, which GBFS 3.0 uses. It checks the words, their order and the times, but not holidays, which differ
+ * between countries.
  */
 
 const DAY = "(?:Mo|Tu|We|Th|Fr|Sa|Su)";
@@ -70,8 +71,8 @@ type Position = readonly number[];
 const MAX_POINTS = 5_000;
 
 /**
- * Returns what is wrong with a MultiPolygon, or undefined. Consumers need closed rings without crossings, and holes
- * inside their polygon.
+ * Returns what a value must be or have to be a valid MultiPolygon; undefined when it is one. Consumers need closed rings
+ * without crossings, and holes inside their polygon.
  */
 function multiPolygonIssue(value: unknown): string | undefined {
   const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
@@ -158,7 +159,7 @@ function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): str
   return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
 }
 
-/** Tells whether a position is inside a ring or on its edge. */
+/** Tells whether a position is inside a ring or equal to one of the ring's positions. */
 function contains(ring: readonly Position[], position: Position): boolean {
   let isInside = false;
   for (let at = 1; at < ring.length; at++) {

@@ -93,8 +93,8 @@ export interface KnownIds {
 }
 
 /**
- * Checks that facts are complete and consistent. Does not check the facts of sources, because the GBFS feeds leave out what
- * is not valid of them.
+ * Checks that the published facts are complete, and that the operator's facts are consistent. Hardly checks the facts of
+ * sources, because the GBFS feeds leave out those that are not valid.
  * @throws FactIssue when a fact is missing, or two exclude each other
  */
 export function requireFitting<Kind extends FactKind>(

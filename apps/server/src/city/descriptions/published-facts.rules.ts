@@ -10,6 +10,7 @@ export interface Described<Kind extends FactKind = FactKind> {
   readonly published: FactsOf<Kind>;
   /** The facts that the operator has set. */
   readonly own: FactsOf<Kind>;
+  /** The origin of each published fact. */
   readonly from: { readonly [Name in keyof FactsOf<Kind>]?: FactSource };
 }
 

@@ -52,7 +52,7 @@ export async function warnOfMissingFacts(db: Queryable, logger: Warn): Promise<v
   }
 }
 
-/** The operator's description of the system, and the sources' descriptions of it and of things of one kind. */
+/** The merged facts of a system, and the sources' feeds that describe it and the things of one kind. */
 interface Said {
   readonly feeds: readonly SaidFeed[];
   readonly system: Described<"system">;
@@ -277,7 +277,7 @@ export async function requireRemoval(...of: Parameters<typeof removeDescription>
   if (!(await removeDescription(...of))) throw serviceError("not_found", "description", { id });
 }
 
-/** Returns the kinds of things that refer to a thing, in the plural. */
+/** Returns what refers to a thing, for a message: kinds of things in the plural, and single vehicle types by id. */
 async function usersOf(tx: Transaction, systemId: string, kind: FactKind, id: string): Promise<string[]> {
   switch (kind) {
     case "vehicle_type": {

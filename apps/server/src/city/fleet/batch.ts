@@ -22,8 +22,8 @@ import { describeRide } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
 /**
- * Records the outcome of each item of a batch, in order. An item can fail only with the codes that the contract declares
- * for the endpoint (`ItemError`).
+ * Records the outcome of each item of a batch, by the item's index. An item can fail only with the codes that the contract
+ * declares for the endpoint (`ItemError`).
  */
 export interface BatchResultWriter<Declared extends ErrorCode> {
   readonly done: (index: number, id: string, outcome: Exclude<BatchOutcome, "failed">, warning?: BatchWarning) => void;
@@ -36,7 +36,7 @@ export interface Indexed<Item> {
   readonly item: Item;
 }
 
-/** The items of a batch that could be read; the others have failed. */
+/** The items that a command decides on, and the writer of their results. Items that could not be read have failed. */
 export interface Batch<Item, Declared extends ErrorCode> {
   readonly items: readonly Indexed<Item>[];
   readonly results: BatchResultWriter<Declared>;
@@ -141,7 +141,7 @@ export interface RideItem {
   readonly end_station_id?: string | null | undefined;
 }
 
-/** Locks the bikes of rides and then the rides, and finds the stations that the items name. */
+/** Locks the bikes of rides and then the rides. Finds the stations that the items name, or where the stored rides ended. */
 export async function lockRideBatch(
   command: FleetCommand,
   entries: readonly Indexed<RideItem>[],
@@ -185,7 +185,7 @@ export function rideFor<Item extends RideItem>(
   return undefined;
 }
 
-/** Tells whether every station that an item names exists. If not, records that the item failed. */
+/** Tells whether every station that an item names exists and is not removed. If not, records that the item failed. */
 export function hasKnownStations({ index, item }: Indexed<RideItem>, { stations, results }: RideBatch): boolean {
   const unknown = [item.start_station_id, item.end_station_id].find(
     (id) => typeof id === "string" && presentStation(stations, id) === undefined,

@@ -17,7 +17,7 @@ import type { FleetCommand } from "./command.ts";
 import { findNamedStations } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
-/** Creates bikes, or changes their descriptions. */
+/** Creates bikes, or changes the given fields of existing bikes. */
 export function upsertBikes(
   context: CommandContext,
   systemId: string,
@@ -60,7 +60,7 @@ export function upsertBikes(
 
 type ReportError = ItemError<"bikes", "report">;
 
-/** Records the reports of bikes. The result is the same in whatever order and however often the reports arrive. */
+/** Records the reports of bikes. The bikes end up the same in whatever order and however often the reports arrive. */
 export function reportBikes(
   context: CommandContext,
   systemId: string,

@@ -13,7 +13,7 @@ export interface BikeWrite extends FeedBike {
   readonly id: string;
 }
 
-/** The columns of a bike that a feed decides. */
+/** A bike's id and the columns that a feed decides, without `source_facts`. */
 const columns = columnsOfTable("bikes")
   .only("id", ...feedBikeFields)
   .without("source_facts");

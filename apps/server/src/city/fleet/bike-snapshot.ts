@@ -64,7 +64,7 @@ export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSna
   );
   const inserted = await insert(command, source, creations);
 
-  // This decision uses rows that are not locked; it is repeated on the locked rows before anything is written.
+  // This decision uses rows that are not locked; it is repeated on the locked rows before any of them is written.
   const first = decideAll(snapshot, [...ours, ...others]);
   const taken = creations.filter(({ id }) => !inserted.has(id));
   const toLock = [...first.update, ...first.delete, ...taken].map(({ id }) => id);
@@ -79,7 +79,7 @@ export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSna
   };
 }
 
-/** Handles a snapshot that is older than the last one applied: changes nothing, and counts the bikes that it names. */
+/** Handles a snapshot that is older than the last one applied: changes nothing, and counts the source's bikes in it. */
 export async function ignoreBikeSnapshot(
   command: FleetCommand,
   { source, records }: Pick<BikeSnapshot, "source" | "records">,

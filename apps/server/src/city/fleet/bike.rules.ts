@@ -59,7 +59,7 @@ export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated
   return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
 }
 
-/** States that a ride's end does not contradict, because a broken or removed bike can be brought back, too. */
+/** States that may still be true after a ride, because a broken or removed bike can be brought back, too. */
 const LASTING_STATES: ReadonlySet<ReportedState> = new Set(["non_operational", "removed"]);
 
 /** Warns that a ride's end makes a bike available that was reported broken or removed as of an earlier time. */
@@ -75,13 +75,13 @@ type StateReport = Pick<BikeState, "reported_state" | "reported_reason">;
 /** The state of a bike whose ride ended. */
 export const BACK_FROM_RIDE: StateReport = { reported_state: "available", reported_reason: null };
 
-/** Returns the state that was last reported of a bike. */
+/** Returns the last reported state of a bike, and when it was reported. */
 export function datedState(bike: BikeState): Dated<StateReport> {
   const { reported_state, reported_reason } = bike;
   return { at: bike.reported_state_at?.getTime() ?? null, value: { reported_state, reported_reason } };
 }
 
-/** Returns the location that was last reported of a bike. */
+/** Returns the last reported location of a bike, and when it was reported. */
 export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
   const { reported_station_id, reported_lat, reported_lon } = bike;
   return {

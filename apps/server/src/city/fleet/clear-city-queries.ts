@@ -51,7 +51,7 @@ export interface ClearedCity {
   readonly rides: readonly Date[];
 }
 
-/** Deletes the rows of a system's city, in the order in which commands lock them. */
+/** Deletes the rows of a system's city: bikes, rides and stations, then the rows of `DERIVED`. */
 export async function deleteCity(tx: Transaction, systemId: string): Promise<ClearedCity> {
   const { n: bikes } = oneRow(await tx.query<{ n: number }>(deleteBikes, [systemId]));
   const rides = await tx.query<{ started_at: Date }>(deleteRides, [systemId]);
@@ -60,7 +60,7 @@ export async function deleteCity(tx: Transaction, systemId: string): Promise<Cle
   return { bikes, stations, rides: rides.map((ride) => ride.started_at) };
 }
 
-/** Deletes the history of all stations. A new history begins at an instant, with their current states. */
+/** Deletes the history of a system's stations. A new history begins at an instant, with their current states. */
 export async function updateHistoryBegin(tx: Transaction, systemId: string, since: Date): Promise<void> {
   await tx.query(deleteStationChanges, [systemId]);
   await tx.query(beginHistory, [systemId, since]);

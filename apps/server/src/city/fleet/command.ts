@@ -80,7 +80,7 @@ function noEffects(): Effects {
 
 /**
  * Writes the counters of stations: recounts operated counters, and applies `shifts` to mirrored counters.
- * @returns whether any counters were written
+ * @returns whether there were any counters to recount or to shift
  * @throws TransactionConflict when a bike arrived at a removed station
  */
 async function writeCounters(
@@ -126,7 +126,7 @@ function changedBikes({ held, bikes }: Effects): ChangedBike[] {
   });
 }
 
-/** Returns a changed bike with its public id: a new one after a ride, so that the bike cannot be tracked. */
+/** Returns a changed bike with its public id: a new one if it has none, and after a ride, so that it cannot be tracked. */
 function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
   const isBack = before.ride_id !== null && after.ride_id === null;
   const publicId = isBack || before.public_id === null ? newPublicId(ids) : before.public_id;
@@ -245,12 +245,12 @@ export class FleetCommand implements Command {
     return this.#lockById("stations", ids, lockStations);
   }
 
-  /** Changes facts of a locked bike. The bike is written when the command ends. */
+  /** Changes facts of a locked bike. The next `writeBikes` writes the bike, at the latest when the command ends. */
   changeBike(bike: BikeState, facts: Partial<BikeState>): void {
     this.setBike(changedBike(bike, facts));
   }
 
-  /** Replaces the state of a locked bike. The bike is written when the command ends. */
+  /** Replaces the state of a locked bike. The next `writeBikes` writes the bike, at the latest when the command ends. */
   setBike(bike: BikeState): void {
     this.#effects.bikes.set(bike.id, bike);
   }
@@ -294,7 +294,9 @@ export class FleetCommand implements Command {
 
   /**
    * Ends active reservations, and frees the locked bikes that they hold. A reservation past its end expires, whatever its
-   * requested outcome. A reservation that has ended already stays as it is.
+   * requested outcome, and a reservation before its end ignores the outcome `expired`. A reservation that has ended already
+   * stays as it is.
+   * @returns the reservations that ended
    */
   async endReservations(outcomes: readonly ReservationOutcome[]): Promise<ClosedReservation[]> {
     if (outcomes.length === 0) return [];
@@ -333,12 +335,12 @@ export class FleetCommand implements Command {
     this.notify("bikes");
   }
 
-  /** Recounts the operated counters of stations when the command ends. */
+  /** Recounts the operated counters of stations in the next `writeBikes`, at the latest when the command ends. */
   recountStations(ids: Iterable<string>): void {
     for (const id of ids) this.#effects.stationIds.add(id);
   }
 
-  /** Changes the mirrored counters of a station when the command ends. */
+  /** Changes the mirrored counters of a station in the next `writeBikes`, at the latest when the command ends. */
   shiftCounters(shift: CounterShift): void {
     this.#effects.stationIds.add(shift.stationId);
     if (shift.available !== 0 || shift.reserved !== 0) this.#effects.shifts.push(shift);
@@ -469,8 +471,8 @@ export class FleetCommand implements Command {
   }
 
   /**
-   * Writes the consequences of the command: bikes, counters, events, then the counts. The counts come last, because every
-   * command waits for their row locks.
+   * Writes the consequences of the command: bikes, counters, events, then the counts. The counts come last, because other
+   * commands may wait for their row locks.
    */
   async finish(): Promise<void> {
     await this.writeBikes();

@@ -42,7 +42,7 @@ const MAX_RETRIES = 5;
  * reservation and its event are written together.
  * @returns the reservation's JSON
  * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
- *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
+ *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is not active
  */
 export function createReservation(context: CommandContext, call: CreateReservation): Promise<string> {
   return runCommand(context, call.systemId, async (command) => {

@@ -52,7 +52,7 @@ export function cancelRides(
   return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps);
 }
 
-/** Ends rides that were never ended. A bike without a report since its ride began becomes `missing`, without a location. */
+/** Ends rides that were never ended. A bike whose location was not reported since its ride began becomes `missing`. */
 function abandonRides(
   context: CommandContext,
   systemId: string,
@@ -74,8 +74,9 @@ type EndedRide = RideState & { readonly status: "completed" | "cancelled"; reado
 interface Finish {
   readonly ride: EndedRide;
   readonly warning: StoredTime["warning"];
-  /** The bike after the ride; undefined when the bike is removed or on another ride. */
+  /** The ride's bike as it is before the ride's end; undefined when the bike is deleted or not on this ride. */
   readonly bike: BikeState | undefined;
+  /** The changes of the bike. */
   readonly facts: Partial<BikeState>;
   /** Where the ride ended; undefined: where its bike is afterwards. */
   readonly location?: ReportedLocation;
@@ -166,7 +167,7 @@ function decideAbandoned(entry: Indexed<AbandonedRide>, batch: RideBatch): Finis
   return { ride: ended, warning: undefined, bike, facts: isSeen ? { ride_id: null } : lostFromRide(endedAt) };
 }
 
-/** Returns the change of a bike without any report since its ride began. */
+/** Returns the change of a bike whose location was not reported since its ride began. */
 function lostFromRide(at: Date): Partial<BikeState> {
   return {
     ride_id: null,
@@ -223,31 +224,31 @@ function backFromRide(bike: BikeState, endedAt: Date, endedWhere: ReportedLocati
 
 export { listLongRides } from "./ride-queries.ts";
 
-/** Rides ended in one transaction. */
+/** Maximum number of rides that are ended in one transaction. */
 const BATCH_RIDES = 500;
 
-/** The number of rides of a system that have been under way for too long, and the oldest of them. */
+/** The number of rides of a system that have been under way for too long, and the oldest of them; undefined: none. */
 interface LongRides {
   readonly systemId: string;
   readonly n: number;
   readonly oldest: LongRide | undefined;
 }
 
-/** Finds the rides of each system that started before an instant and are still under way. */
+/** Counts the rides of each system that started before an instant and are still under way, and finds the oldest of them. */
 export async function allLongRides(db: Queryable, startedBefore: Date): Promise<LongRides[]> {
   const systems = await systemsOf(db);
   return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));
 }
 
-/** Finds the rides of one system that started before an instant and are still under way. */
+/** Counts the rides of one system that started before an instant and are still under way, and finds the oldest of them. */
 export async function longRidesOf(db: Queryable, systemId: string, startedBefore: Date): Promise<LongRides> {
   const [oldest] = await listLongRides(db, systemId, startedBefore, 1);
   return { systemId, n: await countLongRides(db, systemId, startedBefore), oldest };
 }
 
 /**
- * Ends rides that were never ended, for the operator. A bike moves to its last reported location since its ride began; a
- * bike without a report becomes `missing`.
+ * Ends rides that were never ended, for the operator, and records each in the audit log. A bike moves to the location that
+ * was last reported since its ride began; without such a report it becomes `missing`.
  * @param reason `timeout` when the ride is ended for its length alone
  * @returns one result a ride, as `rides/end` gives it
  */

@@ -240,7 +240,7 @@ export function correctRides(
 }
 
 interface CorrectionBatch extends RideBatch {
-  /** Rides of the same bikes that began after a ride's stored end and before its corrected end, by the id of that ride. */
+  /** Rides of the same bikes that began at or after a ride's stored end and before its corrected end, by that ride's id. */
   readonly others: ReadonlyMap<string, readonly RideState[]>;
 }
 
@@ -313,7 +313,7 @@ function withEnd(item: RideCorrection): RideCorrection {
   return item.lat === undefined || item.end_station_id !== undefined ? item : { ...item, end_station_id: null };
 }
 
-/** The fields that a correction sets. All other fields of a ride follow from them. */
+/** The fields that are compared to tell whether a correction changes a ride. */
 const comparable = [
   "ended_at",
   "start_station_id",
@@ -376,7 +376,10 @@ function movedBike(
   });
 }
 
-/** Returns where a corrected ride ended; undefined when it ended outside a station and the correction gives no position. */
+/**
+ * Returns where a corrected ride ended; undefined when its end station is unknown or none, and the correction gives neither
+ * a position nor an end station.
+ */
 function endLocation(
   { end_station_id: stationId }: RideState,
   { end_station_id, lat, lon }: RideCorrection,

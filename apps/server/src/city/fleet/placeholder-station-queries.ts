@@ -139,7 +139,7 @@ export async function deletePlaceholders(tx: Transaction, systemId: string, ids:
   await tx.query(deletePlaceholderRows, [systemId, ids]);
 }
 
-/** Assigns placeholder stations that are in use to the imports whose rides use them. */
+/** Assigns each placeholder station to the oldest import whose rides use it; to no import when none does. */
 export async function updatePlaceholderImports(
   tx: Transaction,
   systemId: string,

@@ -249,7 +249,7 @@ const BATCH_ROWS = 20_000;
 /** Maximum number of ids that `changedSince` returns. */
 const SHOWN = 3;
 
-/** Returns how many of the `made` rides of an import were changed since it wrote them, and the ids of some. */
+/** Returns how many of an import's `made` rides were changed or deleted since it wrote them, and the ids of some changed. */
 export async function changedSince(
   db: Queryable,
   rides: ImportedRides,
@@ -265,9 +265,9 @@ interface RideDeletion {
   readonly slot: () => number;
   /** Called in each transaction with how many rides it deletes. */
   readonly record: (tx: Transaction, rides: number) => Promise<void>;
-  /** Called between two transactions with the number of deleted rides; an error from it ends the deletion. */
+  /** Called after each transaction with the number of rides deleted so far; an error from it ends the deletion. */
   readonly onProgress: (deleted: number) => void;
-  /** Rides in one transaction. */
+  /** Maximum number of rides in one transaction. Default: `BATCH_ROWS`. */
   readonly batchRows?: number | undefined;
 }
 

@@ -109,7 +109,7 @@ interface NumberedRide {
   /** The number of its line, from 1. */
   readonly number: number;
   readonly id: string;
-  /** The import that made the stored ride. */
+  /** The import that made the stored ride; null: none did. */
   readonly importId: string | null;
   /** Seconds by which the stored ride is later (negative: earlier); null when start and end differ by different amounts. */
   readonly shiftSeconds: number | null;
@@ -430,7 +430,7 @@ export function lockRides(tx: Transaction, systemId: string, ids: readonly strin
   return tx.query<RideState>(lock, [systemId, ids]);
 }
 
-/** Returns the bikes of rides, by the rides' ids; nothing is locked. A ride's bike never changes. */
+/** Returns the ids of rides' bikes, by the rides' ids; nothing is locked. A ride's bike never changes. */
 export async function findBikesOfRides(
   tx: Transaction,
   systemId: string,

@@ -4,8 +4,8 @@ import type { RideState } from "./ride-queries.ts";
 
 /*
  * The `isSame…` functions tell whether a repeated command agrees with the stored ride. An omitted field agrees with any
- * value, except the end station: without one the ride ended outside a station. A distance or category of `null` agrees with
- * any value, too. A time ahead of the server's clock was stored as the time of its arrival; the repeated time still agrees.
+ * value, except the end station: without one the ride ended outside a station. `null` agrees with any value, too, except
+ * for stations. A time ahead of the server's clock was stored as the time of its arrival; the repeated time still agrees.
  */
 
 export function isSameStart(ride: RideState, item: RideStart): boolean {

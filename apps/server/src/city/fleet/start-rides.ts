@@ -62,7 +62,7 @@ async function start(
   command.countRides(started.map((ride) => ride.started_at));
 }
 
-/** Returns the bike's position as the start of its ride; null when the operator names another station as the start. */
+/** Returns the bike's position as the start of its ride; without coordinates when the operator names another start. */
 function startPosition({ start_station_id: stationId }: RideStart, bike: BikeState) {
   const isThere = stationId === undefined || stationId === bike.reported_station_id;
   return { start_lat: isThere ? bike.reported_lat : null, start_lon: isThere ? bike.reported_lon : null };
@@ -137,7 +137,7 @@ function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Fa
   return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
 }
 
-/** Decides one start after the effects of the items before; records why it is rejected. */
+/** Decides one start after the effects of the items before. Records the result if the ride started already or is rejected. */
 function decide(
   { index, item }: Indexed<RideStart>,
   facts: Facts,

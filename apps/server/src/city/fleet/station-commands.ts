@@ -28,7 +28,10 @@ import {
 } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
-/** Creates the operator's own stations, or changes their descriptions. Their counters follow their bikes. */
+/**
+ * Creates the operator's own stations, or changes them. Takes over stations that no feed describes. Their counters follow
+ * their bikes.
+ */
 export function upsertStations(
   context: CommandContext,
   systemId: string,
@@ -230,7 +233,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
   });
 }
 
-/** Records the event of a status change, with the `updated_at` of the station's row as its time. */
+/** Records the event of a status change, if it has one, with the `updated_at` of the station's row as its time. */
 function recordStatusChange(
   command: FleetCommand,
   from: LockedStation["status"],

@@ -250,6 +250,7 @@ export async function listPendingParts(
   return ids.length === 0 ? [] : tx.query<WaitingRow>(pendingParts, [systemId, source, ids]);
 }
 
+/** Inserts waiting parts. A part that waits already is replaced. */
 export async function insertPendingParts(
   { tx, systemId }: Command,
   source: string,

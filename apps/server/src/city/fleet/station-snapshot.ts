@@ -171,7 +171,7 @@ export async function planStations(
   return { snapshot, timesAfter, waiting, ...plan, kept, positions };
 }
 
-/** Writes a plan: only rows that differ, and an event for each change of state. */
+/** Writes a plan: only rows that differ, and the events of the changes of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
   command.locks("stations");
   const tally = plan.kept;
@@ -274,8 +274,9 @@ export async function plannedPositions(
 }
 
 /**
- * Records an event for each change of state. Its time is that of the newest applied snapshot, because a snapshot that
- * arrives late becomes visible only together with newer ones. It is later when the station has changed since.
+ * Records the events of changes of state to or from `online`. Their time is that of the newest applied snapshot, because a
+ * snapshot that arrives late becomes visible only together with newer ones. It is later when the station has changed since.
+ * @returns the names of the events
  */
 async function recordChanges(
   command: FleetCommand,

@@ -18,7 +18,7 @@ export interface VehicleEvent {
   readonly lon: number | null;
   /** Null: unknown. */
   readonly battery_percent: number | null;
-  /** State and location of the event before; left out when this event happened at the same location. */
+  /** State and location of the event before; left out of the first event and of one at the same location. */
   readonly from?: VehicleOrigin;
 }
 

@@ -9,7 +9,7 @@ const listUnlogged = statement(
    order by id limit $2`,
 );
 
-/** Returns bikes of the operator without a log, in a system whose events are logged. */
+/** Returns the ids of bikes of the operator without a log; none where the system's events are not logged. */
 export async function listUnloggedBikes(db: Queryable, systemId: string, limit: number): Promise<string[]> {
   return (await db.query<{ id: string }>(listUnlogged, [systemId, limit])).map(({ id }) => id);
 }
