@@ -41,7 +41,7 @@ const MAX_COMBINED_ITEMS = 20;
 
 type Routes = RouterImplementation<typeof operatorContract>;
 
-/** Returns the endpoints of the operator's backend. Those that take a batch pass it to a command on the fleet or on alerts. */
+/** Returns the endpoints of the operator's backend. Those with a batch pass it to a command on the fleet or on alerts. */
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
   alertList: Routes["alerts"]["list"],

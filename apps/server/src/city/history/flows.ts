@@ -99,7 +99,7 @@ export async function flowsOfStation(
 const HOUR_MS = 3_600_000;
 const MAX_RECENT_PAIRS = 500;
 
-/** Returns where the rides of the last hour went. */
+/** Returns where the rides went that ended in the last hour. */
 export async function recentFlows({ db, clock }: FlowContext, systemId: string): Promise<RecentFlows> {
   const to = new Date(clock());
   const from = new Date(to.getTime() - HOUR_MS);

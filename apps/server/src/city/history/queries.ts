@@ -278,7 +278,9 @@ const ridesOfWeeks = statement(
 /** Rides that started on a day. */
 export interface RidesOfDay {
   readonly day: string;
+  /** The rides until this time of the day. */
   readonly until_now: number;
+  /** The rides of the whole day; null: the day is today. */
   readonly whole_day: number | null;
 }
 

@@ -77,7 +77,7 @@ export async function findStationAt(
   return found && pastStationJson(instant)(found.row);
 }
 
-/** Returns a page of stations as they were at an instant, by id, and how many there are in all. */
+/** Returns a page of stations as they were at an instant, by id, and, except after a cursor, how many there are in all. */
 export async function listStationsAt(
   db: QueryRunner,
   systemId: string,
@@ -115,6 +115,7 @@ export interface HistoryBegin {
   /** The state at the requested instant, or at the beginning of the station's history if that is later. */
   readonly bikes: number;
   readonly docks: number | null;
+  /** Only the status in these flags is meaningful. */
   readonly flags: number;
 }
 
@@ -180,7 +181,7 @@ export async function listHistoryRows(
   const rows: HistoryRow[] = [];
   for (let n = 0; n < read.length; n += 4) {
     const [ms, bikes, docks = null, flags] = read.slice(n, n + 4);
-    // Seconds as a number are not exact to the millisecond.
+    // PostgreSQL's seconds as a number are not exact to the millisecond.
     rows.push({ at: Math.round(ms ?? 0), bikes: bikes ?? 0, docks, flags: flags ?? 0 });
   }
   return rows;

@@ -200,7 +200,7 @@ async function lastingStations(
   };
 }
 
-/** Maximum number of days in a request for the sums of all stations. */
+/** Maximum number of days in a request for the sums of all stations. One more is accepted. */
 const MAX_STATION_SUM_DAYS = 7;
 
 /** Returns the sums of each station in a period, in whole hours. @throws ServiceError `invalid_parameter` */
@@ -244,7 +244,10 @@ export interface CityFigure {
 /** Maximum age of a sample that still describes the present. */
 const FRESH_MS = 15 * 60_000;
 
-/** Returns the figures of every system from its newest sample and its sums, so that a scrape does not count rows. */
+/**
+ * Returns the figures of every system with a fresh sample, from that sample and from sums, so that a scrape does not count
+ * rows.
+ */
 export async function cityFigures(db: Database, now: number): Promise<CityFigure[]> {
   const figures: CityFigure[] = [];
   for (const { system_id: systemId } of await systemsOf(db)) {

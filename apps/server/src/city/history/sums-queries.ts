@@ -89,7 +89,7 @@ const updateProgress = statement(
    where system_id = $1`,
 );
 
-/** Begins the sums of a system at its first ride or first known station state, but not before sums are kept. */
+/** Begins the sums of a system, if they have not begun, at its first ride or station state, but not before sums are kept. */
 export async function insertProgress(
   tx: Transaction,
   systemId: string,
@@ -163,7 +163,7 @@ const markHours = statement(
    from ${rowsOfSystem("generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') as marked (hour)")}`,
 );
 
-/** Marks every hour from `from` until before `to`. @param summedTo the end of the hours that were summed as they passed */
+/** Marks every hour from `from` until before `to`. @param summedTo the end of the hours summed as they passed; null: none */
 export async function insertMarksBetween(
   tx: Transaction,
   systemId: string,
@@ -391,7 +391,7 @@ const hasSample = statement(
   "select exists (select from fleet_samples where system_id = $1 and at = $2::timestamptz and is_live) as found",
 );
 
-/** Stores a sample of the fleet and the stations now, unless `at` has one. @returns whether it stored one */
+/** Stores a sample of the fleet and the stations now as that of `at`, unless `at` has a live one. @returns whether it did */
 export async function insertFleetSample(tx: Transaction, systemId: string, at: Date): Promise<boolean> {
   if (oneRow(await tx.query<{ found: boolean }>(hasSample, [systemId, at])).found) return false;
   await tx.query(takeSample, [systemId, at]);

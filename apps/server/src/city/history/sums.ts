@@ -34,7 +34,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Time between two runs. Today's numbers are at most this much behind. */
+/** Time between two runs. The numbers of rides are about this much behind. */
 const INTERVAL_MS = MINUTE_MS;
 /** Time between two samples of the fleet, and between two sums of the stations' current hour. */
 const SAMPLE_MS = 5 * MINUTE_MS;
@@ -184,7 +184,7 @@ function flowTimes(now: Date, timeZone: string) {
   return { timeZone, now, todayAt: new Date(now.getTime() + TODAY_FLOWS_MS) };
 }
 
-/** Sums the current hour: its rides in each run, its stations with each sample of the fleet. */
+/** Sums the current hour, and the last one while it settles: rides in each run, stations with each sample of the fleet. */
 function sumCurrentHour(context: SumContext, systemId: string): Promise<void> {
   return whileLocked(context, systemId, async (tx, progress) => {
     const now = new Date(context.clock());

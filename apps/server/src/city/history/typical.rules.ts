@@ -195,6 +195,7 @@ type Score = NonNullable<StationForecast["score"]>;
  * Compares forecasts of bikes of the last two weeks with the actual numbers, both for forecasts from changes and for "as
  * now". Each forecast uses only what was known before its day, so it cannot contain the number that it forecasts.
  * @param most the largest number of bikes that the station can have
+ * @returns null when no forecast could be compared
  */
 export function scoreForecasts(
   quarters: readonly KnownQuarter[],

@@ -29,7 +29,7 @@ const QUARTER_MS = 900_000;
 const HOUR_MS = 4 * QUARTER_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Number of past days from which usual values are computed: two months, in which seasons hardly change. */
+/** Number of past days from which usual values are computed: eight weeks, in which seasons hardly change. */
 const LOOKED_AT_DAYS = 56;
 
 interface TypicalContext {

@@ -74,7 +74,7 @@ const list: FilterableList<TimePosition> = {
 };
 
 /**
- * The columns of a partner's reservations that are kept in memory. Rides are not among them: a ride has one reservation,
+ * The columns of a partner's reservations that are kept in memory. `ride_id` is not among them: a ride has one reservation,
  * which an index finds.
  */
 export const rememberedReservations = rememberableList({
@@ -239,7 +239,7 @@ export interface ReservationsBy {
   readonly limit: number;
 }
 
-/** Returns the reservation with an id, or the newest reservations of a bike, a ride or a partner, of any partner. */
+/** Returns the reservation with an id, or the newest ones of a bike, a ride, a partner, in a state, or of all partners. */
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,

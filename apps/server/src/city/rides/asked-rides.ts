@@ -59,7 +59,7 @@ export function withoutTimes({ bike_id, station_id, status }: RideFilters): Ride
   return { bike_id, station_id, status };
 }
 
-/** Returns the owner of the requested rides: a bike or a station. */
+/** Returns the id of the bike or station whose rides are requested; undefined: of all. */
 export function ownerOf({ bike_id: bikeId, station_id: stationId }: RideFilters): string | undefined {
   return bikeId ?? stationId;
 }

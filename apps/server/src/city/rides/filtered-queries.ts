@@ -74,7 +74,8 @@ export async function listQuickRideRows(
 
 /**
  * Returns a page of the rides that pass filters. Finds and counts them with the remembered numbers of past rides: by day,
- * and for a bike or a station by month. Reads single rides only in the parts of the list where these numbers do not suffice.
+ * and for a bike or a station by `PART_DAYS` days. Reads single rides only in the parts of the list where these numbers do
+ * not suffice.
  * @param days undefined: nothing is known yet. Then rides are counted one by one, unless a bike or a station is requested
  * @returns undefined when past rides have changed since what is remembered
  */

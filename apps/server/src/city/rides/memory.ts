@@ -203,7 +203,7 @@ export function createPastCounts(clock: () => number): PastCounts {
   };
 }
 
-/** A process's memory of past rides, which finds pages at any depth and of any filter without counting rides. */
+/** A process's memory of past rides, which finds pages at any depth and of any filter without counting all rides. */
 export interface RideMemory {
   readonly depths: DepthIndex;
   readonly pastCounts: PastCounts;

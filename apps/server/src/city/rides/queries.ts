@@ -248,7 +248,10 @@ const changedDays = statement(
    from state`,
 );
 
-/** Reads the past days that have changed since they were known. */
+/**
+ * Reads the past days that have changed since they were known.
+ * @param known the number of changes of each known day, by the beginning of the day in milliseconds since 1970
+ */
 export async function listChangedDays(
   db: QueryRunner,
   systemId: string,

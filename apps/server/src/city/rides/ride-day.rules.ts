@@ -140,7 +140,8 @@ function countOfHours(
 
 /**
  * Returns a day as parts with their numbers, the youngest first: one part if its number is known, else one for each hour.
- * @param isCut whether only a part of the day is requested
+ * Returns no parts if no ride of the day passes the filters.
+ * @param isCut whether only a part of the day is requested, which needs its hours
  */
 function partsOfDay(day: RideDay, filters: ChangeFilters, isCut: boolean): Stretch[] {
   const n = countOfDay(day, filters);
@@ -303,7 +304,7 @@ export interface PageSpan {
   readonly limit: number;
 }
 
-/** Finds a page of `limit` rides behind `skip`, from the nearer end of the stretches that hold it. */
+/** Finds a page of `limit` rides after `skip`, from the nearer end of the stretches that hold it; undefined: it is empty. */
 export function spanOf(stretches: readonly CountedStretch[], skip: number, limit: number): PageSpan | undefined {
   let passed = 0;
   let first: { readonly to: number; readonly skip: number } | undefined;
