@@ -59,7 +59,7 @@ export class CityActs {
 
   /**
    * Returns a random free bike.
-   * @throws ServiceError `no_bike_available`; `not_found` when there is no such station
+   * @throws ServiceError `no_bike_available`; `not_found` when there is no such station; `station_offline`
    */
   async freeBike(stationId?: string): Promise<FreeBike> {
     const { db } = this.#context;
@@ -182,6 +182,7 @@ export class CityActs {
   /**
    * Reserves a bike for the partner.
    * @param ago how many milliseconds ago the reservation was made
+   * @returns the reservation's id, its bike and its station
    */
   async reserve(stationId: string | undefined, { ago = 0, minutes = 15 } = {}): Promise<StartedRide> {
     const { clock } = this.#context;
@@ -258,7 +259,7 @@ export class CityActs {
     return this.startRideOn({ id: bikeId, station_id: stationId, since: new Date(this.#context.clock()) });
   }
 
-  /** Opens an alert of a station. @returns its id */
+  /** Opens an alert about a station, or without a station. @returns the alert's id */
   async openAlert(stationId: string | undefined): Promise<string> {
     if (stationId !== undefined) await this.#requireKnown(stationId);
     const id = this.#context.ids.next("alert");

@@ -100,7 +100,7 @@ async function watchedStation(acts: CityActs, context: CommandContext, event: st
   return { ...watched, count: watched.count_of };
 }
 
-/** Keeps a station below a threshold until the endpoint is notified. */
+/** Brings a station below a threshold, and lets the time pass after which the endpoint is notified. */
 async function stayBelow(
   acts: CityActs,
   context: CommandContext,

@@ -1,5 +1,6 @@
 import type { SandboxFault, SandboxFaultRequest } from "@bikeshare/contract/sandbox";
 
+/** Duration of a fault whose request gives no end. */
 const DEFAULT_MS = 3_600_000;
 
 /** Returns a new fault for a request, with defaults filled in. */

@@ -59,7 +59,7 @@ const updateCity = statement(
      faults = null, webhook_faults = null where system_id = $1`,
 );
 
-/** Records the seed and the time of the city that a sandbox has now. */
+/** Records whether a sandbox has a city, its seed and its time. Ends all faults, and sets the advanced time to 0. */
 export async function updateSandboxCity(
   tx: Transaction,
   { system_id, seed, reset_at, has_city, rides_at }: Omit<SandboxRow, "used_at">,
@@ -119,7 +119,7 @@ export async function listIdleSandboxes(db: Queryable, usedBefore: Date, limit: 
 export interface FreeBike {
   readonly id: string;
   readonly station_id: string;
-  /** The time of its latest report: a ride can start only after it. */
+  /** The time of its latest report or change: a ride can start only after it. */
   readonly since: Date;
 }
 
@@ -132,7 +132,7 @@ const freeBikes = statement(
 );
 
 /**
- * Returns free bikes, first those that have stood still longest.
+ * Returns free bikes at online stations, first those that have stood still longest.
  * @param stationId null: at any station
  */
 export function listFreeBikes(

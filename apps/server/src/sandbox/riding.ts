@@ -39,7 +39,7 @@ export function startSandboxRides({ onError, watch, ...context }: RidingOptions)
   });
 }
 
-/** Ends the rides of a sandbox that are over, and starts one. */
+/** Ends the rides of a sandbox that are over, and starts one unless the sandbox is full. */
 export async function rideOnce(context: CommandContext, systemId: string): Promise<void> {
   const acts = new CityActs(context, { systemId, partnerId: "" });
   const now = context.clock();

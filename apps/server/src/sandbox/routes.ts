@@ -92,7 +92,7 @@ export function sufferFaults(app: FastifyInstance, context: CommandContext): voi
   });
 }
 
-/** @returns whether the connection was ended without an answer */
+/** @returns whether the request gets no answer: its connection is closed later. @throws ServiceError the simulated error */
 async function suffer(context: CommandContext, request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
   const { systemId } = partnerOf(request);
   const fault = await takeFault(context, systemId, `${request.method} ${request.routeOptions.url ?? ""}`);

@@ -90,7 +90,10 @@ export function createSandbox(
   });
 }
 
-/** Returns the system id of a partner's sandbox, from a request to the partner's own system or to the sandbox. */
+/**
+ * Returns the system id of a partner's sandbox, for a request to the partner's own system or to the sandbox; undefined when
+ * the partner has none.
+ */
 export async function systemOfSandbox(
   { db }: Pick<CommandContext, "db">,
   { systemId, partnerId }: LivePartner,
