@@ -38,7 +38,7 @@ export interface MailerOptions {
 
 /**
  * Milliseconds for sending a mail. Too low: fails servers that delay their greeting on purpose, by up to 30 s. Too
- * high: keeps the connection of a dead server, and the second attempt begins before the first has ended.
+ * high: keeps the connection of a dead server, and delays the second try.
  */
 export const MAIL_TIMEOUT_MS = 45_000;
 

@@ -140,7 +140,7 @@ async function giveUpExpired(options: OutboxOptions, queue: MailQueue): Promise<
   }
 }
 
-/** Sends the mail that has been due for longest. @returns whether there was one */
+/** Sends the mail that has been due for longest. @returns false when none is due, or there is no mail server */
 async function sendNext(options: OutboxOptions, queue: MailQueue, signal: AbortSignal): Promise<boolean> {
   const { db, clock, mailer, logger, observe, addressee, onError } = options;
   if (mailer === undefined) return false;
