@@ -59,7 +59,7 @@ export async function findSandboxSystem(db: Queryable, systemId: string, id: str
   return (await db.query<{ system_id: string }>(sandboxOf, [systemId, id]))[0]?.system_id;
 }
 
-/** Returns the partner that has a name now, ignoring case. */
+/** Returns the partner that has a name, ignoring case. Removed partners do not count. */
 export async function findPartnerByName(
   db: Queryable,
   systemId: string,

@@ -87,7 +87,7 @@ export interface PartnerChange {
 
 /**
  * Changes a partner's name or limit.
- * @throws ServiceError when there is no such partner, or another partner has the name
+ * @throws ServiceError when there is no such partner, it was removed, or another partner has the name
  */
 export async function setPartner(
   context: ActorContext,
@@ -110,7 +110,7 @@ export async function setPartner(
 /**
  * Sets the allowance for keys that a partner's own people make. Existing keys stay as they are, even if they exceed it.
  * @param allowance null: they may make none
- * @throws ServiceError when there is no such partner
+ * @throws ServiceError when there is no such partner, or it was removed
  */
 export async function setKeyAllowance(
   context: ActorContext,

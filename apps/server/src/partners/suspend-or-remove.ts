@@ -20,7 +20,7 @@ export interface PartnerStatusChange {
 /**
  * Suspends a partner: on every process each of its keys is refused within a second, and its deliveries are held as at a
  * paused endpoint. Its reservations stay: they end by themselves within the hour.
- * @throws ServiceError when there is no such partner
+ * @throws ServiceError when there is no such partner, or it was removed
  */
 export async function suspendPartner(
   context: ActorContext,
@@ -47,7 +47,7 @@ export interface ResumedPartner extends PartnerStatusChange {
 /**
  * Resumes a suspended partner: its keys work again, and its endpoints go on as after any pause, beginning with a probe. An
  * endpoint that was paused before the suspension stays paused.
- * @throws ServiceError when there is no such partner
+ * @throws ServiceError when there is no such partner, or it was removed
  */
 export async function resumePartner(context: ActorContext, systemId: string, id: string): Promise<ResumedPartner> {
   return context.db.transaction(async (tx) => {

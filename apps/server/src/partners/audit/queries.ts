@@ -21,16 +21,16 @@ const insert = statement(
    select $1, $2, $3::timestamptz, ${dayOfAct}, $4, $5, $6, $7::jsonb, ${partnerOfSubject}`,
 );
 
-/** One act on systems, partners, keys and webhooks. */
+/** One act that the audit log records, such as a change of a partner, a key, a webhook endpoint or a station. */
 export interface Act {
   readonly systemId: string;
   readonly id: string;
   readonly at: Date;
-  /** The actor: `cli:` and the account that ran the command, `server`, or the person who has signed in. */
+  /** The actor: `cli:` and the account that ran the command, `server`, `key:` and a key's id, or a person who signed in. */
   readonly actor: string;
   /** The name of the act: `key.issued`, `key.revoked`, … */
   readonly action: string;
-  /** The subject: the id of a partner or key. */
+  /** The id of the subject, such as a partner or a key. */
   readonly subject: string;
   /** The partner that may read the act, if the subject does not determine it. */
   readonly partnerId?: string | null;

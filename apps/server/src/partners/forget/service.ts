@@ -39,8 +39,9 @@ export interface ForgottenRider {
 
 /**
  * Removes a rider's reference from everything that is stored of a system and of its partners' sandboxes: reservations,
- * events, webhooks and their log, and stored answers to repeated requests. Waits for the webhooks that are being sent,
- * because they are logged afterwards. Then searches every column of every table for the reference.
+ * events, webhooks and their log, stored answers to repeated requests, and details of rejected requests. Waits for the
+ * webhooks that are being sent, because they are logged afterwards. Then searches the text columns of all tables (except
+ * trip files) for the reference.
  * @throws Error when the reference is still stored because more is being written (then run it again), or when several
  *   partners have used it
  */

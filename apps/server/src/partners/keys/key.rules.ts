@@ -11,7 +11,7 @@ export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Arra
   let random = "";
   while (random.length < KEY_RANDOM_LENGTH) {
     for (const byte of randomBytes(KEY_RANDOM_LENGTH)) {
-      // 248 = 4 × 62: bytes above it would make the first characters of the alphabet likelier.
+      // 248 = 4 × 62: bytes from 248 on would make the first characters of the alphabet likelier.
       if (byte < 248 && random.length < KEY_RANDOM_LENGTH) random += BASE_62.charAt(byte % 62);
     }
   }

@@ -109,7 +109,8 @@ const MAX_BATCH = 500;
 
 /**
  * Combines look-ups into batches: while a statement runs, new look-ups wait for the next one, which covers all of them.
- * However many unknown keys are tried, only one statement runs at a time, and a valid key waits for at most two.
+ * However many unknown keys are tried, only one statement runs at a time, and a valid key waits for at most two, unless more
+ * than `MAX_BATCH` keys wait.
  * @param findAll returns a result for each key, in the order of the keys
  */
 export function lookUpTogether<Key, Found>(
@@ -186,7 +187,8 @@ export interface IssuedKey {
 
 /**
  * Makes a key.
- * @throws ServiceError when the partner's own people make it, and the operator has not allowed it
+ * @throws ServiceError when the partner's own people make it and the operator has not allowed it, or when the scopes give
+ *   MDS to a partner that is no agency, or anything else to an agency
  */
 export function issueKey(context: ActorContext, input: IssueInput): Promise<IssuedKey> {
   return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
@@ -218,7 +220,7 @@ export function removeKey(context: ActorContext, systemId: string, id: string): 
   });
 }
 
-/** Ends every key of a partner at once. @returns how many had not ended before */
+/** Ends every key of a partner at once. @returns how many were not revoked before, expired ones included */
 export async function revokeKeysOf(
   context: Omit<ActorContext, "db">,
   tx: Transaction,
@@ -244,7 +246,7 @@ export const MAX_OVERLAP_DAYS = 30;
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
- * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
+ * Makes a key that takes another's place, with the same partner, scopes, name, rate and expiry; both work for `overlap`
  * milliseconds, then the old one is revoked. The allowance of a partner whose own people made the key must have room for
  * both. The requests of three keys never count at once, because repeated rotations would then multiply the operator's rate
  * limit.
@@ -302,7 +304,7 @@ export function keyWithId(
   return findKey(db, systemId, id);
 }
 
-/** Returns the keys that requests brought, in their order; undefined for those that we never made. */
+/** Returns the keys that requests brought, in their order; undefined for those that are not stored. */
 export async function keysFor(
   context: Pick<ActorContext, "db">,
   presented: readonly string[],
@@ -313,7 +315,7 @@ export async function keysFor(
   return hashes.map((hashed) => found.get(hex(hashed)));
 }
 
-/** Returns the key that a request brought; undefined when we never made it. */
+/** Returns the key that a request brought; undefined when it is not stored. */
 export async function keyFor(context: Pick<ActorContext, "db">, presented: string): Promise<KeyRow | undefined> {
   return (await keysFor(context, [presented]))[0];
 }

@@ -21,7 +21,10 @@ export const NO_DETAILS: RefusedDetails = { message: null, target: null, body: n
 
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_TARGET_CHARS = 2_000;
-/** Larger bodies are not stored. They are batches of an operator's backend, and the message names the item. */
+/**
+ * Larger bodies are not stored: they are batches of an operator's backend, and the message names the item. Bodies of unknown
+ * length are not stored either.
+ */
 const MAX_KEPT_BODY_BYTES = 16_384;
 
 /** Returns the details of a refused request, with every credential taken out. */

@@ -208,7 +208,7 @@ interface RequestLogOptions {
   readonly db: Database;
   /** Called with the number of requests that were left out of the log: there were too many, or they could not be written. */
   readonly onUnlogged: (count: number) => void;
-  /** Called when a write failed: the log or the counts have a gap. It is not repeated, because it might count twice. */
+  /** Called when a write failed: the log or the counts have a gap. The write is not repeated: it might count twice. */
   readonly onError: (error: unknown) => void;
 }
 
