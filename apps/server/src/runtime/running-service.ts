@@ -203,7 +203,7 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   return secrets;
 }
 
-/** Makes sure that there is at least one system. */
+/** Makes sure that there is at least one system. @throws ConfigError when SYSTEM_ID is set and names none of the systems */
 async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
   const ids = (await systemsOf(db)).map((system) => system.system_id);
   if (ids.length === 0) {
@@ -328,7 +328,7 @@ async function answerRequests(
   return url;
 }
 
-/** If HTTPS is served, uses a renewed certificate as soon as its file changes. */
+/** If HTTPS is served, makes the server use a renewed certificate within half a minute after its file changes. */
 function renewCertificate(app: App, { tls }: Config, { certificate, closers, ...reports }: ServiceParts): void {
   if (tls === undefined || certificate === undefined) return;
   const following = followCertificate(app.http.server, tls, certificate, reports);

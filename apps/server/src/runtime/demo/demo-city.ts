@@ -52,7 +52,7 @@ export interface MadeCity {
 }
 
 interface RestOfPast {
-  /** Writes the remaining past day by day, the newest day first, until the signal aborts. */
+  /** Writes the remaining past day by day, the newest day first, and then sums it, until the signal aborts. */
   write(db: Database, stopping: AbortSignal): Promise<void>;
 }
 

@@ -91,7 +91,7 @@ export interface SimulatorKeys {
 
 /** Lifetime of the keys, so that those of a killed run expire. No simulation runs longer. */
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** Requests a minute. High, because the key reads the whole city at once, page after page. */
+/** Requests in any 60 s. High, because the key reads the whole city at once, page after page. */
 const READER_RATE_LIMIT = 6000;
 
 /** Issues the keys of one run. */

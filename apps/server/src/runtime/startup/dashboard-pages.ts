@@ -22,7 +22,7 @@ export interface Logo {
 const MAX_LOGO_BYTES = 100_000;
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Reads the operator's logo. @throws ConfigError when it cannot be read, is too large, or is neither SVG nor PNG */
+/** Returns the branding with the logo's bytes. @throws ConfigError when the logo is unreadable, too large, or no SVG or PNG */
 export async function readBranding({ name, color, logoFile }: Config["branding"]): Promise<Branding> {
   return { name, color, logo: logoFile === undefined ? undefined : await readLogo(logoFile) };
 }
