@@ -62,7 +62,7 @@ export function startReservationSweeper({
   return startSweepingReservations({ db, clock, ids, systems: () => idsAtWork(db, clock), ...reports });
 }
 
-/** Starts the background work, such as events, webhooks, sums, clean-up and partitions, and the feed if one is configured. */
+/** Starts the background work, such as events, webhooks, sums and clean-up, and follows a feed if one is configured. */
 export async function startWorkers(options: WorkersOptions): Promise<Work> {
   const { db, clock, conditions } = options;
   const reporting = reportingTo(conditions);

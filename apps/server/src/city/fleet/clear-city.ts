@@ -5,8 +5,8 @@ import { countRides, countRows, pickSlot } from "../counts/service.ts";
 import { deleteCity } from "./clear-city-queries.ts";
 
 /**
- * Deletes the stations, bikes, rides, reservations and alerts of a system, and everything derived from them. Records no
- * events, because the caller creates another city in the same transaction.
+ * Deletes the stations, bikes, rides, reservations and alerts of a system, and their history and sums. Keeps the list of
+ * events and the log of deliveries. Records no events.
  */
 export async function clearCity(
   { ids }: Pick<CommandContext, "ids">,

@@ -3,7 +3,7 @@ import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../.
 import { statement } from "../../storage/db/statement.ts";
 import { recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 
-/* What commands say of one thing changes what others said of it: nothing is left that contradicts it. */
+/* A command on one thing also changes the things that depend on it, so that none contradicts it. */
 
 let harness: FleetHarness;
 let made = 0;

@@ -88,7 +88,7 @@ function missingStations(
  * Removes an import's placeholders that are unchanged and unused. A placeholder that rides of other imports use passes to
  * the oldest of those imports. A placeholder with any other use then belongs to no import. Call it after the import's own
  * rides are deleted. Records no station events, because no placeholder was ever in service. Ends the alerts that concern
- * only removed placeholders.
+ * only removed placeholders, and removes these placeholders from other alerts.
  * @returns how many placeholders it removed
  */
 export async function removePlaceholderStations(

@@ -137,7 +137,7 @@ function othersOf({ id, bike_id }: RideStart, { at }: StoredTime, { others }: Fa
   return (others.get(id) ?? []).filter((other) => other.bike_id === bike_id && doOverlap(other, times));
 }
 
-/** Decides one start after the effects of the items before. Records the result if it is a repeated or a rejected one. */
+/** Decides one start after the effects of the items before. Records the result of a repeated or rejected start. */
 function decide(
   { index, item }: Indexed<RideStart>,
   facts: Facts,

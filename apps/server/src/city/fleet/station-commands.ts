@@ -82,7 +82,10 @@ export function takeStationsOffline(
   );
 }
 
-/** Brings stations back that were taken offline, and ends their alerts. Their flags then decide whether they are online. */
+/**
+ * Brings stations back that were taken offline, and ends the alerts that were opened because of it. The stations' flags then
+ * decide whether they are online.
+ */
 export function bringStationsOnline(
   context: CommandContext,
   systemId: string,

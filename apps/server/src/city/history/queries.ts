@@ -155,7 +155,7 @@ export interface NeighbourRow {
   readonly total: number;
 }
 
-/** Returns the stations with which a station has most rides. */
+/** Returns the stations at the other end of most of a station's rides. @param direction `out`: of rides that start there */
 export function listNeighbours(
   db: QueryRunner,
   systemId: string,
@@ -369,6 +369,7 @@ export interface LastingRow {
   readonly name: string;
   readonly bikes: number;
   readonly docks: number | null;
+  /** When the state began; null: unknown. */
   readonly since: Date | null;
   /** The number of all stations in the state, including those beyond the limit. */
   readonly n: number;

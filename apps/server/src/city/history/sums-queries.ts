@@ -54,7 +54,7 @@ const expandMarks = statement(
    select (select min(hour) from opened) as "from"`,
 );
 
-/** Replaces the marks of `insertOpenMark` by a mark of each hour. @returns the first hour; null when there were none */
+/** Replaces the marks of `insertOpenMark` by a mark of each past hour. @returns the first hour; null: there were none */
 export async function expandOpenMarks(
   tx: Transaction,
   systemId: string,

@@ -22,7 +22,7 @@ export interface Logo {
 const MAX_LOGO_BYTES = 100_000;
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Returns the branding with the logo's bytes. @throws ConfigError when the logo is unreadable, too large, or no SVG or PNG */
+/** Returns the branding, with the logo read. @throws ConfigError when the logo is unreadable, too large, or no SVG or PNG */
 export async function readBranding({ name, color, logoFile }: Config["branding"]): Promise<Branding> {
   return { name, color, logo: logoFile === undefined ? undefined : await readLogo(logoFile) };
 }
