@@ -179,7 +179,8 @@ function startEventWork(options: WorkersOptions): Work {
       },
       webhook_endpoints: (systemId) => dispatcher.reload(systemId),
     },
-    // Missed notifications do not matter, because the sequencer and the dispatcher also poll every second.
+    // Missed notifications do not matter, because the sequencer and the dispatcher also poll: for events every second, for
+    // changes of endpoints every 15 s.
     onGap: () => undefined,
   });
   return {

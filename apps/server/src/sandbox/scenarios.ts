@@ -8,7 +8,9 @@ import { inTurn } from "./turns.ts";
 
 /** Rides of the scenario `rush-hour` that start and end; half as many more only start. */
 const RUSH = 10;
+/** How long no delivery reaches the receiver in `receiver-down-then-recovers`. */
 const DOWN_MS = 10_000;
+/** Lifetime of the key of `key-expires`. */
 const KEY_MS = 60_000;
 
 /** A partner's sandbox. */

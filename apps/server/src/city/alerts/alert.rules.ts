@@ -51,7 +51,10 @@ export const MAX_NEW_ALERTS_A_DAY = 3_000;
  * disagree about an alert opens and ends it with each poll. Too high: shows riders an alert that was withdrawn.
  */
 export const MIN_OPEN_MS = 10 * 60_000;
-/** Maximum open alerts of the operator. Too low: a large system cannot close every station. */
+/**
+ * Maximum open alerts of the operator, those of closed stations included. Above it closures still open, but no other alerts.
+ * Too low: a system with many closed stations cannot open other alerts.
+ */
 export const MAX_OPEN_ALERTS = 5_000;
 
 /** Limits of a feed's alert. Too high: a feed inflates the deliveries to partners. */

@@ -48,7 +48,7 @@ export function createChangeWatch(primary: ReadPool): ChangeWatch {
 
 const SWEEP_INTERVAL_MS = 10 * 60_000;
 const BATCH_SIZE = 1000;
-/** How long records of removed bikes are kept: as long as checkpoints of bikes are valid, and a margin between clocks. */
+/** How long records of removed bikes are kept: as long as checkpoints of bikes are valid, and 2 h more, as clocks differ. */
 const KEPT_MS = (REMOVED_BIKES_KEPT_DAYS * 24 + 2) * 3_600_000;
 
 /** Deletes the records of bikes that were removed long ago. */

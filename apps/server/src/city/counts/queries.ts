@@ -9,8 +9,9 @@ export type CountedList = Tables["list_counts"]["list"];
 // The statements lock rows in the order of the primary key, so that two transactions cannot deadlock.
 /*
  * A process's memory of past rides is valid until a ride that started in the past is added, removed or corrected. These
- * conditions recognise such a ride. They compare its start with the time of the statement, which is the last before the
- * commit, because the transaction may have begun long before.
+ * conditions recognise such a ride: `isLate` invalidates the memory of days, `isPast` that of filters and of the list's
+ * depth (`city/rides/memory.ts`). They compare the ride's start with the time of the statement, which is one of the last
+ * before the commit, because the transaction may have begun long before.
  */
 const isLate = (start: string) => `${start} < statement_timestamp() - interval '1 hour'`;
 const isPast = (start: string) => `${start} < statement_timestamp() - interval '2 days'`;

@@ -71,8 +71,8 @@ type Position = readonly number[];
 const MAX_POINTS = 5_000;
 
 /**
- * Returns what a value must be or have to be a valid MultiPolygon; undefined when it is one. Consumers need closed rings
- * without crossings, and holes inside their polygon.
+ * Returns what a value lacks to be a valid MultiPolygon; undefined when it is valid. Consumers need closed rings without
+ * crossings, and holes inside their polygon.
  */
 function multiPolygonIssue(value: unknown): string | undefined {
   const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
@@ -106,10 +106,13 @@ function ringIssue(ring: unknown): string | undefined {
   return samePlace(positions[0], positions.at(-1)) ? undefined : "closed rings: the last position equal to the first";
 }
 
+/** One edge of a polygon's ring. */
 interface Edge {
   readonly from: Position;
   readonly to: Position;
+  /** The index of the ring in its polygon. */
   readonly ring: number;
+  /** The index of the edge in its ring, and that of the ring's last edge. */
   readonly at: number;
   readonly last: number;
 }

@@ -30,6 +30,9 @@ import {
 export { type Described, textIn } from "./published-facts.rules.ts";
 export { findDescriptionsState as descriptionsState } from "./queries.ts";
 
+// Facts describe a system and its vehicle types, regions, prices, zones, stations and bikes for GBFS. The operator and the
+// sources give them; the operator's take precedence.
+
 /** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
 

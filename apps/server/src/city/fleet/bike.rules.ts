@@ -4,6 +4,8 @@ import type { Ids } from "../../ids.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { NamedStation } from "./station-queries.ts";
 
+// Computes how reports, upserts and the ends of rides change a bike.
+
 /** States that a bike can be reported in; `reserved` and `on_trip` follow from reservations and rides. */
 type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
 

@@ -5,6 +5,8 @@ import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+// The statements on rides: first those that write, try and undo imports of past rides, then those of commands.
+
 /** The columns by which two rides of one id are compared: every field that a trip file has. */
 const compared = columnsOfTable("rides").only(
   "id",

@@ -15,6 +15,8 @@ import {
   statusFields,
 } from "./station.rules.ts";
 
+// Decides how a snapshot of a feed changes one bike (`decideBike`) or one station (`decideStation`).
+
 /** A feed's report of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
 export interface VehicleReport {
   readonly number: string | null;

@@ -11,6 +11,7 @@ import type { JoinedStation, KnownStationStatus, StationInformation } from "./st
 
 /** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
+  /** `last_updated` of the newest snapshot that names the part; null: it is the newest snapshot of the part's feed. */
   readonly information_as_of: number | null;
   readonly status_as_of: number | null;
 }
@@ -23,7 +24,7 @@ export type WaitingRow = Waiting<"information", StationInformation> | Waiting<"s
 
 interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
   readonly part: Part;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; null as in `StationRow`. */
   readonly as_of: number | null;
   readonly content: Content;
 }

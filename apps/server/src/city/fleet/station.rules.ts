@@ -1,6 +1,8 @@
 import type { Station } from "@bikeshare/contract";
 import { ABSENT_SNAPSHOTS_UNTIL_OFFLINE, type StationState, stationState } from "@bikeshare/rules";
 
+// Joins the two parts of a station that a feed sends separately (information and status), and derives the station's state.
+
 /** A source's description of a station: GBFS's `station_information`. */
 export interface StationInformation {
   readonly name: string;
@@ -153,6 +155,7 @@ export interface SnapshotTimes {
 
 /** A station with both parts. */
 export interface JoinedStation extends StationInformation, KnownStationStatus, StationState {
+  /** How many of the newest status snapshots in a row lack the station; 2 at most. */
   readonly absent_snapshots: number;
 }
 

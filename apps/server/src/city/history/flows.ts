@@ -7,6 +7,8 @@ import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { findLocalTime, listNeighbours, listPairs, listRecentPairs } from "./queries.ts";
 import { findSumProgress } from "./sums-queries.ts";
 
+// Flows are the numbers of rides between pairs of stations.
+
 interface FlowContext {
   readonly db: QueryRunner;
   readonly clock: () => number;

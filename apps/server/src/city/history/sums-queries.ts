@@ -4,6 +4,9 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { stationPieces } from "./changes-sql-fragments.ts";
 
+// The statements that keep the sums: the rides and states of each station by hour (`station_hours`), rides between pairs of
+// stations by day (`flow_days`), rides by quarter of an hour (`ride_quarters`), and samples of the fleet (`fleet_samples`).
+
 /** The progress of a system's sums. */
 export type SumProgress = Tables["sum_progress"];
 

@@ -34,6 +34,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+// Keeps the sums (see `sums-queries.ts`) up to date: marks the hours and days in which something changed, and computes them
+// again.
+
 /** Time between two runs. The numbers of rides are about this much behind. */
 const INTERVAL_MS = MINUTE_MS;
 /** Time between two samples of the fleet, and between two sums of the stations' current hour. */

@@ -1,6 +1,8 @@
 import type { DayKind, StationForecast, StationTypical } from "@bikeshare/contract";
 import { addDays } from "@bikeshare/rules";
 
+// Computes a station's usual day, and forecasts of its bikes and docks, from past hours.
+
 /** An hour in which a station's state is known. */
 export interface KnownHour {
   /** The beginning of the hour, milliseconds since 1970. */

@@ -53,10 +53,14 @@ const MAX_SYSTEMS = 100;
 const MAX_NUMBERS = 8_000_000;
 
 interface System {
+  /** By the beginning of the day, milliseconds since 1970. */
   readonly days: Map<number, { readonly changes: number; readonly day: RideDay }>;
+  /** `unnoted` of the last read (`ReadDays`). */
   unnoted: number;
   known: KnownDays | undefined;
+  /** When the days were last read, milliseconds since 1970. */
   at: number;
+  /** The read that is under way. */
   learning: Promise<void> | undefined;
 }
 

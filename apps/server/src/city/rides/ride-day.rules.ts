@@ -5,6 +5,8 @@ type Status = Tables["rides"]["status"];
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
+// The numbers of past rides that a process remembers by day and hour. With them it counts filtered lists and finds pages.
+
 /** Rides that started in the same hour, have a status, and were last changed at about the same time. */
 export interface RideGroup {
   /** The hour of the day, from 0. */

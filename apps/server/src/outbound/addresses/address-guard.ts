@@ -2,6 +2,8 @@ import { lookup, Resolver } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
+// Decides which IP addresses the service may call (`judgeAddress`), and looks up the addresses of names.
+
 /** ::ffff:0:0/96: how an IPv6 socket writes IPv4 addresses (RFC 4291). */
 const mappedIpv4 = new BlockList();
 mappedIpv4.addSubnet("::ffff:0:0", 96, "ipv6");

@@ -11,6 +11,8 @@ import {
   type Resolution,
 } from "./address-guard.ts";
 
+// Opens TCP and TLS connections for URLs, to checked addresses only (`connectTo`).
+
 interface RaceLimits {
   /** Time limit for all addresses together. */
   readonly timeoutMs: number;

@@ -4,6 +4,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
+// The statements that remove a rider's reference from every table that may contain it, and those that search for it.
+
 /** A table whose rows may contain a reservation as JSON. */
 interface JsonTable {
   readonly table: "event_outbox" | "events" | "webhook_bodies" | "webhook_attempts" | "idempotency_keys";

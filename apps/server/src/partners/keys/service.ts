@@ -170,7 +170,9 @@ export interface IssueInput {
   readonly partnerId: string | null;
   readonly scopes: readonly KeyScope[];
   readonly name?: string | null;
+  /** Null or omitted: the key does not expire. */
   readonly expiresAt?: Date | null;
+  /** Requests in any 60 s. Null or omitted: the default. */
   readonly rateLimit?: number | null;
   /** One of the partner's own people makes the key, which must be within the partner's allowance. */
   readonly madeByPartner?: boolean;

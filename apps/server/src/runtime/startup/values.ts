@@ -1,5 +1,7 @@
 import { issueText } from "@bikeshare/contract";
 
+// Parsers of the values of environment variables. A parser throws an Error whose message says what the value must be.
+
 /** Widens the type of a parser for variables that may be unset. */
 export function optional<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
   return parse;
