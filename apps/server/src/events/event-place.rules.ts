@@ -9,7 +9,7 @@ export interface EventPlace {
   readonly station_ids: string;
   /** Ids of the regions that the resource lists in `region_ids`, as an alert does. */
   readonly region_ids: string;
-  /** The bike's position in degrees, as `lat`; null when the resource is not a bike. */
+  /** The bike's position in degrees, as `lat`; null when the resource is not a bike, or the bike's position is unknown. */
   readonly lon: number | null;
   readonly lat: number | null;
   /** True for an alert that names neither stations nor regions: it concerns the whole system. */

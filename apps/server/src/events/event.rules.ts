@@ -1,6 +1,6 @@
 import { type EventName, eventNames, scopeOfEvent } from "@bikeshare/contract";
 
-/** A reader of events: a partner, and the scopes of its key. */
+/** A reader of events: a partner, and the events that the scopes of its key allow it to read. */
 export interface EventViewer {
   readonly partnerId: string;
   /** The names of the events whose resource the viewer may read. */
@@ -12,14 +12,14 @@ export function viewerWith(partnerId: string, scopes: readonly string[]): EventV
   return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
 }
 
-/** Returns the viewer, restricted to the events of one name. */
+/** Returns the viewer, restricted to the events of one name. With `name` undefined, returns the viewer unchanged. */
 export function restrictedTo(viewer: EventViewer, name: EventName | undefined): EventViewer {
   return name === undefined ? viewer : { ...viewer, names: viewer.names.filter((visible) => visible === name) };
 }
 
 /** The position of an event in its system's list. Days never decrease from one position to the next. */
 export interface EventPosition {
-  /** The day it was recorded on, in UTC: `2026-01-31`. */
+  /** The day on which the event was numbered, in UTC: `2026-01-31`. */
   readonly day: string;
   /** The event's number in its system, counted from 1 without gaps. */
   readonly position: number;

@@ -44,9 +44,9 @@ const take = statement(
 );
 
 /*
- * Gives events positions in the order in which they happened. No step of the statement reads the result of another step: a
- * distributed database would send such a result to every node, and would fail while one node is unavailable. The database
- * executes the steps in the order written here, so the outbox is emptied last.
+ * Gives the chosen events positions in the order in which they happened. No step of the statement reads the result of
+ * another step: a distributed database would send such a result to every node, and would fail while one node is unavailable.
+ * Every step reads the outbox as it was before the statement, although one step deletes the events from it.
  */
 const move = statement(
   "sequencer.move",
@@ -66,7 +66,10 @@ const move = statement(
    select`,
 );
 
-/** Tells whether the outbox holds committed events of a system, and whether a retry is due for events that failed. */
+/**
+ * Tells whether the outbox holds committed events of a system whose numbering has not failed (`waiting`), and whether a
+ * retry is due for events whose numbering failed (`has_due`).
+ */
 export async function findWhetherEventsWait(
   db: Queryable,
   systemId: string,
@@ -116,6 +119,7 @@ export async function insertEventsFromOutbox(
 
 /** The rows of a page, and the position of the last row that the page shows; null when the page is not full. */
 interface EventRows {
+  /** The events' JSON, joined by `joinRows`; null: the page is empty. */
   readonly rows: string | null;
   readonly last_day: string | null;
   readonly last_position: number | null;
@@ -341,7 +345,7 @@ export interface StationEvent {
 /** The events of one station that a search found, and how far the search went. */
 interface StationEvents {
   readonly changes: readonly StationEvent[];
-  /** When the oldest searched event happened. */
+  /** When the oldest searched event happened; null: no event was searched. */
   readonly searched_to: string | null;
   /** How many events of all stations were searched. */
   readonly scanned: number;

@@ -10,7 +10,7 @@ import {
   type StationEvent,
 } from "./queries.ts";
 
-/** An event of a resource, and where it was delivered. */
+/** An event of a resource, and its deliveries. */
 interface HistoryEvent {
   readonly id: string;
   readonly at: string;
@@ -21,7 +21,7 @@ interface HistoryEvent {
 export interface ResourceHistory {
   /** The newest first. */
   readonly events: readonly HistoryEvent[];
-  /** False: a search reached its limit, so events may be missing. */
+  /** False: a search of the events list reached its limit, so events may be missing. */
   readonly isComplete: boolean;
 }
 
@@ -37,9 +37,9 @@ const LATE_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the events of a station, a bike, a ride or a reservation. The events list has no index by resource, which would
- * make every ride slower. So the search uses the deliveries about the resource, which have an index, and the events
- * recorded around the known times of its changes; both searches are bounded.
+ * Returns the events and notices of a station, a bike, a ride or a reservation. The events list has no index by resource,
+ * which would make every ride slower. So the search uses the deliveries about the resource, which have an index, and the
+ * events recorded around the known times of its changes; both searches are bounded.
  * @param around the known times of the resource's changes, in milliseconds since 1970
  * @param scanLimit how many events to search around each of these times, at most
  */

@@ -90,7 +90,8 @@ async function skipEvents(
       start = { day, position: upto };
     }
     const first = await findPositionAfter(db, systemId, viewer, start, left);
-    // `first` is undefined only when the events of the day have just been deleted. Then the page begins after that day.
+    // `first` is undefined only when the events of the day have just been deleted. Then the page is empty, because no event
+    // has such a high position.
     return { day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
   });
 }
