@@ -133,7 +133,8 @@ export function createFileSender(directory: string): FileSender {
 
 /**
  * Reads the requested range of bytes. Returns undefined, which means the whole file, without a range, for several ranges,
- * for other units than bytes, and for an outdated `If-Range`.
+ * for other units than bytes, for a range that ends before it starts, and for an outdated `If-Range`.
+ * @throws ServiceError `range_not_satisfiable` when the file has no byte in the range
  */
 function rangeOf(
   { headers }: FileRequest,

@@ -138,7 +138,7 @@ async function openOutput(path: string): Promise<Output> {
   }
 }
 
-/** Characters of text that are passed to the compression at a time. */
+/** Least characters of text that are passed to the compression at a time. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 function csvWriter(file: Output, columns: readonly Column[], { clock, hasMilliseconds }: InstantFormat): TableWriter {

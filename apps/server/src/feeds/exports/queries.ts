@@ -13,6 +13,7 @@ export type ExportFacts = { readonly [Name in keyof typeof exportFacts]: z.infer
 export interface StoredExport {
   readonly id: string;
   readonly kind: ExportKind;
+  /** The month of the content, such as `2026-10`; null: the kind of export does not depend on a month. */
   readonly month: string | null;
   readonly format: ExportFormat;
   readonly privacy: ExportPrivacy | null;
@@ -21,6 +22,7 @@ export interface StoredExport {
   readonly requested_at: Date;
   readonly requested_by: string;
   readonly schedule_id: string | null;
+  /** The month for which the schedule requested the export; null: a person requested it. */
   readonly scheduled_month: string | null;
   readonly attempts: number;
   readonly rows_done: number;
@@ -36,6 +38,7 @@ export interface ExportSchedule {
   readonly format: ExportFormat;
   readonly privacy: ExportPrivacy | null;
   readonly is_shared: boolean;
+  /** For how many months its files are kept. */
   readonly keep_months: number;
   readonly created_at: Date;
   readonly created_by: string;
@@ -110,6 +113,7 @@ const filesOf = statement(
   "exports.files",
   "select id, attempts, state from exports where system_id = $1 and id = any($2::text[])",
 );
+// A schedule that was removed has no `keep_months`. Its files stay for 600 months, that is practically for ever.
 const deleteOld = statement(
   "exports.deletePast",
   `with past as (
@@ -225,7 +229,7 @@ export async function updateShared(db: QueryRunner, systemId: string, id: string
 
 /**
  * Claims the earliest requested export among those that wait, and those that run but whose process has sent no sign of life
- * for `silenceMs`. Returns its id.
+ * for `silenceMs`. Returns its id; undefined: there is none.
  */
 export async function claimExport(db: QueryRunner, systemId: string, silenceMs: number): Promise<string | undefined> {
   return (await db.query<{ id: string }>(claim, [systemId, silenceMs]))[0]?.id;
@@ -377,6 +381,7 @@ export interface StationChangeRecord {
   readonly disabled: number | null;
   readonly docks: number | null;
   readonly docksDisabled: number | null;
+  /** The station's status, and whether it rents and takes bikes back; `readFlags` reads them. */
   readonly flags: number;
 }
 

@@ -13,7 +13,7 @@ export type PairNaming = "stations" | { readonly start: RegionId; readonly end: 
 const SATURATED = 255;
 
 /**
- * Counts rides by pair of start and end. Uses one byte for each pair: 4 MB for a city of 2,000 stations, up to 128 MB for
+ * Counts rides by pair of start and end. Uses one byte for each pair: 4 MB for a city of 2,000 stations, up to 164 MB for
  * 10,000. A `Map` with an entry for each of a million pairs would take more.
  */
 export class PairCounter {
@@ -29,8 +29,8 @@ export class PairCounter {
 
   /**
    * Decides how each pair is named, once all rides are counted. A pair with fewer than `MIN_FLOW_RIDES` rides is merged with
-   * the other rare pairs of the same two regions. Its rides are left out if the merged pairs have too few rides together, or
-   * if one of its stations has no region.
+   * the other rare pairs of the same two regions. Its rides are left out if the merged pairs have too few rides together, if
+   * one of its stations has no region, or if both its ends are outside a station.
    */
   namings(regionOf: (stationId: string) => string | undefined): (start: Place, end: Place) => PairNaming {
     const places = [...this.#indexes.keys()];

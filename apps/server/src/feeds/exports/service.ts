@@ -31,7 +31,7 @@ export { type ExportSchedule, findExport, listExports, listSchedules, type Store
 
 /** Most exports of a system that people requested and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;
-/** Most exports of a system that wait or are being made. One is made at a time. */
+/** Most exports of a system that wait or are being made. Each process makes one at a time. */
 const MAX_WAITING = 20;
 const MAX_SCHEDULES = 20;
 
@@ -39,7 +39,9 @@ const MAX_SCHEDULES = 20;
 export interface ExportChoice {
   readonly kind: ExportKind;
   readonly format: ExportFormat;
+  /** Null: the export does not contain rides. */
   readonly privacy: ExportPrivacy | null;
+  /** Whether partners may download the file. */
   readonly is_shared: boolean;
 }
 
@@ -205,7 +207,7 @@ export async function findPartnersExport(db: QueryRunner, systemId: string, id: 
 
 /**
  * Returns the file of a partner's link.
- * @throws ServiceError `download_link_ended` when the file is no longer shared, or the partner no longer active
+ * @throws ServiceError `download_link_ended` when the export is deleted or not shared, or the partner is not active
  */
 export async function findLinkedExport(
   db: QueryRunner,

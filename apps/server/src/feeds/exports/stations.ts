@@ -8,6 +8,7 @@ import { readStationChanges, readStations, type StationRecord } from "./queries.
 
 /** The start or the end of a ride as an exported file names it: a station or a region. */
 export interface ShownPlace {
+  /** The station's id; null for a region, and outside a station. */
   readonly id: string | null;
   readonly name: string | null;
   readonly lat: number | null;

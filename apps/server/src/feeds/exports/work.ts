@@ -65,7 +65,7 @@ const SETTLED_AFTER_DAYS = 3;
 /** Days for which failed exports are shown. */
 const FAILED_DAYS = 30;
 const DAY_MS = 86_400_000;
-/** Least age of a file that is deleted because no export has it. A younger file may belong to an export about to finish. */
+/** Least age of a file that is deleted as a stray, from the last write. A younger file may belong to a running export. */
 const MIN_STRAY_AGE_MS = 10 * 60_000;
 const DELETE_BATCH_SIZE = 100;
 
