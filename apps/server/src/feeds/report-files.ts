@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Most reports of one kind that are kept. Each has a few MB at most, so all of them fit on any disk. */
+/** Most reports of one kind that are kept. That of a feed has a few MB at most; that of a trip import may have more. */
 const MAX_REPORTS = 100;
 /**
  * Limits the characters of a wrong value in a report. Too low: the value is not recognisable. Too high: one record fills

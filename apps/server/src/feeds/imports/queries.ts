@@ -132,7 +132,7 @@ export function listImportPage(
   return db.query<ImportRow>(listPage, [systemId, after?.at ?? null, after?.id ?? null, limit]);
 }
 
-/** Returns the imports whose undo has begun and not ended. */
+/** Returns the ids of the imports whose undo has begun and not ended, the earliest import first. */
 export async function listUndoing(db: Queryable, systemId: string): Promise<string[]> {
   return (await db.query<Pick<ImportRow, "id">>(undoing, [systemId])).map(({ id }) => id);
 }
@@ -326,7 +326,7 @@ interface KeptReport {
   readonly kept: number;
 }
 
-/** Returns an import's report; undefined when no record was rejected or repaired, or the import did not finish. */
+/** Returns an import's report; undefined: it had nothing to report, it did not finish, or its report was deleted as old. */
 export async function findImportReport(
   db: Queryable,
   systemId: string,
@@ -382,7 +382,7 @@ const lockBikes = statement(
   "select id from bikes where system_id = $1 and source = $2 order by id for update",
 );
 
-// Finds rides through an index, one look-up for each station and bike. Reads the tables of bikes and reservations once.
+// Finds rides through an index, one look-up for each station and bike. Reads the system's bikes and reservations as a whole.
 const state = statement(
   "sourceRemoval.state",
   `with station as (select id, updated_at from stations where system_id = $1 and source = $2),

@@ -67,7 +67,7 @@ export async function whileReporting<Result>(
   }
 }
 
-/** Returns the imports that run now in all systems, in this process or another. */
+/** Returns the imports that run now in all systems, in this process or another, added up by system and kind. */
 export async function runningImports(db: Database): Promise<RunningImports[]> {
   const running: RunningImports[] = [];
   for (const { system_id: systemId } of await systemsOf(db))
@@ -75,7 +75,7 @@ export async function runningImports(db: Database): Promise<RunningImports[]> {
   return running;
 }
 
-/** Returns the running imports of one system. */
+/** Returns the running imports of one system, added up by kind. */
 export function runningImportsOf(db: Queryable, systemId: string): Promise<RunningImportsRow[]> {
   return listRunningImports(db, systemId);
 }
@@ -131,7 +131,7 @@ export function recordImport(
   });
 }
 
-/** Marks an import as done. */
+/** Marks an import as done, and stores its report. */
 export function finishImport(db: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
   return db.transaction(async (tx) => {
     await updateImportFinished(tx, systemId, id, report.path);
@@ -185,7 +185,7 @@ export async function addToImport(
 /**
  * Records that an import found some of its rides already created by earlier imports, so that the earlier imports cannot be
  * undone before it.
- * @throws ImportUndone when an earlier import is being undone now
+ * @throws ImportUndone when an earlier import is being undone now, or was undone meanwhile
  */
 export async function noteOverlaps(
   tx: Transaction,

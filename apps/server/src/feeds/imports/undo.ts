@@ -97,6 +97,7 @@ export function createRunningUndos(options: RunningUndosOptions): RunningUndos {
   };
 }
 
+/** An import to undo, and who requested the undo. */
 interface Wish {
   readonly actor: string;
   readonly systemId: string;
@@ -162,15 +163,16 @@ export interface Undone {
 
 export interface UndoContext extends ActorContext {
   readonly db: Database;
-  /** Called after each transaction. If it throws an error, the undo ends. */
+  /** Called after each transaction that deletes rides. If it throws an error, the undo ends. */
   readonly onProgress: (deleted: number, all: number) => void;
   /** Rides removed in one transaction; tests make it small. */
   readonly batchRows?: number;
 }
 
 /**
- * Undoes an import: deletes the rows that it created, without events. Changes nothing when other rows depend on them.
- * Another call completes an interrupted undo.
+ * Undoes an import: deletes the rows that it created, without events about them. Ends the alerts that concern only deleted
+ * stations, and the alerts of the feed; these alerts get events. Changes nothing when other rows depend on the rows. Another
+ * call completes an interrupted undo.
  * @throws ServiceError
  */
 export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {

@@ -175,7 +175,10 @@ export async function findUploadPart(
   return (await db.query<{ content: Buffer }>(nextPart, [systemId, id, start]))[0]?.content;
 }
 
-/** Claims an upload that waits, or that runs but whose process has sent no sign of life for `silenceMs`. Returns its id. */
+/**
+ * Claims an upload that waits, or that runs but whose process has sent no sign of life for `silenceMs`. Returns its id;
+ * undefined: there is none.
+ */
 export async function claimUpload(db: QueryRunner, systemId: string, silenceMs: number): Promise<string | undefined> {
   return (await db.query<{ id: string }>(claim, [systemId, silenceMs]))[0]?.id;
 }

@@ -20,10 +20,10 @@ import {
 export { findNewestUpload as newestUpload, type StoredUpload } from "./queries.ts";
 
 /*
- * An upload is a trip file that a person sends from the console in parts (`receiving`). A worker does each requested step
+ * An upload is a trip file that a person sends from the dashboard in parts (`receiving`). A worker does each requested step
  * (`waiting`, then `running`). The first step is the trial, which stores no ride (`tried`). It is repeated if the person
- * chooses another time zone. The last step is the import (`done` or `failed`). A system has at most one upload that has not
- * ended.
+ * chooses another time zone. The last step is the import (`done`). A trial or an import that fails ends the upload
+ * (`failed`). A system has at most one upload that has not ended.
  */
 
 /** A file that somebody wants to import. */
@@ -38,7 +38,8 @@ export interface UploadStart {
 
 /**
  * Records a file that will be sent.
- * @throws ServiceError when the file is too large, or the system has another upload that has not ended
+ * @throws ServiceError when the time zone is unknown, the file is too large, or the system has another upload that has not
+ *   ended
  */
 export async function beginUpload(context: ActorContext, systemId: string, start: UploadStart): Promise<StoredUpload> {
   const { file_name: name, time_zone: zone, size, is_packed: isPacked } = start;
@@ -141,12 +142,12 @@ export function startUpload(context: ActorContext, systemId: string, id: string)
 
 const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()), asked_by: actor });
 
-/** Discards a file and its result. @throws ServiceError when it is being imported */
+/** Discards a file and its result. @throws ServiceError when it is being imported, or there is no such upload */
 export async function discardUpload(context: ActorContext, systemId: string, id: string): Promise<void> {
   const all = ["receiving", "waiting", "running", "tried", "done", "failed"] as const;
   await change(context, systemId, id, all, async (tx, { file_name: file, state, step, import_id: importId }) => {
-    // An upload that waits and has an `importId` lost its process during the import. It cannot be discarded, because the
-    // next process needs it to undo what that import wrote.
+    // An upload that waits and has an `importId` was interrupted during its import. It cannot be discarded, because the next
+    // process needs it to undo what that import wrote.
     const isBegun = state === "running" || (state === "waiting" && importId !== null);
     if (step === "import" && isBegun) throw commandError("conflict", "uploadImporting", { file });
     await deleteUpload(tx, systemId, id);

@@ -28,7 +28,7 @@ export interface UploadThreadOptions {
 /** A message of the thread: progress, result or error. Errors are sent as plain data, because threads lose their classes. */
 export type UploadThreadReport =
   | { readonly share: number; readonly rows: number }
-  /** `isRecorded` is true when the import wrote something. */
+  /** `isRecorded` is true when the import has a record. A trial has none, nor has an import that could use no file. */
   | { readonly result: UploadResult; readonly isRecorded: boolean }
   /** `isAway` is true when the database is unavailable. */
   | { readonly problem: string; readonly isAway: boolean };

@@ -63,7 +63,7 @@ const UNSENT_MS = 15 * 60_000;
 const UNDECIDED_MS = 12 * 3_600_000;
 /** Default of `minFreeBytes`. PostgreSQL may use the same disk, and would fail if imports filled it. */
 const MIN_FREE_BYTES = 1024 ** 3;
-/** Most memory of one import, in MB. It is enough for files of any size, because the importer reads and writes in pieces. */
+/** Most heap memory of one import, in MB. Enough for files of any size, because the importer reads and writes in pieces. */
 const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 
 /**
@@ -169,6 +169,7 @@ async function diskProblem({
  * Undoes what an interrupted attempt wrote, so that the import can begin again from nothing. If the earlier attempt did
  * finish the import but could not write that, marks the upload as done.
  * @returns whether the file is imported
+ * @throws UploadProblem when somebody undid the interrupted import
  */
 async function isImported(
   { db, clock, ids }: UploadWorkOptions,
