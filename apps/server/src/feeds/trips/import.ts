@@ -159,7 +159,7 @@ interface Staged {
   readonly spool: Spool;
 }
 
-/** Reads a file into a spool; undefined when the file is rejected. */
+/** Reads a file into a spool; undefined when the file is rejected or skipped. */
 async function stage(all: Run, input: TripInput, index: number): Promise<Staged | undefined> {
   const { options, now, origin, report, progress } = all;
   const spool = await openSpool(options.spoolDirectory, `${options.importId}-${index}`, origin);
@@ -275,11 +275,11 @@ interface TripWriter {
   rides(batch: PastRideBatch): Promise<PastRidesWritten>;
   /** Inserts again those placeholder stations that the undo of another import deleted while the rides were written. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
-  /** Marks the import as done. @returns the id of its record; null when nothing was written */
+  /** Marks the import as done. @returns the id of its record; null when it has none */
   finish(report: ImportReport): Promise<string | null>;
 }
 
-/** Writes to the database, and records the import with the first file that has something to write. */
+/** Writes to the database, and records the import with the first file that was read to its end without an error. */
 function createTripWriter(options: TripImportOptions, origin: RideOrigin & { importId: string }): TripWriter {
   const { db, systemId, source, importId, ids, files, zone } = options;
   // Picks a random slot of the stored counts for each transaction, so that concurrent transactions rarely lock the same row.
@@ -366,7 +366,7 @@ const BUFFER_LENGTH = 64 * 1024;
 type Report = ReturnType<typeof createReport>;
 
 /**
- * Returns a report of problems: a file with one JSON object for each line. The file is created at the first problem.
+ * Returns a report of problems: a file with one JSON object for each line. Without a problem, no file is created.
  * @param path null: no file is written
  */
 function createReport(path: string | null) {
@@ -395,7 +395,7 @@ function createReport(path: string | null) {
     },
     /**
      * Writes the rest of the report.
-     * @returns the summary, which the database stores, and the file's path; null when there was nothing to report
+     * @returns the summary, which the database stores, and the file's path, which is null when no file was written
      */
     close(): ImportReport {
       flush();

@@ -12,7 +12,7 @@ import { readRange } from "./spool.ts";
 /** Bytes of one read. Too low: costs processor time for more promises. Too high: takes memory. */
 export const CHUNK_BYTES = 256 * 1024;
 
-/** One trip file: in a folder, in an archive, or copied here from an address or standard input. */
+/** One trip file: on disk, in an archive, or copied here from an address, a pipe or standard input. */
 export interface TripInput {
   /** The input's name in messages and reports. */
   readonly name: string;
@@ -251,11 +251,11 @@ export interface FoundInputs {
 /** Most bytes of a copied input: ten times the largest month that any operator publishes. */
 const MAX_COPY_BYTES = 16 * 1024 ** 3;
 /**
- * Maximum ratio of the unpacked size of an archive to its own size. Trip files have a ratio of about eight; a much higher
- * ratio indicates a zip bomb.
+ * Maximum ratio of the unpacked size of an archive or gzip file to its own size. Trip files have a ratio of about eight; a
+ * much higher ratio indicates a zip bomb.
  */
 export const MAX_UNPACK_RATIO = 100;
-/** Bytes that any archive may unpack to, whatever the ratio: a small file of many equal rows has a very high ratio. */
+/** Bytes that any such file may unpack to, whatever the ratio: a small file of many equal rows has a very high ratio. */
 export const ALWAYS_ALLOWED_BYTES = 64 * 1024 ** 2;
 /**
  * Most files in an archive, including those of archives in it. Archives of trips have twelve files, or a few hundred. The
@@ -399,6 +399,7 @@ async function copyHere(
   return file;
 }
 
+/** The first bytes of a zip archive with files, and of an empty one. */
 const ZIP = ["PK\u0003\u0004", "PK\u0005\u0006"];
 
 function isArchive(fd: number): boolean {

@@ -32,7 +32,10 @@ export interface TripImportOptions {
   readonly isTrial: boolean;
   /** The path of the report, which is written if there is something to report; null: no report is written. */
   readonly reportPath: string | null;
-  /** A directory with free space for the largest file, unpacked, and for all copies of downloads and standard input. */
+  /**
+   * A directory with free space for the rides of two files, which are as large as the unpacked files, and for all copies of
+   * downloads, standard input and archives in archives.
+   */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;
   /** Called with the kind and the columns of each file that is imported. */
@@ -73,14 +76,16 @@ export interface TripImportResult {
   readonly reasons: Readonly<Record<string, number>>;
   readonly warnings: Readonly<Record<string, number>>;
   readonly stations_created: number;
+  /** The files that were rejected as a whole. */
   readonly refused: readonly RefusedFile[];
   /** Names of text files in folders and archives that are not trip files, such as a README. */
   readonly skipped: readonly string[];
+  /** The path of the report; null: no report was written. */
   readonly report: string | null;
   /** When the first and the last ride of the files started, RFC 3339 in UTC; null: no row could be read. */
   readonly first: string | null;
   readonly last: string | null;
-  /** Set when many rows have the ids of stored rides whose times differ by the same amount; null otherwise. */
+  /** Set when many rows were probably imported before with another time zone; null otherwise. */
   readonly time_shift: TimeShift | null;
 }
 

@@ -92,7 +92,9 @@ interface Lane {
   /** The lines of the rides that are not on disk yet. Only the first `used` bytes are filled. */
   bytes: Buffer;
   used: number;
+  /** For each of these rides, the line of the file that it comes from. */
   rows: number[];
+  /** For each of these rides, its start in milliseconds since 1970. */
   starts: number[];
   readonly batches: PastRideBatch[];
 }

@@ -24,7 +24,7 @@ export interface StagedFile {
   /** The name of the column with the rides' ids; null: the file has none, and the import makes the ids. */
   readonly idColumn: string | null;
   readonly layout: Layout;
-  /** When the first and the last of its rides started, milliseconds since 1970; null: all rows were rejected. */
+  /** When the first and the last of its rides started, milliseconds since 1970; null: no row was valid. */
   readonly starts: { readonly first: number; readonly last: number } | null;
 }
 
@@ -106,7 +106,7 @@ function createDamageSearch() {
   let rejection: ImportFileError | undefined;
   let checked = 0;
   return {
-    /** Runs `recognise` on the header. Returns undefined when the header is unknown. */
+    /** Runs `recognise`, which reads the header. Returns undefined when `recognise` rejects the header. */
     begin(recognise: () => Layout): Layout | undefined {
       try {
         return recognise();
@@ -132,7 +132,7 @@ function createDamageSearch() {
       if (++checked === ROWS_TO_CHECK) throw rejection;
       return true;
     },
-    /** Call it at the end of the file. */
+    /** Call it at the end of the file. @throws ImportFileError why the header was rejected, if it was */
     finish() {
       if (rejection !== undefined) throw rejection;
     },

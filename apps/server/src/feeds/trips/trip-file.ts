@@ -27,7 +27,7 @@ export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefin
  * name is.
  * @param onRead called with the number of the input's bytes that were read so far
  * @throws ImportFileError when the file cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more
- *   than trips do, or is not text
+ *   than trips do, is not text, or has more text than the input's `textBudget` allows
  */
 export async function* readTripText(
   input: TripInput,
@@ -55,8 +55,8 @@ export async function* readTripText(
 
 /**
  * Returns a function that checks a file piece by piece, and throws when the file is not text in UTF-8. Without the check,
- * all letters of another encoding would be decoded to the same character, U+FFFD. Names would be lost, and station ids that
- * differ in such a letter would be equal.
+ * all letters outside ASCII in another encoding would be decoded to the same character, U+FFFD. Names would be lost, and
+ * station ids that differ in such a letter would be equal.
  */
 function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
   let line = 1;
@@ -84,7 +84,7 @@ function isText(bytes: Buffer): boolean {
 
 /** Returns the index at which an incomplete character at the end begins; the length when the last character is complete. */
 function endOfCharacters(bytes: Buffer): number {
-  // A character has up to four bytes: the first is 0xc0 or more, the others are 0x80 to 0xbf.
+  // A character outside ASCII has two to four bytes: the first is 0xc0 or more, the others are 0x80 to 0xbf.
   for (let at = bytes.length - 1; at >= 0 && at >= bytes.length - 3; at--) {
     const byte = bytes[at] ?? 0;
     if (byte < 0x80) break;

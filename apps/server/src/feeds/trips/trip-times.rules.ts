@@ -355,9 +355,12 @@ function midnightOf(year: number, month: number, day: number): number | undefine
   return midnight;
 }
 
-/** The finding that many rows have the ids of stored rides whose times differ by the same amount. */
+/**
+ * The finding that many rows were probably imported before with another time zone: they have the ids of stored rides, and
+ * their times differ from those of the stored rides by quarters of an hour.
+ */
 export interface TimeShift {
-  /** The number of rows with such an id. */
+  /** The number of these rows. */
   readonly rows: number;
   /** Seconds by which most of the stored rides are later (negative: earlier). */
   readonly seconds: number;
