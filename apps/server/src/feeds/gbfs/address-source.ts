@@ -140,7 +140,7 @@ interface LastResponse extends AddressResponse {
 }
 
 /**
- * Milliseconds for which a feed is not fetched in a language that failed. Too low: each poll waits for the failing language
+ * Milliseconds for which no feed is fetched in a language that failed. Too low: each poll waits for the failing language
  * again. Too high: its texts come back late.
  */
 const TRANSLATION_RETRY_MS = 10 * 60_000;
@@ -211,7 +211,10 @@ export class AddressSource implements GbfsSource {
     return (await this.#ask(feed, feedAddresses(listed, feed, base)))?.content;
   }
 
-  /** Marks the poll's responses as stored. Otherwise the next poll fetches them again. */
+  /**
+   * Marks the poll's responses as stored, and the feeds that responded as healthy. Without this call, the next poll fetches
+   * them again.
+   */
   commit(): void {
     for (const [feed, response] of this.#newResponses) this.#responses.set(feed, response);
     this.#newResponses.clear();
@@ -329,7 +332,7 @@ export class AddressSource implements GbfsSource {
     return { url, bytes, validators, hash, address: address.href };
   }
 
-  /** Fetches a feed in the other languages of the list. A language that fails counts as unchanged. */
+  /** Fetches a feed in the other languages of the list. A failed language counts as unchanged if it was fetched before. */
   async #getTranslations(feed: DocumentName, before: LastResponse | undefined): Promise<ReadonlyMap<string, Fetched>> {
     const found = new Map<string, Fetched>();
     if (this.#list === undefined || this.#list.translations.size === 0 || !hasTranslations(feed)) return found;

@@ -56,7 +56,7 @@ export function eventsOf({ stations, bikes, alerts }: Applied): EventCounts {
 /** Numbers of events by name. */
 export type EventCounts = { readonly [Name in EventName]?: number };
 
-/** The feeds of a source now name another `system_id` than the stored stations and bikes have. Nothing was changed. */
+/** The feeds of a source now name another `system_id` than the feeds that were applied before. Nothing was changed. */
 export class OtherSystemError extends Error {
   override readonly name = "OtherSystemError";
   /** The name of this lasting failure. */
@@ -85,6 +85,7 @@ const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0
 /**
  * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may arrive in any order
  * with the same result. A change of a station's state records its event in the same transaction.
+ * @throws OtherSystemError when the source's `system_id` has changed, unless `force` is true
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   try {

@@ -15,14 +15,16 @@ import { openingHoursFrom } from "../../city/descriptions/fact-values.rules.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
+// Parses the values of feeds to their canonical form. Geometries come first, then all other kinds of values.
+
 /** Maximum points of one geometry. The outline of a large city has some thousand points, of some 20 bytes each. */
 const MAX_POINTS = 50_000;
 /** Minimum points of a ring: a triangle, whose first point is repeated at the end. */
 const MIN_RING_POINTS = 4;
 
 /**
- * Reads a GeoJSON `Polygon` or `MultiPolygon`. Closes open rings, and leaves out heights.
- * @returns undefined when the value is neither, a coordinate is out of range, or there are too many points
+ * Reads a GeoJSON `Polygon` or `MultiPolygon` as a `MultiPolygon`. Closes open rings, and leaves out heights.
+ * @returns undefined when the value is neither, a ring or coordinate is invalid, or there are too many points
  */
 function geometryFrom(value: unknown): MultiPolygon | undefined {
   if (!isObject(value)) return undefined;
@@ -187,7 +189,10 @@ function readNumber(type: FieldType, value: unknown, context: ReadingContext, fi
   return kind === "integer" ? Math.trunc(number) : number;
 }
 
-/** Parses a word of an enumeration in its newest spelling, an older one, or another letter case. */
+/**
+ * Parses a word of an enumeration in its newest spelling, an older one, or another letter case. Returns `other` for an
+ * unknown word if the enumeration has it.
+ */
 function readWord(type: FieldType, value: unknown, context: ReadingContext, field: string): string | undefined {
   const said = typeof value === "string" || typeof value === "number" ? String(value) : "";
   const { words = [], oldWords = {} } = type;
@@ -360,8 +365,8 @@ function countryFrom(value: unknown): string | undefined {
 // canonical form.
 
 /**
- * Maximum characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations are
- * never deleted.
+ * Maximum characters of a station's facts. Most have 300; the outline of a virtual station takes 2,000. Stations that a feed
+ * no longer lists stay stored.
  */
 export const MAX_STATION_FACTS = 8_000;
 /** Maximum characters of a vehicle's facts. Most have 300. A feed may have 200,000 vehicles. */

@@ -34,7 +34,7 @@ export interface DocumentReaderLimits {
 
 /** Memory of the thread: enough for 200,000 stations. The JSON parser may take the same amount in addition. */
 const HEAP_MIB = 192;
-/** Milliseconds for one document. The largest feeds take half a second. */
+/** Milliseconds for one answer of the thread. The largest feeds take half a second. */
 const READ_TIMEOUT_MS = 30_000;
 
 export function createDocumentReader(limits: DocumentReaderLimits = {}): DocumentReader {

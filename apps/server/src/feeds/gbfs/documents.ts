@@ -23,6 +23,9 @@ import { FeedFailure } from "./problems.ts";
 import type { RecordReader, Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
+// Reads the documents of a GBFS source: parses the bytes, merges languages, reads the records of each feed, and says when
+// the document may change next.
+
 // Before GBFS 3.0, a feed has one document for each language. These are merged into one document that has each text in
 // several languages, as GBFS 3.0 writes it.
 
@@ -106,7 +109,7 @@ function translated(
   return { ...document, data: { ...data, [texts.list]: all } };
 }
 
-/** Returns the records of a translation by id. */
+/** Returns the records of a translation by id; undefined: the translation cannot be read. */
 function recordsOf({ list, id }: Texts, bytes: Uint8Array): ReadonlyMap<string, JsonObject> | undefined {
   const document = readLeniently(bytes);
   const data = isObject(document) ? document["data"] : undefined;
@@ -240,7 +243,7 @@ function factsOf({ raw }: RecordReader): typeof stationFacts {
   return texts.length === 0 ? stationFacts : [...texts, ...stationFacts];
 }
 
-/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed does not give them. */
+/** Reads the free docks for each set of vehicle types, as ordered JSON. Null: the feed gives none, or too many. */
 function docksAvailable(reader: RecordReader): string | null {
   const field = "vehicle_docks_available";
   const docks =

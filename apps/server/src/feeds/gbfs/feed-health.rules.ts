@@ -9,7 +9,7 @@ import type { Feed } from "./feed.ts";
 
 /** The age of a document's data, as the document states it. */
 export interface DocumentAge {
-  /** The document's `last_updated`, milliseconds since 1970; null: missing, or in the future. */
+  /** The document's `last_updated`, milliseconds since 1970; null: missing, invalid, or too far in the future. */
   readonly at: number | null;
   /** A digest of the document's records, without times that change with every document; null: changes are not judged. */
   readonly digest: string | null;
@@ -69,8 +69,11 @@ export function staleAfterMs(ttlMs: number, configured: number | undefined): num
 
 /** What the database stores about the age of a feed's data. */
 export interface StoredAge {
+  /** The feed's `last_updated`. */
   readonly data_at: Date | null;
+  /** Since when the feed's records have not changed; null: changes are not judged. */
   readonly content_since: Date | null;
+  /** Null: the age of the feed's data is not judged. */
   readonly stale_after_seconds: number | null;
 }
 
@@ -144,7 +147,8 @@ export function afterSuccess(now: number): FeedHealth {
 
 /**
  * Returns a feed's health after a failure. After the first failure the feed is fetched again at the next poll. The pause
- * then doubles with each failure, and is never shorter than `Retry-After`.
+ * then is one interval, three, seven and so on, up to `MAX_BACKOFF_MS`. It is not shorter than `Retry-After`, of which at
+ * most `MAX_RETRY_AFTER_MS` counts.
  */
 export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, intervalMs }: PollFailure): FeedHealth {
   const failures = before.failures + 1;

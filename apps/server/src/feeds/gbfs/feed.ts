@@ -125,7 +125,7 @@ function isRejection(content: object): content is Rejection {
   return "reason" in content;
 }
 
-/** Returns the `data` of a document. */
+/** Returns the `data` of a document. @throws FeedFailure when it has none */
 export function dataOf(name: string, document: unknown): JsonObject {
   const data = isObject(document) ? document["data"] : undefined;
   if (!isObject(data)) throw new FeedFailure(name, "it has no `data`");
@@ -133,8 +133,8 @@ export function dataOf(name: string, document: unknown): JsonObject {
 }
 
 /**
- * Returns `last_updated`. Returns `now` if it is missing, or so far in the future that the feed's next snapshots would count
- * as older.
+ * Returns `last_updated`. Returns `now` if it is missing, invalid, or so far in the future that the feed's next snapshots
+ * would count as older.
  */
 export function snapshotTime(document: unknown, now: number, problems: ProblemLog): number {
   const at = lastUpdatedOf(document, now);
@@ -145,7 +145,7 @@ export function snapshotTime(document: unknown, now: number, problems: ProblemLo
   return now;
 }
 
-/** Returns `last_updated`; undefined: it is missing, or too far in the future. */
+/** Returns `last_updated`; undefined: it is missing, invalid, or too far in the future. */
 export function lastUpdatedOf(document: unknown, now: number): number | undefined {
   const at = instantFrom(isObject(document) ? document["last_updated"] : undefined);
   return at !== undefined && at > 0 && at <= now + CLOCK_TOLERANCE_MS ? at : undefined;

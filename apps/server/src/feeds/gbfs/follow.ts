@@ -118,6 +118,7 @@ export interface PollResult {
    * last stays in use.
    */
   readonly outcome: "applied" | "unchanged" | "partial" | "failed";
+  /** The changes of stations; null: nothing was applied. The same for `bikes`. */
   readonly stations: ImportCounts | null;
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
@@ -138,7 +139,7 @@ export interface PollResult {
 export interface FeedProblem {
   readonly feed: string;
   readonly message: string;
-  /** When the failure began, RFC 3339; null: neither a feed fails, nor has the source's `system_id` changed. */
+  /** When the failure began, RFC 3339; null: the failure is neither that of a feed nor a changed `system_id`. */
   readonly since: string | null;
   /** The earliest time of the next request, RFC 3339. */
   readonly retry_at: string;

@@ -53,7 +53,11 @@ interface FeedPoll {
   readonly staleAfterMs?: number | undefined;
 }
 
-/** Writes the health of a source's feeds. @param ages the age of the data of the feeds that responded */
+/**
+ * Writes the health of a source's feeds, and deletes that of feeds which `health` does not have.
+ * @param ages the age of the data of the feeds that responded
+ * @returns the age of the data of each feed, as stored now
+ */
 export function updateFeedHealth(
   db: Queryable,
   { systemId, source, now, staleAfterMs: configured }: FeedPoll,

@@ -54,7 +54,7 @@ export interface ImportOutcome {
  * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. Writes the problems into a report, and records
  * the import if it changed something.
  * @returns the changes, the import's id (null if nothing changed, because then nothing can be undone), and the report's path
- * (null if there were no problems)
+ * (null if there were no problems). A trial has neither an id nor a report.
  * @throws FeedFailure when no feed of stations or vehicles can be used. A source that has none of these feeds may be
  * imported if it has other descriptions than `system_information`. Nothing has changed then.
  * @throws OtherSystemError when the source's `system_id` has changed. Nothing has changed then.

@@ -133,7 +133,10 @@ export class RecordReader implements ReadingContext {
     return this.#isGiven(field) && this.flag(field, false);
   }
 
-  /** Reads a number of things from the first of `fields` that the record has. Returns `fallback` if it has none of them. */
+  /**
+   * Reads a number of things from the first of `fields` that the record has. Returns `fallback` if it has none of them, or
+   * the value is invalid.
+   */
   count<Fallback extends number | null>(fields: readonly string[], fallback: Fallback): number | Fallback {
     const field = fields.find((name) => this.#isGiven(name));
     if (field === undefined) {

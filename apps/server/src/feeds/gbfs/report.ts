@@ -9,7 +9,10 @@ import { type Problem, rejectedFeed } from "./problems.ts";
 import type { ReferredFeed } from "./references.ts";
 import type { GbfsSnapshot, SourceSnapshot } from "./snapshot.ts";
 
-/** Returns all problems of a snapshot: in its feeds, in fetching them, and with records that belong to another source. */
+/**
+ * Returns all problems of a snapshot: in its feeds, in fetching them, with references to missing records, and with records
+ * that belong to another source.
+ */
 export function problemsOf(reading: SourceSnapshot, { stations, bikes }: Applied): Problem[] {
   const { snapshot, failures } = reading;
   const { information, status, vehicles, descriptions = [] } = snapshot;
