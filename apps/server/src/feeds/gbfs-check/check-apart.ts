@@ -11,7 +11,7 @@ import type { FeedFiles } from "./feed-set.ts";
  * high: takes memory from requests.
  */
 const LIMITS = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
-/** Most checks at one time, in all systems. Too low: checks wait for each other. Too high: checks take too much memory. */
+/** Most checks at one time in this process. Too low: checks wait for each other. Too high: checks take too much memory. */
 const CONCURRENCY = 2;
 /** Time limit of one check. The largest known feeds take two seconds. */
 const TIMEOUT_MS = 60_000;

@@ -91,6 +91,7 @@ export class FeedSet {
   readonly files: FeedFiles;
   /** The time by which the files are judged, in milliseconds since 1970. For saved files: their newest `last_updated`. */
   readonly now: number;
+  /** The version that gbfs.json declares, or the first file if there is no gbfs.json; undefined: it declares none. */
   readonly declared: string | undefined;
   /** The version by which all files are checked. */
   readonly version: GbfsVersion;
@@ -201,7 +202,10 @@ function declaredVersion(parsed: readonly Parsed[]): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** Returns the version by which to check: 1.0 if the feed declares none. A release candidate counts as its release. */
+/**
+ * Returns the version by which to check: 1.0 if the feed declares none. A release candidate counts as its release. An
+ * unknown version counts as the newest known one of the same major version, or else as 2.3.
+ */
 function knownVersion(declared: string | undefined): GbfsVersion {
   if (declared === undefined) return "1.0";
   const base = declared.replace(/-RC\d*$/, "");

@@ -11,7 +11,7 @@ export interface Finding extends Omit<FeedFinding, "count" | "examples" | "path"
 
 /** Maximum examples of each kind of finding. */
 const MAX_EXAMPLES = 3;
-/** Maximum kinds of findings. Too high: a document full of errors fills the memory. */
+/** Maximum kinds of findings. More are dropped. Too high: a document full of errors fills the memory. */
 const MAX_KINDS = 1_000;
 
 /** Maximum characters of each text. Texts quote names from the feed, which may have any length. */

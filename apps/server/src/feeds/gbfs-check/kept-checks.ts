@@ -1,6 +1,6 @@
 import type { FeedReport } from "@bikeshare/contract/console";
 
-/** The result of a check, or the reason why there was nothing to check. */
+/** The result of a check, or the reason why the check failed. */
 export type CheckOutcome =
   | { readonly report: FeedReport; readonly failure: null }
   | { readonly report: null; readonly failure: string };

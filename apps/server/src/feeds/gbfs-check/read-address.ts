@@ -31,7 +31,7 @@ const CONCURRENCY = 3;
 /** The `Origin` of the requests, as a browser sends it for a page that reads feeds. */
 const ORIGIN = "https://planner.example";
 
-/** Reads the feed set of a gbfs.json. @throws Error when the file cannot be read, or is a manifest.json */
+/** Reads the feed set of a gbfs.json. @throws Error when the file cannot be read, is a manifest.json, or lists no feeds */
 export async function readAddress(location: URL, options: ReadAddressOptions): Promise<FeedFiles> {
   const reader = new AddressReader(location, options);
   const first = await reader.fetch(location);

@@ -63,8 +63,10 @@ class Walk {
     this.#object(data, feed.fields, { path: "data", id: undefined }, isClosed);
   }
 
+  /** Checks the fields beside `data`, which every file has. */
   #envelope(content: JsonObject): void {
     const version = this.#version;
+    // 1_450_155_600 is the beginning of GBFS, in seconds since 1970, as `kinds.rules.ts` has it.
     const instant: FieldType = isAtLeast(version, "3.0")
       ? { kind: "instant" }
       : { kind: "integer", min: isAtLeast(version, "1.1") ? 1_450_155_600 : 0 };

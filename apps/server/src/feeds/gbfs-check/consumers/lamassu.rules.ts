@@ -95,7 +95,7 @@ function takeVehicles(set: FeedSet) {
       vehicle.get(field),
     );
     const station = typeof stationId === "string" ? stations.get(stationId) : undefined;
-    // lamassu shows a vehicle at a station as part of the station.
+    // lamassu shows a vehicle at a station as part of the station, unless the station is virtual.
     if (station !== undefined && station.get("is_virtual_station") !== true) shown++;
     else if (typeof plan === "string" && !plans.has(plan)) drops.add("plan");
     else if (typeof typeId !== "string") drops.add("no type");

@@ -152,7 +152,7 @@ interface NamedType extends Found {
   readonly type: string;
 }
 
-/** Yields every place that names a vehicle type. */
+/** Yields the places of vehicles and stations that name a vehicle type. */
 function* typesNamed(set: FeedSet): Generator<NamedType> {
   for (const vehicle of recordsOf(set, "vehicle_status")) {
     const type = vehicle.get("vehicle_type_id");
