@@ -230,9 +230,9 @@ function publishedDocks(station: PublishedStation): number | undefined {
 }
 
 /**
- * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them. If a type is
- * in two sets, returns one count for each type, with all docks that fit the type: OpenTripPlanner rejects a whole feed in
- * which a station names a type twice.
+ * Returns the free docks for each set of vehicle types; undefined if the station's source does not count them, or the
+ * station has operated counters. If a type is in two sets, returns one count for each type, with all docks that fit the
+ * type: OpenTripPlanner rejects a whole feed in which a station names a type twice.
  */
 function publishedDocksOfTypes({ counters, vehicle_docks_available: docks }: PublishedStation, types: Ids): TypeCounts {
   const left = counters === "mirrored" && docks !== null ? ofKnownTypes(types, docks) : undefined;
@@ -333,8 +333,9 @@ export function vehicleStatus(
 }
 
 /**
- * Returns a vehicle's range in metres. Returns 0 for a motorized vehicle of unknown range, because GBFS requires a range for
- * it, and trip planners omit vehicles without one.
+ * Returns a vehicle's range in metres. For a motorized vehicle of unknown range, computes it from the fuel that is left and
+ * the range of its type, or returns 0, because GBFS requires a range for it, and trip planners omit vehicles without one.
+ * Undefined: the range is unknown, and the vehicle has no motor.
  */
 function rangeOf(
   { current_range_meters: range }: PublishedBike,

@@ -228,7 +228,10 @@ export interface SaidHours {
   readonly calendars?: ValueOf<typeof gbfsFeeds.system_calendar.fields>["calendars"];
 }
 
-/** Converts hours of GBFS before 3.0 to OpenStreetMap's syntax; undefined when there are none, or several seasons. */
+/**
+ * Converts hours of GBFS before 3.0 to OpenStreetMap's syntax; undefined when there are none, several seasons, or a season
+ * of certain years.
+ */
 export function openingHoursOf({ rental_hours: hours = [], calendars = [] }: SaidHours): string | undefined {
   const [calendar, another] = calendars;
   if (another !== undefined || calendar?.start_year !== undefined || calendar?.end_year !== undefined) return undefined;

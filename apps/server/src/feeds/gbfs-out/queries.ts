@@ -144,7 +144,7 @@ export async function listTypeUses(db: Queryable, systemId: string): Promise<Rea
   return new Map(rows.map(({ id, ...use }) => [id, use]));
 }
 
-/** Locks the bikes without a public id. @returns their ids, in order */
+/** Locks the bikes that may be published and have no public id. @returns their ids, in order */
 export async function lockBikesWithoutPublicId(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockWithoutPublicId, [systemId])).map(({ id }) => id);
 }

@@ -53,7 +53,7 @@ export function writeData<Feed extends GbfsFeedName>(
 const converters = new Map<string, Convert>();
 const same: Convert = (value) => value;
 
-/** Makes the conversion of a feed; undefined when the version has the feed in canonical form. */
+/** Makes the conversion of a feed; undefined: the feed has no records, and the version has it in canonical form. */
 function feedConverter(feed: GbfsFeedName, version: GbfsVersion): Convert | undefined {
   const { fields, records }: GbfsFeed = gbfsFeeds[feed];
   const rename = (field: string) => fieldNameIn(version, feed, field);
