@@ -97,7 +97,10 @@ async function readsOf(db: Queryable, systemId: string, partnerId: string): Prom
     });
 }
 
-/** Returns the latest hours, newest first, each with the status that the agency gets when it asks for the hour. */
+/**
+ * Returns the latest hours, newest first, each with the status that the agency gets when it asks for the hour.
+ * @param since the time from which on the agency can read trips or events, whichever is earlier
+ */
 function hoursUntil(now: number, since: number, reads: ShownAgency["reads"]): ShownAgency["hours"] {
   const present = now - (now % HOUR_MS);
   return Array.from({ length: SHOWN_HOURS }, (_, index) => {
@@ -119,7 +122,8 @@ function statusOfHour(hour: number, times: Parameters<typeof isSettled>[1]): 200
 
 /**
  * Returns a month's report as the agency gets it. The audit log names who read it.
- * @throws ServiceError `not_found` when the partner is not an agency, or the month is not over
+ * @throws ServiceError `not_found` when the partner is not an agency, the month is not over, or the month was over before
+ *   the agency can read trips
  */
 export async function downloadReport(
   context: ActorContext & AgencyReads,

@@ -59,7 +59,7 @@ interface HourList<Row, Opened = SettledHour<Row>> {
 
 /**
  * Answers a request for an hour of a list: with 202 until the hour is settled, or with 304 when the agency already has it.
- * The audit log records each read.
+ * The audit log records each response with status 200.
  * @param list its `open` returns undefined while the hour is not settled
  */
 export async function answerHour<Row>(
@@ -77,7 +77,7 @@ export async function answerHour<Row>(
 
 /**
  * Answers a request for an hour of a list whose hours need not be settled: with 304 when the agency already has the hour.
- * The audit log records each read.
+ * The audit log records each response with status 200.
  */
 export async function answerAnyHour<Row>(
   context: HourContext,

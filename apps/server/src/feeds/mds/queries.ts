@@ -257,7 +257,7 @@ export function listRecentEvents(
   return db.query<EventRow>(listRecent, [systemId, firstDay, start, to, after.at, after.id, limit, lastDay]);
 }
 
-/** Returns how many events an hour has and when the newest was recorded. Every new event changes the result. */
+/** Returns how many events and positions an hour has, and when the newest was recorded. Each new one changes the result. */
 export async function findStateOfHour(
   db: QueryRunner,
   systemId: string,

@@ -61,8 +61,8 @@ export function eventRecords(row: EventRow, { providerId, uuid, isWithin }: Reco
 }
 
 /**
- * Returns a vehicle's last event as an agency reads it; undefined when the event happened outside the agency's boundary, or
- * the vehicle left the boundary before `leftSince`.
+ * Returns a vehicle's last event as an agency reads it; undefined when the event happened outside the agency's boundary, its
+ * location is unknown, or the vehicle left the boundary before `leftSince`.
  * @param leftSince milliseconds since 1970
  */
 export function lastEventRecord(row: VehicleRow, context: RecordContext, leftSince: number): MdsEvent | undefined {
@@ -114,8 +114,8 @@ function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: R
 }
 
 /**
- * Returns a position of the log as an agency reads it; undefined when the position is unknown or was reported during a ride.
- * Also undefined outside the boundary, except at the end of a trip that began inside.
+ * Returns a position of the log as an agency reads it; undefined when the position is unknown, was reported during a ride,
+ * or is that of a lost vehicle. Also undefined outside the boundary, except at the end of a trip that began inside.
  */
 export function pointRecord(row: PointRow, { providerId, uuid, isWithin }: RecordContext): MdsTelemetry | undefined {
   // A lost vehicle sends no position. Its events repeat the position of the event before.

@@ -135,7 +135,7 @@ export async function keepTripsOfDay(
   await db.query(keepDay, [systemId, nameOf(by), day, version, JSON.stringify(counts)]);
 }
 
-/** Returns the form factors of the vehicles whose events are logged; null: a vehicle without a type. */
+/** Returns the form factors of the vehicles whose events are logged; null: a vehicle of unknown form factor. */
 export async function listShapesInOperation(db: QueryRunner, systemId: string): Promise<(string | null)[]> {
   return (await db.query<{ form_factor: string | null }>(listShapes, [systemId])).map(({ form_factor: form }) => form);
 }

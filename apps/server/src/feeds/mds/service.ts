@@ -182,7 +182,7 @@ export interface SettledHour<Row> {
   readonly batches: () => AsyncGenerator<readonly Row[]>;
 }
 
-/** Events of a batch: about half a megabyte of JSON. */
+/** Events, positions or rides of a batch: about half a megabyte of JSON. */
 const BATCH_SIZE = 1_000;
 
 /** Events are at most this far in the future, because reports of later times are rejected. */
@@ -194,7 +194,7 @@ const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /**
  * Returns the events of an hour; undefined when it is not settled.
  * @param hour the start of the hour, in milliseconds since 1970
- * @throws ServiceError `not_found` for an hour that never has events
+ * @throws ServiceError `not_found` for the same hours as `isSettled`
  */
 export function eventsOfHour(
   reads: AgencyReads,

@@ -22,7 +22,7 @@ interface TokensOptions {
 
 /** Issues and checks the access tokens of agencies. A token stands for a key, and is rejected as soon as its key is. */
 export interface AgencyTokens extends AccessTokens {
-  /** Returns a token for an agency's credentials; undefined when these are wrong. */
+  /** Returns a token for an agency's credentials; undefined when these are wrong, or the key or the agency is not active. */
   issue(clientId: string, secret: string): Promise<string | undefined>;
 }
 
