@@ -324,6 +324,7 @@ export interface RideRecord {
   readonly riderCategory: string | null;
   readonly status: string;
   readonly endReason: string | null;
+  /** Whether the ride is long enough to count. If nobody reported that: whether it took 60 seconds or more. */
   readonly isCountable: boolean;
 }
 
@@ -381,7 +382,7 @@ export interface StationChangeRecord {
   readonly disabled: number | null;
   readonly docks: number | null;
   readonly docksDisabled: number | null;
-  /** The station's status, and whether it rents and takes bikes back; `readFlags` reads them. */
+  /** The station's status and its flags, such as `is_renting`, in one number; `readFlags` reads them. */
   readonly flags: number;
 }
 

@@ -125,6 +125,7 @@ const scalars = {
   },
 } satisfies Partial<Record<FieldType["kind"], Kind>>;
 
+// From GBFS 3.0 on, a text or a URI is a list with one entry for each language: `texts3` or `uris3`.
 const localText = {
   text: { type: { kind: "string" }, required: true },
   language: { type: { kind: "language" }, required: true },

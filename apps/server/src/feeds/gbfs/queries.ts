@@ -112,7 +112,7 @@ export async function updateDescriptions<Each extends Pick<Description, "feed" |
   for (const { feed, at, digest, json } of descriptions.filter(isNew)) {
     await tx.query(upsertDescription, [systemId, source, feed, new Date(at), digest, json]);
   }
-  // Also clears the caches of documents that contain descriptions.
+  // This notification also clears the caches of documents that contain descriptions.
   if (changed.length > 0) tx.notify("stations", systemId);
   return descriptions.filter(isNew);
 }

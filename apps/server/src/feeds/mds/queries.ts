@@ -17,6 +17,7 @@ export interface AgencyRow extends Pick<
   /** Its boundary; null: it has none, or the boundary is one of `knownBoundaries`. */
   readonly new_boundary: MultiPolygon | null;
   readonly provider_id: string;
+  /** The secret UUID from which `uuidNames` computes the UUIDs that agencies see. */
   readonly namespace: string;
   readonly logged_since: Date;
 }
@@ -73,6 +74,7 @@ export async function insertProvider(
 export interface VehicleRow {
   readonly id: string;
   readonly number: string | null;
+  /** The vehicle's last event in the log, as JSON. */
   readonly last_event: string;
   readonly vehicle_state: string;
   readonly station_id: string | null;

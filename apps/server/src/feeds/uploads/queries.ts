@@ -122,7 +122,10 @@ export async function insertUpload(
   return (await tx.query(insert, [systemId, id, name, zone, at, by])).length > 0;
 }
 
-/** Returns the newest upload, with the name of the person who requested its current step. */
+/**
+ * Returns the newest upload, with the name of the person who requested its current step; the name is null when no person
+ * requested the step, or the person gave no name.
+ */
 export async function findNewestUpload(
   db: QueryRunner,
   systemId: string,

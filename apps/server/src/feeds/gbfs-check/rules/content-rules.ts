@@ -393,6 +393,7 @@ function* positions(
   }
 }
 
+/** Tells whether a coordinate has at most 4 decimals. */
 function isCoarse(degrees: number): boolean {
   return Math.abs(degrees * 1e4 - Math.round(degrees * 1e4)) < 1e-6;
 }
