@@ -77,7 +77,7 @@ export async function findWhetherEventsWait(
   return oneRow(await db.query<{ waiting: boolean; has_due: boolean }>(isWaiting, [systemId]));
 }
 
-/** Returns the ids of events that wait for their position. @param apartIds ids of events to leave out */
+/** Returns the earliest `limit` ids of events that wait for their position. @param apartIds ids of events to leave out */
 export async function listWaitingEvents(
   db: Queryable,
   systemId: string,
@@ -482,7 +482,7 @@ export interface LatestEvent {
   readonly resource_id: string | null;
 }
 
-/** Returns the events that a viewer may see, recorded on a day or later, the newest first. */
+/** Returns the newest `limit` events that a viewer may see, numbered on a day or later, the newest first. */
 export function listLatestEvents(
   db: Queryable,
   systemId: string,

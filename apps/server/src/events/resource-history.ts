@@ -98,7 +98,7 @@ interface StationHistory {
     readonly event: string;
     readonly at: string;
   })[];
-  /** The start of the searched time, if older changes may exist; null: all events were searched. */
+  /** When the oldest searched event happened, if older changes may exist; null: all events were searched. */
   readonly searchedTo: string | null;
 }
 

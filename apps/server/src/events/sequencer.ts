@@ -12,7 +12,10 @@ import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockS
 export interface Sequencer {
   /** Numbers new events soon. To be called with each notification on the channel `event_outbox`. */
   wake(systemId: string): void;
-  /** Numbers all events that were committed before the call. @returns how many this call has numbered */
+  /**
+   * Numbers all events that were committed before the call, except those whose numbering failed and whose retry is not due.
+   * @returns how many this call has numbered
+   */
   runOnce(systemId: string): Promise<number>;
   /** Begins no more runs; resolves when the current ones have ended. */
   close(): Promise<void>;
@@ -21,7 +24,10 @@ export interface Sequencer {
 export interface SequencerOptions {
   readonly db: Database;
   readonly clock: () => number;
-  /** Called when a run fails. The next run numbers the remaining events. */
+  /**
+   * Called when a run fails. The next run numbers the remaining events.
+   * @param systemId undefined: the poll for waiting events failed
+   */
   readonly onError: (error: unknown, systemId?: string) => void;
   /**
    * The interval at which every system is polled for events whose notification was missed. Too high: delays those events.
@@ -80,7 +86,7 @@ export function createSequencer({
 }
 
 /**
- * Returns a function that moves all events of a system which were committed before the call, and returns their number.
+ * Returns the function `runOnce` of a sequencer, which moves the events of a system to the list and returns their number.
  */
 function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
   let preparedDay: string | undefined;

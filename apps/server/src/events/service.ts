@@ -153,7 +153,7 @@ export function getEvent(
   return findEvent(readPool, systemId, viewer, id);
 }
 
-/** Returns the newest events that a viewer may see and that were recorded on the day `since` or later. */
+/** Returns the newest `limit` events that a viewer may see and that were numbered on the day `since` or later. */
 export function latestEvents(
   { db }: { readonly db: Queryable },
   systemId: string,
