@@ -84,7 +84,8 @@ function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
 
 /**
  * Requests an exported file. A worker makes it later.
- * @throws ServiceError
+ * @throws ServiceError when the month or the privacy level does not fit the kind, the month has not begun, or the system has
+ *   too many exports
  */
 export async function requestExport(
   context: ActorContext,
@@ -141,7 +142,10 @@ export function removeExport(context: ActorContext, systemId: string, id: string
   });
 }
 
-/** Adds a schedule: a worker makes a file for each month, some days after the month's end. @throws ServiceError */
+/**
+ * Adds a schedule: a worker makes a file for each month, some days after the month's end.
+ * @throws ServiceError when the privacy level does not fit the kind, or the system has too many schedules
+ */
 export function addSchedule(
   context: ActorContext,
   systemId: string,

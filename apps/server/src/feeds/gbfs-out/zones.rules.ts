@@ -11,7 +11,7 @@ type Ring = MultiPolygon["coordinates"][number][number];
 const ANYWHERE: Rule = { ride_start_allowed: true, ride_end_allowed: true, ride_through_allowed: true };
 
 /**
- * Builds `geofencing_zones`.
+ * Builds `geofencing_zones`. Leaves out zones without a usable rule, and zones without an area.
  * @param types the ids of published vehicle types
  * @returns undefined when there is no zone and no rule for the area outside
  */

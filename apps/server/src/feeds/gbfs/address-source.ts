@@ -175,7 +175,8 @@ export class AddressSource implements GbfsSource {
   /**
    * Begins a poll. Fetches the list of feeds if it may have changed.
    * @param now milliseconds since 1970
-   * @returns the failure if the list could not be fetched. An earlier list then remains in use.
+   * @returns the failure if the list could not be fetched; undefined also when a failed list waits for its next try. An
+   *   earlier list then remains in use.
    */
   async begin(now: number): Promise<FeedFailure | undefined> {
     this.#now = now;
@@ -196,7 +197,12 @@ export class AddressSource implements GbfsSource {
     }
   }
 
-  /** Reads a feed. @returns undefined when there is no such feed, or it has not changed @throws FeedFailure */
+  /**
+   * Reads a feed.
+   * @returns undefined when there is no such feed, it has not changed, or it is not due: its `ttl` has not passed, or it
+   *   failed and waits for its next try
+   * @throws FeedFailure
+   */
   async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
     const listed = this.#list?.feeds.get(feed);
     if (this.#list === undefined) return undefined;

@@ -8,7 +8,7 @@ import { FeedFailure } from "./problems.ts";
 /** A place from which the feeds of a system are read: an address, or a directory. */
 export interface GbfsSource {
   /**
-   * Reads a feed; undefined when the source has no such feed, or the feed has not changed.
+   * Reads a feed; undefined when the source has no such feed, or the feed has not changed or is not due yet.
    * @param now milliseconds since 1970
    * @throws FeedFailure
    */
@@ -35,7 +35,7 @@ export interface SourceSnapshot {
 }
 
 /**
- * Fetches and reads all feeds that the service uses, one after the other, so that only one document is in memory at a time.
+ * Fetches and reads all feeds that the service uses, one after the other, so that only one unparsed document is in memory.
  * Goes on with the next feed when one fails.
  * @param now milliseconds since 1970
  */

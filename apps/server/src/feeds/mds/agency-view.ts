@@ -122,8 +122,7 @@ function statusOfHour(hour: number, times: Parameters<typeof isSettled>[1]): 200
 
 /**
  * Returns a month's report as the agency gets it. The audit log names who read it.
- * @throws ServiceError `not_found` when the partner is not an agency, the month is not over, or the month was over before
- *   the agency can read trips
+ * @throws ServiceError `not_found` when the partner is not an agency, and where `reportOf` throws it
  */
 export async function downloadReport(
   context: ActorContext & AgencyReads,

@@ -24,7 +24,8 @@ interface ReportContext extends AgencyReads {
  * Returns the trips of a month. Counts each day on its own and stores its counts, so that a request counts only the days
  * that have changed since.
  * @param file the name of the requested file, such as `2026-10.csv`
- * @throws ServiceError `not_found` for a month that is not over, or was over before the agency can read trips
+ * @throws ServiceError `not_found` for another name than that of a month, for a month whose last hour is not settled, and
+ *   for a month that was over before the agency can read trips
  */
 export async function reportOf(context: ReportContext, agency: Agency, file: string): Promise<Report> {
   const [, month] = /^(\d{4}-(?:0[1-9]|1[0-2]))\.csv$/.exec(file) ?? [];

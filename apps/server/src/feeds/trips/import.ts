@@ -58,6 +58,7 @@ interface Run {
  * Imports trip files. A rejected file changes nothing, and the other files are imported all the same. Each file is read to
  * its end before its first ride is written. While one file is written, the next is read. Rides that are stored already stay
  * as they are, so running an interrupted import again completes it.
+ * @throws ImportUndone when another process undoes this import, or an import of the same rides, meanwhile
  */
 export async function importTrips(options: TripImportOptions): Promise<TripImportResult> {
   const found = await findInputs({

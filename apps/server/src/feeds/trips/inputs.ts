@@ -433,7 +433,7 @@ interface TemporaryFile {
  * Copies bytes into a temporary file.
  * @param greatestSize most bytes
  * @param onBytes called with the number of bytes copied so far
- * @throws ImportFileError when there are more bytes, or `source` fails
+ * @throws ImportFileError when there are more bytes; the error of `source` when that fails
  */
 async function copyToTemporaryFile(
   directory: string,
