@@ -1,9 +1,12 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** A quote opens and does not close on its line, so the reader cannot tell where the next record begins. */
+/**
+ * A quote does not close before the text ends, or its record spans lines and is too long or has another number of fields
+ * than the first record. So the reader cannot tell where the next record begins.
+ */
 export class OpenQuoteError extends Error {
   override readonly name = "OpenQuoteError";
-  /** The number of the line on which the quote opens, counted from 1. */
+  /** The number of the line on which the record with the quote begins, counted from 1. */
   readonly line: number;
 
   constructor(line: number) {
@@ -12,7 +15,7 @@ export class OpenQuoteError extends Error {
   }
 }
 
-/** A line is longer than any record may be. The reader throws before it has read the line to its end. */
+/** A line is longer than any record may be. The reader may throw before it has read the line to its end. */
 export class LongLineError extends Error {
   override readonly name = "LongLineError";
   /** The line's number, counted from 1. */
