@@ -1,6 +1,6 @@
 /**
  * How a parameter filters a list: a comparison, and the fields of an item that are compared. With several fields, one that
- * matches is enough.
+ * matches is enough. `within` names no field: it compares the item's position with a box.
  */
 export type Filter<Field extends string = string> = readonly [
   comparison: "equals" | "since" | "before" | "within",

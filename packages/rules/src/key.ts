@@ -90,15 +90,15 @@ export function missingScope(scope: string): ServiceError {
 }
 
 /**
- * Returns the scope that an unknown path requires. Below /operator, /sandbox and /v1 only a caller with a key learns that
- * the path is unknown.
+ * Returns the scope that an unknown path requires. Below /operator, /v1 and /sandbox/v1 (or any other version) only a caller
+ * with a key learns that the path is unknown.
  */
 export function scopeOfPath(path: string): "operator" | "any" | "none" {
   if (/^\/operator([/?]|$)/.test(path)) return "operator";
   return /^\/(sandbox\/)?v\d+([/?]|$)/.test(path) ? "any" : "none";
 }
 
-/** Tells whether a known key works at an instant. */
+/** Returns the status of a known key at an instant. @param now milliseconds since 1970 */
 export function keyStatus(
   key: { readonly expires_at: Date | null; readonly revoked_at: Date | null },
   now: number,

@@ -9,7 +9,7 @@ export interface RateDecision {
   readonly remaining: number;
   /**
    * Whole seconds, rounded up, until the oldest counted request leaves the window and makes room for one more; 0 when
-   * none is counted.
+   * none is counted. If a lowered limit leaves too many counted requests: until enough of them have left.
    */
   readonly resetSeconds: number;
 }
@@ -38,7 +38,7 @@ export interface MemoryRateLimiter {
 
 /**
  * Returns a limiter with an exact sliding window: at most `limit` requests in any `windowMs`, and each request stops
- * counting `windowMs` after it came. It uses 8 bytes of memory for each counted request.
+ * counting `windowMs` after it came. A counted request takes 8 bytes, in a buffer that doubles when it is full.
  */
 export function createMemoryRateLimiter(clock: () => number, windowMs = RATE_WINDOW_MS): MemoryRateLimiter {
   const windows = new Map<string, SlidingWindow>();

@@ -112,7 +112,7 @@ export interface ChoosableBike extends TakeableBike {
   readonly current_range_meters: number | null;
 }
 
-/** Returns the wanted free bike with the longest range; the id breaks ties. */
+/** Returns the wanted free bike with the longest range; the id breaks ties. Undefined: there is none. */
 export function chooseBike<Bike extends ChoosableBike>(bikes: Iterable<Bike>, wanted: WantedBike): Bike | undefined {
   const suited = [...bikes].filter(
     (bike) =>

@@ -6,10 +6,13 @@ import type { BatchWarning, MessageArguments } from "@bikeshare/contract/pure";
  */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
-/** A time as it is stored. It is never later than now, because otherwise later reports would count as older ones. */
+/**
+ * A time as it is stored. It is not later than now, because otherwise later reports would count as older ones. Only
+ * `storedEnd` returns a later time: that of a ride's start that another process's faster clock has stored.
+ */
 export interface StoredTime {
   readonly at: Date;
-  /** Whether `at` is the server's present time, because no time was given or the given one is in the future. */
+  /** Whether the server's present time is used, because no time was given or the given one is slightly in the future. */
   readonly isNow: boolean;
   /** The warning for the caller; undefined when the time is stored as given. */
   readonly warning: BatchWarning | undefined;
@@ -35,8 +38,8 @@ function movedTime(field: string, given: Date, at: Date): StoredTime {
 }
 
 /**
- * Returns the end to store for a ride. An end of "now" that is before the start is moved to the start: the start may come
- * from another process with a faster clock, and rejecting the end would leave the ride under way.
+ * Returns the end to store for a ride, or the issue with it. An end of "now" that is before the start is moved to the start:
+ * the start may come from another process with a faster clock, and rejecting the end would leave the ride under way.
  */
 export function storedEnd(
   startedAt: Date,

@@ -135,10 +135,11 @@ export interface HistoryLevel {
   readonly max: number;
 }
 
-/** How a station was during a step, as the contract has it. */
+/** How a station was during a step, as the contract has it. `bikes` and `docks` are null when they are unknown throughout. */
 export interface HistoryPoint {
   readonly from: string;
   readonly to: string;
+  /** The minutes of the step for which the station's state is known. */
   readonly minutes: number;
   readonly bikes: HistoryLevel | null;
   readonly docks: HistoryLevel | null;
@@ -191,6 +192,7 @@ export function foldHistory(bounds: readonly number[]): HistoryFold {
   /** The index of the step up to which states have been added. */
   let current = 0;
 
+  /** Adds the present state to the steps, for the time up to `end`. */
   const lastTo = (end: number) => {
     if (state === undefined) return;
     let at = Math.max(state.at, bounds[0] ?? Infinity);

@@ -1,4 +1,4 @@
-/** The lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. */
+/** The usual lifecycle of a station: `planned` → `online` ⇄ `offline` → `removed`. `stationState` has every transition. */
 export interface StationState {
   readonly status: "planned" | "online" | "offline" | "removed";
   readonly offline_reason: "flags" | "operator" | "removed_from_source" | "stale" | null;
