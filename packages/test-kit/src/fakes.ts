@@ -15,7 +15,10 @@ export function createTestClock(start = "2026-06-01T12:00:00.000Z"): TestClock {
   });
 }
 
-/** Returns ids that count up, so that a failing test is easy to read. The bytes for secrets are still random. */
+/**
+ * Returns a source of ids that count up, so that a failing test is easy to read. The bytes for secrets are still random;
+ * `random()` is always 0.5.
+ */
 export function createTestIds() {
   let made = 0;
   return {

