@@ -24,7 +24,8 @@ const advice =
 /**
  * Returns a middleware for Express 4 and 5, and for other frameworks that call `(request, response, next)`. Register it
  * before `express.json()`. It also takes the bytes that `express.raw()` left in `body`, or that a platform left in
- * `rawBody`. If a parser has consumed the body, `next` gets a `WebhookVerificationError` with the reason `body_not_raw`.
+ * `rawBody`. If a parser has consumed the body, `next` (or `onError`, if it is given) gets a `WebhookVerificationError` with
+ * the reason `body_not_raw`.
  *
  * @throws TypeError, RangeError at once for wrong options
  */

@@ -25,6 +25,7 @@ export function likelyMistake(body: Uint8Array, secrets: readonly string[]): str
 function findBodyIssue(body: Uint8Array): string | undefined {
   if (body.length === 0) return "The body is empty: something read it before, or it was never read.";
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  // `eyJ` is the base64 of `{"`.
   if (/^eyJ[\w+/]+=*$/.test(text)) {
     return "The body is in base64, as some platforms provide it: decode it first, and pass the bytes.";
   }

@@ -11,7 +11,8 @@ export interface ReceiverOptions {
   readonly secrets: Secrets;
   /**
    * Handles a verified delivery. The service waits 15 s for the response: store the delivery and do the work later. Once
-   * this resolves, the response is 200 and the delivery is never sent again; if it rejects, it is sent again later.
+   * this resolves, the response is 200, and the delivery is sent again only if that response is lost or somebody requests
+   * it. If this throws or rejects, the delivery is sent again later.
    */
   readonly onDelivery: (delivery: Delivery) => unknown;
   /**
@@ -27,9 +28,9 @@ export interface ReceiverOptions {
   /** The largest body that is read. Default 1 MiB. Larger ones are answered with 413. */
   readonly maxBodyBytes?: number | undefined;
   /**
-   * Called when a request was not accepted, with a `WebhookVerificationError` or the error that `onDelivery` or `seen`
-   * threw. Without `onError`, a request that is not a delivery is still answered with 400, and every other error is thrown,
-   * so that the framework reports it and answers with 500.
+   * Called with the error of a request that is answered with 400 or 500: a `WebhookVerificationError`, or what `onDelivery`,
+   * `seen` or the reading of the body threw. Without `onError`, a request that is not a delivery is still answered with 400.
+   * Every other error, also `body_not_raw`, is then thrown, so that the framework reports it and answers with 500.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -58,8 +59,8 @@ const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 /**
  * Returns a receiver without a framework. The receivers for Express, Fastify and fetch are adapters of it.
  *
- * @throws TypeError at once for no secret, an empty one, or one with white space or quotes around it; RangeError at once for
- *   a wrong number
+ * @throws TypeError at once for no secret, an empty one, one that is not a string, or one with white space or a quote around
+ *   it; RangeError at once for a wrong number
  */
 export function createDeliveryReceiver(
   options: ReceiverOptions,

@@ -20,8 +20,8 @@ export function readSecrets(secrets: Secrets): readonly string[] | { readonly is
 }
 
 /**
- * Describes white space or quotes around a secret; undefined if there are none. The service's secrets never have them, but a
- * file or a shell may add them.
+ * Describes white space around a secret, or a quote at its beginning; undefined if there is neither. The service's secrets
+ * never have them, but a file or a shell may add them.
  */
 export function findSecretFormatIssue(secret: string): string | undefined {
   if (secret.trim() !== secret) {
@@ -30,7 +30,7 @@ export function findSecretFormatIssue(secret: string): string | undefined {
   return /^["'`]/.test(secret) ? "A secret is enclosed in quotes: remove them." : undefined;
 }
 
-/** Like `requireSecrets`. @throws TypeError also for white space or quotes around a secret */
+/** Like `requireSecrets`. @throws TypeError also for white space around a secret, or a quote at its beginning */
 export function requireCleanSecrets(secrets: Secrets): readonly string[] {
   const list = requireSecrets(secrets);
   const issue = list.map(findSecretFormatIssue).find((found) => found !== undefined);

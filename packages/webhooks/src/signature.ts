@@ -42,8 +42,8 @@ export interface SigningInput {
 /**
  * Returns the value of the `Service-Signature` header for a body: `t=<unix seconds>,v1=<hex>`, with a `v1` for each secret.
  *
- * @throws TypeError for no secret or an empty one; RangeError for a time that is not in whole seconds;
- * WebhookVerificationError `body_not_raw`
+ * @throws TypeError for no secret, an empty one, or one that is not a string; RangeError for a time that is not in whole
+ * seconds; WebhookVerificationError `body_not_raw`
  */
 export async function sign({ body, secrets, timestamp }: SigningInput): Promise<string> {
   const keys = requireSecrets(secrets);

@@ -36,7 +36,8 @@ export interface VerificationOptions {
  * @param header the value of its `Service-Signature` header
  * @param secrets your endpoint's secret; during a rotation both secrets
  * @returns the delivery. Compare its `event` with a name to know what `data` holds; accept unknown names.
- * @throws WebhookVerificationError if it is not such a delivery; RangeError for a wrong tolerance or a wrong clock
+ * @throws WebhookVerificationError if it is not such a delivery, or the body or a secret cannot be used; RangeError for a
+ *   wrong tolerance or a wrong clock
  */
 export async function verify(
   body: RawBody,
