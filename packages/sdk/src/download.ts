@@ -13,7 +13,7 @@ export interface DownloadOptions {
  * `download_url` to a program that writes to disk, and compare `sha256` afterwards.
  *
  * @param file an export as `client.exports` returns it, whose link is still valid
- * @throws ApiError when the link is no longer valid: read the export again
+ * @throws ApiError for a response that is no success. When the link is no longer valid, read the export again
  * @throws UnexpectedResponseError when the checksum differs
  * @throws the error of `fetch` when there is no connection
  * @example const file = await downloadExport(await client.exports.get(id));

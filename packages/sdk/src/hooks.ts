@@ -41,13 +41,16 @@ export interface RetryDetails {
   readonly delayMs: number;
 }
 
-/** A request that waits for the rate limit. */
+/** A request that waits for the rate limit, or was rejected by it. */
 export interface RateLimitDetails {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
   /** `throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429. */
   readonly reason: "throttled" | "rejected";
-  /** Maximum milliseconds of the wait. A response that comes meanwhile may end it earlier. */
+  /**
+   * `throttled`: maximum milliseconds of the wait; a response that comes meanwhile may end it earlier. `rejected`:
+   * milliseconds for which the client sends nothing.
+   */
   readonly waitMs: number;
 }
 

@@ -19,8 +19,8 @@ export interface RetryOptions {
    */
   readonly totalTimeoutMs?: number | undefined;
   /**
-   * How often a failed request is sent again, also after a rejection by the rate limit. Default 4; 0: never. A request that
-   * creates something is sent again with the same idempotency key.
+   * How often a failed request is sent again at most, also after a rejection by the rate limit. Default 4; 0: never. A
+   * request that creates something is sent again with the same idempotency key.
    */
   readonly maxRetries?: number | undefined;
 }

@@ -118,7 +118,7 @@ export interface Deliveries {
   /** Returns one page, newest first. `searched_to` is set if the search stopped before the page was full. */
   list(query?: DeliveryListQuery, options?: RequestOptions): ApiPromise<DeliveryRecordList>;
   /**
-   * All deliveries, page by page.
+   * Iterates over all deliveries, and requests them page by page.
    * @example for await (const { id, explanation } of client.deliveries.all({ status: "unsuccessful" })) console.log(id, explanation);
    */
   all(
@@ -156,7 +156,7 @@ export interface Flows {
   /** Returns one page, and how many flows were left out because they are rare. */
   list(query?: FlowQuery, options?: RequestOptions): ApiPromise<FlowList>;
   /**
-   * All flows, page by page.
+   * Iterates over all flows, and requests them page by page.
    * @example for await (const flow of client.flows.all({ from: "2026-03-01", to: "2026-03-31" })) console.log(flow);
    */
   all(query?: Omit<FlowQuery, "cursor">, options?: RequestOptions): AsyncGenerator<Flow, void, undefined>;

@@ -22,7 +22,10 @@ import type {
 
 export type * from "./sandbox-types.generated.ts";
 
-/** Delays between two requests for the clock; each is twice the previous one. Too low: uses up 600 requests a minute. */
+/**
+ * The first and the longest delay between two requests for the clock; each is twice the previous one. Too low: uses up the
+ * sandbox's rate limit of 600 requests a minute.
+ */
 const FIRST_DELAY_MS = 50;
 const MAX_DELAY_MS = 1_000;
 

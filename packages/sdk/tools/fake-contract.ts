@@ -56,6 +56,7 @@ interface Route {
   readonly body?: Schema;
 }
 
+/** The kind of text that each of these schemas of the contract describes. */
 const kinds = new Map<unknown, TextKind>([
   [pagingQuery.page, "positiveInteger"],
   [pagingQuery.limit, "positiveInteger"],

@@ -65,7 +65,7 @@ function routeText({ method, path, metadata, responses }: Endpoint): string {
   const success = Math.min(...Object.keys(responses).map(Number));
   const operation = `${method} ${path}`;
   if (metadata.scope === "none") return JSON.stringify([operation, success, "open"]);
-  // "once": never retried, because its effect would happen again.
+  // "once": retried after a 429 only, because its effect would happen again.
   const kinds = [...(metadata.idempotent ? ["idempotent"] : []), ...(metadata.repeats ? ["once"] : [])];
   return JSON.stringify([operation, success, ...kinds]);
 }

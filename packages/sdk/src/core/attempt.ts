@@ -43,7 +43,7 @@ export interface Call extends Settings {
  *
  * @param request the request without the key
  * @param onRateLimit called with the rate limit that the response reports
- * @throws the signal's reason; the error of a hook
+ * @throws the signal's reason; the error of a hook or of the function `apiKey`; UsageError for a key that no header can hold
  */
 export async function sendOnce(
   call: Call,
@@ -128,7 +128,7 @@ function readRateLimit(headers: Headers): RateLimit | undefined {
   return limit > 0 ? { limit, windowMs: window * 1000, remaining, resetMs: reset * 1000 } : undefined;
 }
 
-/** Parses `Retry-After`, which has seconds or a date. @returns milliseconds; undefined if it is absent or invalid */
+/** Parses `Retry-After`, which has seconds or a date. @returns milliseconds; undefined if it is absent, invalid or past */
 function readRetryAfterMs(headers: Headers): number | undefined {
   const text = headers.get("retry-after") ?? "";
   if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);

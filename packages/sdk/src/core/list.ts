@@ -77,7 +77,7 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
   /**
    * Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
    * filters. It leaves out no item, and may repeat items of a page that has changed meanwhile.
-   * @throws UsageError when the checkpoint is empty: a finished iteration has nothing to resume
+   * @throws UsageError when the checkpoint is empty, because a finished iteration has nothing to resume, or was cut off
    */
   resumeFrom(checkpoint: string): List<Item>;
 }
@@ -156,7 +156,8 @@ export function createList<Item extends { readonly id: string }>(
 
 /**
  * Fetches pages and detects repeated cursors by Brent's algorithm: it remembers one cursor, and replaces it by the present
- * one after 1, 2, 4, 8 … pages. So it notices a loop of cursors within three times the loop's length.
+ * one after 1, 2, 4, 8 … pages. So it notices a loop of cursors after at most about three times as many pages as there are
+ * before the loop or in it.
  */
 function rejectingLoops<Fetched extends { readonly next: Position | undefined }>(
   fetchPage: (position: Position, isIteration: true, seenCursor: string | undefined) => Promise<Fetched>,

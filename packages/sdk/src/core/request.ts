@@ -10,7 +10,7 @@ export type Route = readonly [
   successStatus: number,
   /**
    * `idempotent`: it takes an `Idempotency-Key`. `open`: it needs no API key and does not count towards the rate limit.
-   * `once`: a repeated request has its effect again, so it is not retried.
+   * `once`: a repeated request has its effect again, so it is retried after a 429 only.
    */
   kind?: "idempotent" | "open" | "once",
 ];

@@ -4,7 +4,7 @@ import { type BikeShareError, ConnectionError, TimeoutError } from "../errors/er
 const FIRST_DELAY_MS = 500;
 /** Maximum delay, unless the service asks for a longer one. */
 const MAX_DELAY_MS = 8_000;
-/** Random extra delay, so that callers that got the same `Retry-After` do not all return at the same instant. */
+/** Maximum random extra delay, so that callers that got the same `Retry-After` do not all return at the same instant. */
 const RETRY_AFTER_JITTER_MS = 250;
 
 /** Retries that a client may spend in a row. Too low: a short outage fails calls. Too high: prolongs a long outage. */

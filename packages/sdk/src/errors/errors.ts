@@ -55,14 +55,17 @@ export class ConnectionError extends BikeShareError {
 }
 
 /**
- * No response came in time. The service may have carried the request out, unless `attempts` is 0: then the wait for the
- * rate limit would have exceeded `totalTimeoutMs`, and `retryAfterMs` says how long it is.
+ * No response came in time. The service may have carried the request out, unless a call has 0 `attempts`: then it only
+ * waited for the rate limit. If `retryAfterMs` is set, that wait would have exceeded `totalTimeoutMs`, and was not begun.
  */
 export class TimeoutError extends BikeShareError {
   override readonly name = "TimeoutError";
 }
 
-/** A response that is not the service's: a redirect, a proxy's page, or a list without its page numbers or cursor. */
+/**
+ * A response that is not as the service's should be: a redirect, a proxy's page, a list without its page numbers or cursor,
+ * a response that `validate` rejects, or an export with another checksum.
+ */
 export class UnexpectedResponseError extends BikeShareError {
   override readonly name = "UnexpectedResponseError";
 }
@@ -78,17 +81,20 @@ export class ApiError extends BikeShareError {
   }
 }
 
-/** 400, 405, 410, 413, 415, 422 and other 4xx: the request is wrong; the message says where. */
+/** 400, 405, 410, 413, 415, 422 and each 4xx that has no class below: the request is wrong; the message says where. */
 export class InvalidRequestError extends ApiError {
   override readonly name: string = "InvalidRequestError";
 }
 
-/** 410: the event after which to resume is no longer kept, or the key may not see it. Read the resources again. */
+/**
+ * 410: what came after the checkpoint may be incomplete. Its event is no longer kept, the key may not see it, or rows that
+ * changed since were deleted or restored. Read the resources again.
+ */
 export class CheckpointLostError extends InvalidRequestError {
   override readonly name = "CheckpointLostError";
 }
 
-/** 401: the key is unknown, expired or revoked. */
+/** 401: the key is malformed, unknown, expired or revoked. */
 export class UnauthorizedError extends ApiError {
   override readonly name = "UnauthorizedError";
 }
@@ -108,7 +114,7 @@ export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
-/** 429: the key has used up its rate limit, and `retryAfterMs` was longer than `totalTimeoutMs` allows. */
+/** 429: the key has used up its rate limit, and `maxRetries` or `totalTimeoutMs` did not allow another attempt. */
 export class RateLimitError extends ApiError {
   override readonly name = "RateLimitError";
 }

@@ -11,6 +11,7 @@ interface Entry {
   /** The id of the previous event in the list. */
   readonly previousId: string | undefined;
   readonly attempts: number;
+  /** Milliseconds since 1970; 0: at once. */
   readonly dueAt: number;
   readonly isInFlight: boolean;
 }
@@ -48,7 +49,7 @@ export function createDeliveryQueue(start: string | undefined, concurrency: numb
     /**
      * Starts the next delivery: the oldest event that is due, if fewer than `concurrency` are in flight. An event waits
      * while another one about the same ride, station or reservation is in flight, so that events about one resource keep
-     * their order. An event that waits for its retry does not hold up later ones.
+     * their order unless an attempt fails: an event that waits for its retry does not hold up later ones.
      *
      * @param now milliseconds since 1970
      */
@@ -103,7 +104,7 @@ export function createCircuitBreaker(onOpen: () => void) {
       probeAt = now + delayMs;
       return delayMs;
     },
-    /** Records that the receiver accepted a connection. */
+    /** Records an attempt whose connection was not refused. */
     connected() {
       failures = 0;
     },

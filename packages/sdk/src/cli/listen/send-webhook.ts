@@ -5,11 +5,15 @@ import { sign, SIGNATURE_HEADER } from "../../webhooks.ts";
 
 /** Timeout of a whole request, as in the service. Too low: a receiver fails here that works in production. */
 const TIMEOUT_MS = 15_000;
-/** Maximum bytes that are read of a response. Too low: cuts off reasons. Too high: an error page fills the terminal. */
+/**
+ * After so many bytes no more of a response is read, and so many characters are shown. Too low: cuts off reasons. Too high:
+ * an error page fills the terminal.
+ */
 const MAX_REASON_BYTES = 200;
 
 /** The outcome of one POST. */
 export type Outcome =
+  /** `reason` is the beginning of the response's body. */
   | { readonly kind: "response"; readonly status: number; readonly reason: string }
   /** Nothing listens at the address. */
   | { readonly kind: "connection_refused" }
@@ -28,7 +32,8 @@ export interface Webhook {
 export const ENDPOINT = "listen";
 
 /**
- * POSTs an event as the service does: with the same body and headers, and without following redirects.
+ * POSTs an event as the service does: with a body and a `Service-Signature` of the same form, and without following
+ * redirects.
  *
  * @throws the signal's reason
  */
