@@ -19,7 +19,7 @@ export interface BootstrapOptions {
   readonly clock: () => number;
 }
 
-/** States of bikes that are rented or can be rented soon. Bikes in other states are returned to a station later. */
+/** States of bikes that can be rented now or soon. Bikes in other states are returned to a station later. */
 const RIDABLE_STATES: ReadonlySet<string> = new Set(["available", "reserved"]);
 
 /** Returns the commands with which the operator creates the stations and bikes of a city. */

@@ -116,7 +116,7 @@ function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time
   }
 }
 
-/** Reports the range of a station's bikes, and the station's free docks. */
+/** Reports the station's free docks, and the range of its bikes or, for delayed telemetry, where they were earlier. */
 function sendTelemetry(backend: Backend, rides: Rides, event: CityEventOf<"telemetry">, time: number): void {
   const { fleet, timestamp, send } = backend;
   const { station, rangeMeters, isDelayed } = event;

@@ -7,10 +7,10 @@ export interface Figures {
   readonly started: number;
   readonly completed: number;
   readonly cancelled: number;
-  /** Rides started per minute of the wall clock, over the last minute or less. */
+  /** Rides started per minute of the wall clock, over about the last minute, or since the start if that is less. */
   readonly perMinute: number;
   readonly requests: number;
-  /** Requests that had to be sent again. */
+  /** Requests that had to be sent again, or were rejected as a whole. */
   readonly retries: number;
   /** Commands that the service answered with an error. */
   readonly failures: number;

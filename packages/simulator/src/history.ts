@@ -57,13 +57,13 @@ const WEEKEND_WEIGHTS = [6, 5, 3, 2, 1, 1, 3, 6, 11, 18, 25, 30, 32, 33, 33, 31,
 const WEEKEND_SHARE = 0.7;
 /** The factor by which the weather changes a day's rides. */
 const WEATHER = { least: 0.75, most: 1.15 };
-/** Maximum stations at which a rider looks for a bike. */
+/** How many random stations are looked at for the start, or the end, of a ride. */
 const STATIONS_LOOKED_AT = 12;
 /** The hour of the day, in the city's time, at which vans have moved bikes. */
 const VANS_HOUR = 3;
 /** At night vans take bikes from stations fuller than `full` to stations emptier than `empty`, up or down to `middle`. */
 const UNBALANCED = { full: 0.75, empty: 0.25, middle: 0.5 };
-/** Share of the rides of rush hours that end at the most central station, so that it is full every morning. */
+/** Share of the rides of the morning's rush hours that end at the most central station, so that it is full every morning. */
 const TO_THE_VERY_MIDDLE = 0.03;
 /** Share of all rides that end outside a station. */
 const OUTSIDE = 0.01;
@@ -261,7 +261,10 @@ function pullOf(hour: number): number {
   return hour >= 15 && hour <= 19 ? -1 : 0;
 }
 
-/** Draws random stations until one is suitable. @param pull -1 prefers stations in the centre, 1 those at the edge */
+/**
+ * Returns one of some random stations for which `willDo` is true; undefined if it is true for none of them.
+ * @param pull -1 prefers stations in the centre, 1 those at the edge
+ */
 function find(
   places: readonly Place[],
   random: Random,

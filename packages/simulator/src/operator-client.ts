@@ -75,7 +75,7 @@ export function createOperatorClient(baseUrl: string, operatorKey: string): Post
       if (response.status === 200) return { kind: "done", results: batchResults.parse(body).results };
       return failedAnswer(response, body);
     } catch (error) {
-      // There was no connection, or it broke, or the request timed out.
+      // There was no connection, or it broke, or the request timed out, or the body was not what the contract says.
       return { kind: "retry", reason: reasonOf(error), afterMs: undefined };
     }
   };
