@@ -86,7 +86,7 @@ export function createIdempotency(now: Clock) {
     /**
      * Does `work`, or returns the answer of an earlier call with the same key. If `work` throws, nothing is stored.
      *
-     * @param caller the partner and the called operation, for which the key is valid
+     * @param caller the partner and the path of the request, for which the key is valid
      * @param key the header `Idempotency-Key`; null when there is none
      * @param body the JSON value that was sent
      * @throws ServiceError `idempotency_key_reused` for a key that was used with another body

@@ -25,7 +25,10 @@ export class RecordedStations<Recorded extends { readonly shown: Station }> exte
     return Math.min(...[...this.#past.values()].flatMap(([first]) => first?.at ?? []));
   }
 
-  /** Returns the stations as they were at an instant. @throws ServiceError `outside_history` */
+  /**
+   * Returns the stations as they were at an instant, but with their present names, positions and capacities.
+   * @throws ServiceError `outside_history`
+   */
   at(text: string): StationAt[] {
     const instant = readInstantOfHistory(text, this.#now());
     const begins = this.begins();

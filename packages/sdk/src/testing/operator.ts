@@ -64,7 +64,8 @@ export class Operator {
 
   /**
    * Creates or changes a station. Its status follows from its flags unless `status` is given. If the station goes offline or
-   * comes online, an event is recorded. Given free docks follow the station's bikes from then on.
+   * comes online, an event is recorded. Given free docks follow the station's bikes from then on, unless the station's
+   * counters were given when it was created.
    */
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
@@ -187,7 +188,7 @@ export class Operator {
     return recordRide(city, "ride.started", ride);
   }
 
-  /** Ends a ride. @throws Error when it is not under way */
+  /** Ends a ride. @throws Error when it is not under way, or the end station is removed */
   endRide({ id, end_station_id = null, distance_meters = null, end_reason }: RideEnd): Ride {
     const end = { end_station_id, distance_meters, end_reason: end_reason ?? endReasonAt(end_station_id) };
     return this.#finishRide(id, "end", end, locationOf(this.#city, end_station_id));
@@ -201,7 +202,7 @@ export class Operator {
   /**
    * Corrects a completed ride, and records the event `ride.corrected`. If the end station changes, the bike moves there,
    * unless it has been elsewhere since.
-   * @throws Error when the ride is not completed
+   * @throws Error when the ride is not completed, or the corrected end is not possible
    */
   correctRide({ id, ...correction }: RideCorrection): Ride {
     const city = this.#cityNow();
@@ -224,7 +225,7 @@ export class Operator {
     putReservation(this.#cityNow(), this.#city.partner.id, fields);
   }
 
-  /** Adds an event at the end of the list. */
+  /** Adds an event at the end of the list. Only the first partner sees an event of a reservation. */
   putEvent(fields: EventFields): void {
     const partnerId = fields.event.startsWith("reservation.") ? this.#city.partner.id : null;
     recordEvent(this.#cityNow(), fields, partnerId);

@@ -15,7 +15,7 @@ export interface SeenRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The body as it was sent; empty when there was none. */
   readonly body: string;
-  /** The answer's status; undefined if there was no answer. */
+  /** The answer's status, which is 200 even if the caller got a 304; undefined if there was no answer. */
   status: number | undefined;
 }
 

@@ -47,7 +47,7 @@ export function putReservation(
 /**
  * Reserves a bike of a station, or one bike, for a partner's rider.
  *
- * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
+ * @throws ServiceError `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
  *   `rider_has_active_reservation`, `too_many_reservations`
  */
 export function createReservation(city: City, partnerId: string, request: ReservationRequest): Reservation {

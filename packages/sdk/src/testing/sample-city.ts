@@ -8,7 +8,10 @@ export interface SampleSize {
   readonly stations?: number;
   /** Default 20. The bikes are distributed over the stations in turn. */
   readonly bikes?: number;
-  /** Default 120, which is more than two pages. The rides are completed, and start a minute after each other. */
+  /**
+   * Default 120, which is more than two pages. The rides are completed, and start a minute after each other, or more with
+   * fewer than 10 bikes.
+   */
   readonly rides?: number;
 }
 

@@ -147,13 +147,13 @@ function comparePairs(one: Pair, other: Pair): number {
 /** The fields of a usual day or a forecast without any history. */
 const unknown = { is_ready: false, days_known: 0, since: null, ready_at: null };
 
-/** Returns a usual day without data, because a fake has no history. @throws ServiceError `not_found` */
+/** Returns a usual day without data, because a fake does not compute usual days. @throws ServiceError `not_found` */
 export function typicalOf(city: City, id: string): StationTypical {
   stationOf(city, id);
   return { station_id: id, time_zone: TIME_ZONE, ...unknown, data: [] };
 }
 
-/** Returns a forecast that a station stays as it is, because a fake has no history. @throws ServiceError `not_found` */
+/** Returns a forecast that a station stays as it is, because a fake knows no usual days. @throws ServiceError `not_found` */
 export function forecastOf(city: City, id: string, query: Values): StationForecast {
   const { num_bikes_available: bikes, num_docks_available: docks } = stationOf(city, id);
   const { horizon = "PT30M" } = query as ForecastQuery;
