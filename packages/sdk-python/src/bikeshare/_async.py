@@ -71,7 +71,9 @@ class AsyncDriver:
             flow.close()
 
     async def close(self) -> None:
-        """Ends the waits and the requests of all tasks. Their calls raise `ClientClosedError`."""
+        """Ends the waits and the requests of all tasks, whose calls raise `ClientClosedError`. Closes only a client of httpx
+        that it made itself.
+        """
         self._shared.closing.is_closed = True
         for event in self._waiting:
             event.set()

@@ -93,7 +93,9 @@ class BikeShare(Resources):
         super().__init__(SyncApi(shared, driver))
 
     def close(self) -> None:
-        """Ends the requests and waits of other threads, whose calls raise `ClientClosedError`, and closes connections."""
+        """Ends the waits of other threads and, unless `http_client` was given, their requests and all connections. The calls
+        of other threads raise `ClientClosedError`.
+        """
         self._driver.close()
 
     def __enter__(self) -> BikeShare:
@@ -129,7 +131,9 @@ class AsyncBikeShare(AsyncResources):
         super().__init__(AsyncApi(shared, driver))
 
     async def close(self) -> None:
-        """Ends the requests and waits of other tasks, whose calls raise `ClientClosedError`, and closes connections."""
+        """Ends the requests and waits of other tasks, whose calls raise `ClientClosedError`. Closes all connections, unless
+        `http_client` was given.
+        """
         await self._driver.close()
 
     async def __aenter__(self) -> AsyncBikeShare:

@@ -69,7 +69,9 @@ class SyncDriver:
             flow.close()
 
     def close(self) -> None:
-        """Ends the waits and the requests of all threads. Their calls raise `ClientClosedError`."""
+        """Ends the waits of all threads and, unless a client of httpx was passed, their requests. Their calls raise
+        `ClientClosedError`.
+        """
         with self._lock:
             self._shared.closing.is_closed = True
             for event in self._waiting:
@@ -287,7 +289,7 @@ class List(Generic[Item]):
         """Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
         filters. It leaves out no item, and may repeat items of a page that has changed meanwhile.
 
-        :raises UsageError: when the checkpoint is empty: a finished iteration has nothing to resume
+        :raises UsageError: when the checkpoint is empty, because a finished iteration has nothing to resume, or was cut off
         """
         return List(self._driver, self._start.resume_from(checkpoint))
 

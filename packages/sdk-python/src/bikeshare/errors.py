@@ -55,13 +55,15 @@ class ConnectionError(BikeShareError):  # noqa: A001 -- the name that the TypeSc
 
 
 class TimeoutError(BikeShareError):  # noqa: A001 -- the name that the TypeScript client has
-    """No response came in time. The service may have carried the request out, unless `attempts` is 0: then the wait for
-    the rate limit would have exceeded `total_timeout`, and `retry_after` says how long it is.
+    """No response came in time. The service may have carried the request out, unless a call has 0 `attempts`: then it only
+    waited for the rate limit. If `retry_after` is set, that wait would have exceeded `total_timeout`, and was not begun.
     """
 
 
 class UnexpectedResponseError(BikeShareError):
-    """A response that is not the service's: a redirect, a proxy's page, or a list without its page numbers or cursor."""
+    """A response that is not as the service's should be: a redirect, a proxy's page, a list without its page numbers or
+    cursor, or an export with another checksum.
+    """
 
 
 class ApiError(BikeShareError):
@@ -69,7 +71,7 @@ class ApiError(BikeShareError):
 
 
 class InvalidRequestError(ApiError):
-    """400, 405, 410, 413, 415, 422 and other 4xx: the request is wrong; the message says where."""
+    """400, 405, 410, 413, 415, 422 and each 4xx that has no class below: the request is wrong; the message says where."""
 
 
 class CheckpointLostError(InvalidRequestError):
@@ -77,7 +79,7 @@ class CheckpointLostError(InvalidRequestError):
 
 
 class UnauthorizedError(ApiError):
-    """401: the key is unknown, expired or revoked."""
+    """401: the key is malformed, unknown, expired or revoked."""
 
 
 class ForbiddenError(ApiError):
@@ -93,7 +95,7 @@ class ConflictError(ApiError):
 
 
 class RateLimitError(ApiError):
-    """429: the key has used up its rate limit, and `retry_after` was longer than `total_timeout` allows."""
+    """429: the key has used up its rate limit, and `max_retries` or `total_timeout` did not allow another attempt."""
 
 
 class ServerError(ApiError):

@@ -20,9 +20,9 @@ def download_export(file: Export, to: BinaryIO, *, http_client: httpx.Client | N
     """Downloads the file of an export, which `client.exports` returns, and compares its checksum.
 
     :param to: gets the bytes. Do not use them before this function has returned, because it checks them at the end
-    :raises ApiError: when the link is no longer valid: read the export again
+    :raises ApiError: for an error status, such as when the link is no longer valid: read the export again
     :raises ConnectionError: when there is no connection, or it broke
-    :raises UnexpectedResponseError: when the checksum differs
+    :raises UnexpectedResponseError: when the checksum differs, or for a redirect
     """
     http = http_client or httpx.Client()
     transfer = _Transfer(file, to)

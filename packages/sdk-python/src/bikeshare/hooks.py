@@ -55,13 +55,14 @@ class RetryDetails:
 
 @dataclass(frozen=True)
 class RateLimitDetails:
-    """A request that waits for the rate limit."""
+    """A request that waits for the rate limit, or was rejected by it."""
 
     operation: str
     reason: Literal["throttled", "rejected"]
     """`throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429."""
     wait: float
-    """Maximum seconds of the wait. A response that comes meanwhile may end it earlier."""
+    """`throttled`: maximum seconds of the wait; a response that comes meanwhile may end it earlier. `rejected`: seconds for
+    which the client sends nothing."""
 
 
 @dataclass(frozen=True)

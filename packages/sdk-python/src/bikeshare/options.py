@@ -21,8 +21,8 @@ class RequestOptions(TypedDict, total=False):
     each page is a call. Default 300, so that a call can wait for its turn when many calls share a limit of 60 a minute.
     `math.inf` accepts any `Retry-After`."""
     max_retries: int | None
-    """How often a failed request is sent again, also after a rejection by the rate limit. Default 4; 0: never. A request
-    that creates something is sent again with the same idempotency key."""
+    """How often a failed request is sent again at most, also after a rejection by the rate limit. Default 4; 0: never. A
+    request that creates something is sent again with the same idempotency key."""
 
 
 class IdempotentRequestOptions(RequestOptions, total=False):

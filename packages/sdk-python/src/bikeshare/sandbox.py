@@ -27,7 +27,7 @@ __all__ = ["AsyncSandboxClient", "SandboxClient"]
 _FIRST_DELAY = 0.05
 _MAX_DELAY = 1.0
 """Maximum seconds between two requests for the clock. The delay starts at `_FIRST_DELAY` and doubles each time. Too low:
-uses up the 600 requests a minute."""
+uses up the sandbox's rate limit of 600 requests a minute."""
 
 
 class Sandbox(SandboxResource):
@@ -44,7 +44,7 @@ class Sandbox(SandboxResource):
         """Lets time pass, and waits until the work that became due is done: reservations have expired, deliveries have
         been tried.
 
-        :raises TimeoutError: when that takes longer than `total_timeout`
+        :raises TimeoutError: when the request, or the wait after it, takes longer than `total_timeout`
         """
         self.advance(seconds=seconds, options=options)
         return self.wait_until_ready(options=options)
@@ -114,7 +114,7 @@ class SandboxClient(BikeShare):
     def _use(self, shared: Shared, driver: SyncDriver) -> None:
         super()._use(shared, driver)
         self.sandbox = Sandbox(shared, driver)
-        """What happens in the sandbox."""
+        """Controls the sandbox."""
 
     def __enter__(self) -> SandboxClient:
         return self
@@ -150,7 +150,7 @@ class AsyncSandboxClient(AsyncBikeShare):
     def _use(self, shared: Shared, driver: AsyncDriver) -> None:
         super()._use(shared, driver)
         self.sandbox = AsyncSandbox(shared, driver)
-        """What happens in the sandbox."""
+        """Controls the sandbox."""
 
     async def __aenter__(self) -> AsyncSandboxClient:
         return self

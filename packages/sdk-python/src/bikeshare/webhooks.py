@@ -45,8 +45,9 @@ VerificationFailure = Literal[
 
 
 class WebhookVerificationError(Exception):
-    """Raised for a request that is not a delivery of the service. `reason` is for programs; the message names the likely
-    mistake. The error contains no secret, and nothing of the body or the header.
+    """Raised for a request that is not a delivery of the service, and for a mistake in the receiver's setup (`body_not_raw`,
+    `bad_secret`). `reason` is for programs; the message names the likely mistake. The error contains no secret, and no text
+    of the body or the header.
     """
 
     reason: VerificationFailure
@@ -76,7 +77,7 @@ def verify(
     :param secrets: your endpoint's secret; during a rotation both secrets
     :param tolerance: seconds by which the time of signing may differ from now
     :param now: seconds since 1970; default: the machine's clock
-    :raises WebhookVerificationError: if it is not a delivery
+    :raises WebhookVerificationError: if it is not a delivery, or the body or a secret cannot be used
     :raises ValueError: for a tolerance that would disable the check or reject every delivery, or a `now` that is no time
     """
     if not math.isfinite(tolerance) or tolerance <= 0:
@@ -104,7 +105,8 @@ def sign(body: bytes | str, secrets: str | Sequence[str], timestamp: int) -> str
     :param body: the body exactly as it is sent
     :param secrets: each secret makes a signature. There are several during a rotation
     :param timestamp: seconds since 1970
-    :raises ValueError: for no secret or an empty one, and for a time that is not in whole seconds
+    :raises ValueError: for no secret, one that is empty or not a string, and a time that is not in whole seconds
+    :raises WebhookVerificationError: `body_not_raw`
     """
     if not isinstance(cast(object, timestamp), int) or not 0 <= timestamp <= _MAX_TIMESTAMP:
         raise ValueError("timestamp must be the time of signing in whole seconds since 1970: int(time.time())")

@@ -333,7 +333,7 @@ def read_rate_limit(headers: Mapping[str, str]) -> RateLimit | None:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Parses `Retry-After`, which has seconds or a date. Returns seconds; None if it is absent or invalid."""
+    """Parses `Retry-After`, which has seconds or a date. Returns seconds; None if it is absent, invalid or past."""
     text = headers.get("retry-after", "")
     if re.fullmatch(r"\d{1,15}(?:\.\d{1,15})?", text, re.ASCII):
         return float(text)

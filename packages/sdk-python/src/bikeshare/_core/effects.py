@@ -62,7 +62,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Failed:
-    """No response came."""
+    """No response came, or it was too large to be read to its end."""
 
     message: str = field(repr=False)
     is_timeout: bool = False

@@ -28,7 +28,7 @@ class Route:
     is_open: bool = False
     """Whether it needs no key and does not count towards the rate limit."""
     is_once: bool = False
-    """Whether a repeated request has its effect again, so that it is not retried."""
+    """Whether a repeated request has its effect again, so that it is retried after a 429 only."""
 
     @property
     def operation(self) -> str:
@@ -59,7 +59,7 @@ def parse_base_url(text: object) -> str:
     if not isinstance(text, str) or not text:
         raise UsageError("base_url is not set")
     wrong = UsageError("base_url must be https:// or http://localhost")
-    # These characters are not allowed in a base URL, or `urlsplit` would silently drop them.
+    # Characters beyond visible ASCII, and these four, are not allowed in a base URL, or `urlsplit` would silently drop them.
     if not re.fullmatch(r"[!-~]+", text) or re.search(r"[@?#\\]", text):
         raise wrong
     try:

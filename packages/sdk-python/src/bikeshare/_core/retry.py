@@ -12,7 +12,7 @@ noticeable."""
 MAX_DELAY = 8.0
 """Maximum delay in seconds, unless the service asks for a longer one."""
 RETRY_AFTER_JITTER = 0.25
-"""Random extra seconds, so that callers that got the same `Retry-After` do not all return at the same instant."""
+"""Maximum random extra seconds, so that callers that got the same `Retry-After` do not all return at the same instant."""
 BUDGET = 20.0
 """Retries that a client may spend in a row. Too low: a short outage fails calls. Too high: prolongs a long outage."""
 BUDGET_PER_SUCCESS = 0.1

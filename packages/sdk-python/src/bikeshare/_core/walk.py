@@ -105,8 +105,8 @@ class ListStart:
     def resume_from(self, checkpoint: object) -> ListStart:
         """Returns the list from a checkpoint on.
 
-        :raises UsageError: when the checkpoint is empty. If it meant the beginning, a program would read the list again
-            and again
+        :raises UsageError: when the checkpoint was cut off, or is empty. If an empty one meant the beginning, a program
+            would read the list again and again
         """
         if not checkpoint:
             raise UsageError("the checkpoint is empty: is the list finished?")
@@ -213,7 +213,8 @@ class Walk(Generic[Item]):
         # The checkpoint of the last page, from which the next iteration follows the list.
         self._end: str | None = None
         # Detects repeated cursors by Brent's algorithm: one cursor is remembered, and replaced by the present one after
-        # 1, 2, 4, 8 … pages. So a loop of cursors is noticed within three times the loop's length.
+        # 1, 2, 4, 8 … pages. So a loop of cursors is noticed after at most about three times as many pages as there are
+        # before the loop or in it.
         self._seen_cursor: str | None = None
         self._pages = 0
 
