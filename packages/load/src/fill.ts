@@ -41,7 +41,7 @@ export async function fillCity(url: string, operatorKey: string, size: CitySize,
   );
 }
 
-/** Sends items in batches. Each item of a batch must succeed. */
+/** Returns a function that sends items in batches. It throws if an item of a batch does not succeed. */
 export function batchSender(
   url: string,
   operatorKey: string,

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 
 /* Reads the resource usage of local processes from proc(5). On systems other than Linux it is NaN. */
 
+/** Microseconds of a tick, the unit of processor time in proc(5): Linux reports 100 ticks a second. */
 const TICK_US = 10_000;
 
 export interface ProcessorTime {
@@ -9,6 +10,7 @@ export interface ProcessorTime {
   readonly own: number;
   /** Microseconds of its children that have ended. */
   readonly ended: number;
+  /** The parent's process id. */
   readonly parent: number;
 }
 

@@ -45,6 +45,7 @@ interface RunFacts {
   readonly connections: number;
 }
 
+/** The latency of requests. `Histograms` in recorder.ts explains the three. */
 export interface Latency {
   readonly response: LatencySummary;
   readonly service: LatencySummary;

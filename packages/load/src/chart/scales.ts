@@ -1,6 +1,6 @@
 /** Maps values to positions from 0 to 1 on an axis, and places its ticks. */
 export interface Scale {
-  /** Not clamped. */
+  /** Returns a value's position, which may be outside 0 to 1 for a value beyond the axis. */
   readonly at: (value: number) => number;
   readonly ticks: readonly Tick[];
 }
@@ -44,8 +44,8 @@ const PERCENTILE_TICKS = [0, 50, 90, 99, 99.9, 99.99] as const;
 const LAST_PERCENTILE = 99.99;
 
 /**
- * Returns a scale on which each step leaves out a tenth of the remaining requests, so that the slowest ones get the
- * most room.
+ * Returns a scale on which each step of the same length leaves a tenth of the requests that the step before left (90 %,
+ * 99 %, 99.9 %), so that the slowest requests get the most room.
  */
 export function percentileScale(): Scale {
   const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_PERCENTILE) / 100);
@@ -60,7 +60,7 @@ function tickAt(value: number): Tick {
   return { value: rounded, label: rounded.toLocaleString("en", { maximumFractionDigits: 3 }) };
 }
 
-/** Returns the smallest of 1, 2, 5, 10, … that is at least a value. */
+/** Returns the smallest of 1, 2 and 5, times any power of ten, that is at least a value. */
 function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;

@@ -19,7 +19,10 @@ export interface StreamReport {
 /** Requests of one stream by one worker. */
 export interface Stream {
   readonly histograms: Histograms;
-  /** Resolves when the last request has started. @param startAt when the run begins, on the clock of this thread */
+  /**
+   * Resolves when the last request has started or, in the closed model, is answered.
+   * @param startAt when the run begins, on the clock of this thread
+   */
   run(startAt: number): Promise<void>;
   /** Returns how many starts are late because the scenario waits for an answer. */
   waiting(): number;
@@ -154,7 +157,7 @@ export function recordedBy(
   return recorded.filter(({ bikeNumber }) => bikeNumber % workers === workerIndex);
 }
 
-/** Until the time is over, sends the next request on each of this worker's connections when the last one is answered. */
+/** Until the time is over, sends the next request on each of the stream's connections when the last one is answered. */
 async function runClosedLoop(
   { connections, workers, streams, durationMs }: Plan,
   startAt: number,

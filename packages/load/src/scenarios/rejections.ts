@@ -39,7 +39,7 @@ function policyOf({ headers }: Answer): { requests: number; windowMs: number } |
   return requests === undefined ? undefined : { requests: Number(requests), windowMs: Number(seconds) * 1000 };
 }
 
-/** An unknown key that passes for one by its form. */
+/** An unknown key: it looks like a key, but its checksum is wrong. */
 const UNKNOWN_KEY = `bss_live_${"0".repeat(40)}`;
 
 /** Sends requests that must be rejected: without a key, with an unknown key, without the scope, for unknown ids. */

@@ -27,9 +27,9 @@ export interface Receiver {
    */
   useSecrets(secrets: readonly string[]): void;
   readonly ledger: DeliveryLedger;
-  /** Clears the ledger. */
+  /** Clears the ledger and the count of requests. */
   begin(): void;
-  /** Returns the number of requests. */
+  /** Returns the number of requests since the last `begin`. */
   count(): number;
   /** Returns the bodies since the last call, each with its arrival (milliseconds since 1970). */
   takeArrivals(): (readonly [body: string, at: number])[];

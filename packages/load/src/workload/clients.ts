@@ -22,7 +22,7 @@ export interface ClientOptions {
 
 /** Error codes that are normal when many clients want the same bikes. */
 const EXPECTED_CODES = new Set(["no_bike_available", "rider_has_active_reservation", "station_offline"]);
-/** The share of requests that are sent twice at once. */
+/** The share of requests to reserve a bike that are sent twice at once. */
 const TWICE_SHARE = 0.1;
 
 /** Waits between two requests, and at most until the workload ends. */

@@ -21,7 +21,10 @@ interface RequestInput {
 export interface Requests {
   /** Every attempt, in the order of its end. */
   readonly attempts: readonly Attempt[];
-  /** Answers that are wrong even during an outage: internal errors, and `503 unavailable` without `Retry-After`. */
+  /**
+   * Answers that are wrong even during an outage: internal errors, answers that are not JSON (other than 502 and 504), and
+   * `503 unavailable` without `Retry-After`.
+   */
   readonly wrongAnswers: readonly string[];
   /** Repeats a request until the service has decided on it. Never rejects. */
   send(input: RequestInput): Promise<Answer>;

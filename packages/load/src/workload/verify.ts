@@ -25,6 +25,7 @@ export interface WorkloadReport {
   readonly events: number;
   /** Deliveries that arrived more than once. */
   readonly repeated: number;
+  /** Arrivals of deliveries, repeated ones included. */
   readonly receipts: number;
   /** Milliseconds from each event to the first arrival of its delivery, sorted. */
   readonly delaysMs: readonly number[];
@@ -74,7 +75,7 @@ export async function verifyWorkload(options: VerifyOptions): Promise<WorkloadRe
   };
 }
 
-/** Waits until the remaining reservations have expired. */
+/** Waits until the remaining reservations have expired, or the time is over. */
 async function untilNoneActive(base: string, keys: readonly string[], until: number): Promise<void> {
   for (const key of keys) {
     while ((await walk(base, key, "/v1/reservations?status=active")).length > 0 && performance.now() < until) {
