@@ -51,9 +51,9 @@ export function program(directory: string, name: "initdb" | "postgres" | "pg_ctl
 }
 
 /**
- * Returns the directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the
- * first of `copyBases` that can be written. A copy is needed when the account cannot reach the
- * checkout, and when the package's install script (which makes the library links) did not run.
+ * Returns the directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the first of
+ * `copyBases` from which it runs. A copy is needed when the account cannot reach the checkout, and when the package's
+ * install script (which makes the library links) did not run.
  */
 export async function runnableBinaries(options: {
   native: Native;
@@ -133,7 +133,10 @@ async function copyTree(from: string, to: string): Promise<void> {
 
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
-/** Makes the symbolic links to libraries. An npm package cannot contain links, so it lists them in a file, by its root. */
+/**
+ * Makes the symbolic links to libraries. An npm package cannot contain links, so it lists them in a file, with paths from the
+ * package's root.
+ */
 async function linkLibraries(native: string, copy: string): Promise<void> {
   const list = join(native, "pg-symlinks.json");
   if (!(await exists(list))) return;

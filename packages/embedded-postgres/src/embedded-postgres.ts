@@ -59,8 +59,8 @@ export type EmbeddedPostgres = {
 };
 
 /**
- * Starts a PostgreSQL 18 on `dataDir`, or joins the one that already runs there, even if its process was killed. Until
- * `close()`, a PostgreSQL that dies is started again.
+ * Starts a PostgreSQL 18 on `dataDir`, or joins the one that already runs there, even if the process that started it was
+ * killed. Until `close()`, a PostgreSQL that dies is started again.
  *
  * Two locks make this safe for any number of processes. A process holds `postgresql.lock` while it creates, starts, joins
  * or stops the server. All processes that use the server share `postgresql.users`.

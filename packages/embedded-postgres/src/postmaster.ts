@@ -32,7 +32,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 
 /**
  * Tells whether `pid` is a PostgreSQL that runs on `data`. It is false for a zombie, and for an unrelated process that got
- * the pid of a dead one.
+ * the pid of a dead one. On Windows every living process counts.
  */
 export async function isPostmasterOf(pid: number, data: string): Promise<boolean> {
   if (!isAlive(pid)) return false;

@@ -178,7 +178,7 @@ async function makeReplica(primary: ServerFiles, replica: ServerFiles): Promise<
 /** A fixed port that forwards connections to a target port that can change, like a virtual address or a proxy. */
 interface Forwarder {
   readonly port: number;
-  /** Sets the target port; undefined: connections are refused. Cuts open connections, unless `keepsOpen`. */
+  /** Sets the target port; undefined: new connections are closed at once. Cuts open connections, unless `keepsOpen`. */
   lead(port: number | undefined, options?: { readonly keepsOpen: boolean }): void;
   close(): Promise<void>;
 }
