@@ -26,12 +26,12 @@ const OTHER_LICENCES: Readonly<Record<string, string>> = {
   "axe-core": "MPL-2.0",
 };
 
-/** A security advisory that is accepted until a day, on which it must be reviewed again. */
+/** A security advisory that is accepted until a day, after which it must be reviewed again. */
 export interface AcceptedAdvisory {
   /** The id: `GHSA-…`. */
   readonly id: string;
   readonly reason: string;
-  /** The day of the next review: `2026-12-31`. */
+  /** The last day of the acceptance: `2026-12-31`. */
   readonly until: string;
 }
 

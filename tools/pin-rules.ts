@@ -39,6 +39,7 @@ function pnpmIssues(text: string): string[] {
     .map((version) => `pnpm@${version} is not an exact version`);
 }
 
+/** Returns the base images that are not an exact version of a slim image, such as `node:24.1.0-bookworm-slim`. */
 function imageIssues(text: string): string[] {
   return [...text.matchAll(/^FROM (\S+)/gm)]
     .filter(([, image = ""]) => !/:\d+\.\d+\.\d+-[a-z]+-slim(?:@sha256:[0-9a-f]{64})?$/.test(image))
