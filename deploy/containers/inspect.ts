@@ -11,7 +11,7 @@ export function keyIn(output: string): string {
   return key;
 }
 
-/** Sends a request as a proxy forwards it that has received it over TLS. @returns the body and the status */
+/** Sends a request as a proxy forwards it after receiving it over TLS. @returns the body, and the status as its last line */
 export async function ask(engine: Engine, port: number, key: string, path: string, body?: object): Promise<string> {
   const headers = [`Authorization: Bearer ${key}`, "X-Forwarded-Proto: https", "X-Forwarded-For: 198.51.100.7"];
   const sent = body === undefined ? "" : `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -32,6 +32,10 @@ export async function plainRequestIsRefused(engine: Engine, port: number): Promi
   assert.equal(status, "403");
 }
 
+/**
+ * Expects that the service runs as account 10001 without any capability, cannot gain one, has its system calls filtered
+ * (Seccomp 2), and cannot write files of the image.
+ */
 export async function isConfined(engine: Engine, container: string): Promise<void> {
   const main = await mainProcess(engine, container);
   const status = await engine.run(`cat /proc/${main}/status`);
