@@ -57,7 +57,7 @@ export class Callers {
     return promise;
   }
 
-  /** Calls both nodes, ten times a second each, until `stop`. */
+  /** Calls both nodes, up to ten times a second each, until `stop`. */
   start(key: string): void {
     this.#isCalling = true;
     [this.#failures, this.#count] = [[], 0];

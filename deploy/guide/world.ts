@@ -1,6 +1,6 @@
 /*
- * Simulates the network outside of the machines: names, the registries of Debian and npm, a mail server, and a partner's
- * receiver.
+ * Simulates the network outside of the machines: a name server, a proxy that leads only to the registries of Debian and npm,
+ * and a registry for the server's package. outside.ts simulates the servers of others.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -40,7 +40,7 @@ export function joinWorld(root: string, name: string): void {
   writeFileSync(join(root, "etc/apt/sources.list.d/security.list"), security);
   // The names in the examples belong to nobody, so the simulated name server resolves them.
   writeFileSync(join(root, "etc/resolv.conf"), `nameserver ${GATEWAY}\n`);
-  // Uses a proxy, because the machines can reach only the two registries.
+  // Uses a proxy, because it is the only way to the two registries.
   const proxy = `http://${GATEWAY}:${PROXY_PORT}`;
   writeFileSync(join(root, "etc/apt/apt.conf.d/90world"), `Acquire::http::Proxy "${proxy}";\n`);
   // The packages of this repository are not published, so npm gets them from a simulated registry.

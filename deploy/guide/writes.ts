@@ -1,4 +1,4 @@
-/* Simulates an operator's backend that creates ten stations a second, and records which of them were acknowledged. */
+/* Simulates an operator's backend that creates up to ten stations a second, and records which of them were acknowledged. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Callers } from "./callers.ts";
 
