@@ -27,7 +27,7 @@ export interface EndpointMetadata {
   readonly takesBytes?: true;
   /** Whether the endpoint takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
-  /** A repeated request has its effect again, so clients must not retry it. */
+  /** A repeated request has its effect again, so clients must not retry it after anything but a 429. */
   readonly repeats?: true;
   /** The error codes with status 409 that the endpoint may return. */
   readonly conflicts?: readonly ErrorCode[];

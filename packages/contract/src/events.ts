@@ -62,7 +62,7 @@ export const eventList = namedObject(eventListNames.title, eventListNames.descri
   ),
 });
 
-/** The id of an event in a query string. */
+/** The id of an event, or `now`, in a query string. */
 export const eventId = textOf("eventId", givenOnce());
 
 export const eventListQuery = z

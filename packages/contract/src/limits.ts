@@ -30,7 +30,7 @@ export const COUNTABLE_FROM_SECONDS = 60;
 /** Days for which events are kept. */
 export const EVENT_RETENTION_DAYS = 30;
 
-/** Pages count an endpoint's pending and held deliveries up to this number, because counting more takes too long. */
+/** Pages and checks count an endpoint's pending and held deliveries up to this number: counting more takes too long. */
 export const MAX_COUNTED_DELIVERIES = 10_000;
 
 /** Days for which requests are logged, and counted by the minute. */

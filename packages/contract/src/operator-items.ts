@@ -256,7 +256,7 @@ export type PastRideUpsert = z.infer<typeof pastRide>;
 
 /** Most languages of a text. */
 const MAX_LANGUAGES = 20;
-/** Maximum stations, and maximum regions, that an alert names. An alert about more is about the whole system. */
+/** Maximum stations, and maximum regions, that an alert names. An alert about the whole system names none. */
 const MAX_ALERT_PLACES = 1_000;
 /** Most times of an alert. */
 const MAX_ALERT_TIMES = 50;

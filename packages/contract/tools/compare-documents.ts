@@ -7,7 +7,7 @@ export type Contract = Pick<OpenApiDocument, "paths" | "webhooks" | "components"
 interface Comparison {
   readonly before: Contract;
   readonly after: Contract;
-  /** Today, such as `2027-01-31`. A route may be gone when its sunset is past. */
+  /** Today, such as `2027-01-31`. An endpoint may be gone from the day of its sunset on. */
   readonly today: string;
   readonly unchanged: ReadonlySet<string>;
 }

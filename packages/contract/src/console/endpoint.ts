@@ -15,7 +15,7 @@ export function consoleNeeds(
   more: {
     /** The caller must have signed in, or confirmed who they are, within the last minutes. */
     readonly confirmed?: true;
-    /** Frames of the operator's portal may call it. By default they may read a partner's data, but no secret. */
+    /** Frames of the operator's portal may call it. Default: true for a partner's endpoints that need no confirmation. */
     readonly embedded?: boolean;
     /** How many requests of the session's rate limit one call costs. Default: 1 for a read, more for a change. */
     readonly cost?: number;

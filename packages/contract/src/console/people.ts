@@ -100,7 +100,7 @@ function peopleEndpoints<
   } as const;
 }
 
-/** Changes to one member. */
+/** Returns the endpoints that change one member. */
 function memberEndpoints<Path extends string, Params extends z.AnyZodObject>(
   audience: "partner" | "operator",
   path: Path,

@@ -15,7 +15,7 @@ export interface Fact<Value = unknown> {
   readonly type: FieldType<Value>;
   /** The label of its form field. */
   readonly label: string;
-  /** A short description; for a needed fact, also what readers lose without it. */
+  /** A short description; for a required fact, also what readers lose without it. */
   readonly about: string;
   /** Whether GBFS cannot publish the thing without this fact. */
   readonly required?: true;

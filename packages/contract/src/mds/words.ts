@@ -1,7 +1,7 @@
 /** The version of MDS that is served: https://github.com/openmobilityfoundation/mobility-data-specification. */
 export const MDS_VERSION = "2.0.0";
 
-/** The media type of every JSON response of MDS. A request's `Accept` header must allow it. */
+/** The media type of every JSON response of MDS, except that of /mds/token. A request's `Accept` header must allow it. */
 export const MDS_MEDIA_TYPE = "application/vnd.mds+json;version=2.0";
 
 /** The media type of MDS's reports. A request's `Accept` header must allow it. */
