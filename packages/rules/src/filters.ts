@@ -7,7 +7,10 @@ export type Filter<Field extends string = string> = readonly [
   ...fields: readonly Field[],
 ];
 
-/** The filters of each list, by the parameter's name. A position, such as `after` of events, is not a filter. */
+/**
+ * The filters of these lists, by the parameter's name. A position, such as `after` of events, is not a filter. Deliveries and
+ * exports have filters of their own.
+ */
 export const listFilters = {
   stations: {
     status: ["equals", "status"],
