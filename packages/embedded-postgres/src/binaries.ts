@@ -134,8 +134,8 @@ async function copyTree(from: string, to: string): Promise<void> {
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Makes the symbolic links to libraries. An npm package cannot contain links, so it lists them in a file, with paths from the
- * package's root.
+ * Makes the symbolic links to libraries. An npm package cannot contain links, so it lists them in a file, with paths from
+ * the package's root.
  */
 async function linkLibraries(native: string, copy: string): Promise<void> {
   const list = join(native, "pg-symlinks.json");

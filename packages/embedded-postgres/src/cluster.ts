@@ -175,7 +175,8 @@ export async function createCluster(home: string, binaries: string, account: Acc
 async function removeHalfClusters(home: string): Promise<void> {
   const prefix = `${basename(home)}${PARTIAL}`;
   for (const name of await readdir(dirname(home))) {
-    // Removal is retried, because an initdb that is still running may add files. That initdb fails once its directory is gone.
+    // Removal is retried, because an initdb that is still running may add files. That initdb fails once its directory is
+    // gone.
     if (name.startsWith(prefix))
       await rm(join(dirname(home), name), { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }

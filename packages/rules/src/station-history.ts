@@ -135,7 +135,7 @@ export interface HistoryLevel {
   readonly max: number;
 }
 
-/** How a station was during a step, as the contract has it. `bikes` and `docks` are null when they are unknown throughout. */
+/** How a station was during a step, as the contract has it. `bikes` and `docks` are null when they were never known in it. */
 export interface HistoryPoint {
   readonly from: string;
   readonly to: string;
