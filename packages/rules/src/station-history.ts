@@ -135,7 +135,7 @@ export interface HistoryLevel {
   readonly max: number;
 }
 
-/** How a station was during a step, as the contract has it. `bikes` and `docks` are null when they were never known in it. */
+/** How a station was in a step, as the contract has it. `bikes` and `docks` are null when never known during the step. */
 export interface HistoryPoint {
   readonly from: string;
   readonly to: string;
