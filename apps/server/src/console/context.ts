@@ -152,5 +152,5 @@ export function createLongReads(reads: FilteredReads): LongReads {
 /** Returns the reader for whom long reads are counted: a partner, or each person of the operator for themselves. */
 export function readerOf(request: LongRequest): ListReader {
   const { systemId, partnerId, actor } = consoleCaller(request);
-  return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPage: true };
+  return { systemId, partnerId: partnerId ?? actor, signal: request.signal, isPatient: true };
 }

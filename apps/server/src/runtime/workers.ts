@@ -199,6 +199,7 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
     metrics,
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     version: readVersion(),
+    publicUrl: config.publicUrl,
   };
 }
 

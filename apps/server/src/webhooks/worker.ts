@@ -202,6 +202,8 @@ export interface WebhookSettings {
   readonly mailer: Mailer | undefined;
   /** The service's version, which receivers see. */
   readonly version: string;
+  /** The address of the service at which partners open the dashboard; undefined: mails name none. */
+  readonly publicUrl?: string | undefined;
 }
 
 interface WebhookWorkerOptions extends WebhookSettings {
@@ -236,7 +238,13 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { failed: onError, watch } = options.conditions.of("sending webhooks");
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
-  const notices = { ids, limiter: createMailLimiter(), canMail: mailer !== undefined, logger, dashboardUrl: null };
+  const notices = {
+    ids,
+    limiter: createMailLimiter(),
+    canMail: mailer !== undefined,
+    logger,
+    publicUrl: options.publicUrl,
+  };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),

@@ -39,8 +39,8 @@ function policyOf({ headers }: Answer): { requests: number; windowMs: number } |
   return requests === undefined ? undefined : { requests: Number(requests), windowMs: Number(seconds) * 1000 };
 }
 
-/** An unknown key: it looks like a key, but its checksum is wrong. */
-const UNKNOWN_KEY = `bss_live_${"0".repeat(40)}`;
+/** A key with the right form and checksum that no service has made: it has to be looked up. */
+const UNKNOWN_KEY = `bss_live_${"0".repeat(34)}25oWq9`;
 
 /** Sends requests that must be rejected: without a key, with an unknown key, without the scope, for unknown ids. */
 export const deniedAccess: CreateScenario = ({ keys, operatorKey, random, idPrefix }) => {

@@ -91,11 +91,13 @@ describe("a correction of an ended ride", () => {
     await correct({ id: ride, end_station_id: null, lat: 47.1, lon: 8.1 });
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: null, end_reason: "free_floating" });
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.1, lon: 8.1 });
-    // Partners do not see a ride's position, so a correction of the position alone records no event.
+    // The position alone is a correction, too: cities see it (MDS).
     const recorded = await eventsOf(ride);
     expect(await correct({ id: ride, lat: 47.2, lon: 8.2 })).toEqual(["updated"]);
+    expect(await correct({ id: ride, lat: 47.2, lon: 8.2 })).toEqual(["unchanged"]);
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.2, lon: 8.2 });
-    expect(await eventsOf(ride)).toEqual(recorded);
+    expect(await harness.ride(ride)).toMatchObject({ end_lat: 47.2, end_lon: 8.2 });
+    expect(await eventsOf(ride)).toEqual([...recorded, `ride.corrected ${ride}`]);
     await correct({ id: ride, end_reason: "timeout", end_station_id: "C" });
     await correct({ id: ride, end_station_id: "B" });
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: "B", end_reason: "timeout" });

@@ -318,6 +318,8 @@ const comparable = [
   "ended_at",
   "start_station_id",
   "end_station_id",
+  "end_lat",
+  "end_lon",
   "distance_meters",
   "rider_category",
   "end_reason",

@@ -274,7 +274,7 @@ async function hourOf<Row>(
     let last: Row | undefined;
     for (;;) {
       const from = last;
-      const rows = await filtered.read(whose, (db) => list(db, whose.systemId, span, from));
+      const rows = await filtered.read({ ...whose, isPatient: true }, (db) => list(db, whose.systemId, span, from));
       if (rows.length > 0) yield rows;
       if (rows.length < BATCH_SIZE) return;
       last = rows.at(-1);

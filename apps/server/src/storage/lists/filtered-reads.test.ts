@@ -131,7 +131,7 @@ it("whoever has gone, before it begins or while it waits, takes no place", async
 it("a partner's programs go before its pages, of which more may wait", async () => {
   const { read, begin, begun, end, reads } = makeReads();
   const first = read("a", "a1");
-  const pages = Array.from({ length: 81 }, (_, n) => read("a", `page${n}`, { isPage: true }));
+  const pages = Array.from({ length: 81 }, (_, n) => read("a", `page${n}`, { isPatient: true }));
   begin("a", "program");
   await expect(pages[80]).rejects.toMatchObject({ code: "unavailable" });
   expect(reads.usage()).toEqual({ running: 1, waiting: 81 });

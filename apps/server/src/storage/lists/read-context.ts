@@ -31,8 +31,11 @@ export interface ListReader {
   readonly partnerId: string;
   /** Aborted when the caller has disconnected: then no further read begins. */
   readonly signal?: AbortSignal;
-  /** Whether a dashboard page reads. Its reads come after those of the partner's programs, and may wait for longer. */
-  readonly isPage?: boolean;
+  /**
+   * Whether the read comes after the partner's other reads, and may wait for longer: that of a dashboard page, or of the next
+   * part of an answer that has begun, which would break off.
+   */
+  readonly isPatient?: boolean;
 }
 
 /**
@@ -75,8 +78,8 @@ export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 const MAX_WAIT_MS = 500;
 /** The most reads of one partner that may wait. */
 const MAX_WAITING = 8;
-/** Dashboard pages may wait this many times longer, and this many times more of them: a change makes all of them read. */
-const PAGE_FACTOR = 10;
+/** Patient reads may wait so many times longer, and so many times more of them: a change makes all open pages read. */
+const PATIENT_FACTOR = 10;
 /**
  * A partner whose reads have recently run for longer than this cannot use the last free connection. Partners that read a lot
  * thus cannot occupy all connections, and quick reads always find one.
@@ -120,7 +123,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
 /** Lets readers run, each once at a time and `maxRunning` in all. */
 interface ReadQueue {
   /** Resolves when the reader may run. @throws ServiceError when it has waited too long, or has disconnected */
-  enter(reader: string, how: Pick<ListReader, "signal" | "isPage">): Promise<void>;
+  enter(reader: string, how: Pick<ListReader, "signal" | "isPatient">): Promise<void>;
   /** @param ms for how long the read ran */
   leave(reader: string, ms: number): void;
   readonly usage: FilteredReads["usage"];
@@ -128,7 +131,7 @@ interface ReadQueue {
 
 interface Waiting {
   readonly reader: string;
-  readonly isPage: boolean;
+  readonly isPatient: boolean;
   readonly begin: () => void;
 }
 
@@ -145,15 +148,15 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
   };
   return {
     usage: () => ({ running: running.size, waiting: waiting.length }),
-    enter(reader, { signal, isPage = false }) {
+    enter(reader, { signal, isPatient = false }) {
       if (signal?.aborted === true) return Promise.reject(gone());
       if (canRun(reader)) {
         running.add(reader);
         return Promise.resolve();
       }
       return new Promise((resolve, reject) => {
-        const factor = isPage ? PAGE_FACTOR : 1;
-        const before = waiting.filter((each) => each.reader === reader && each.isPage === isPage);
+        const factor = isPatient ? PATIENT_FACTOR : 1;
+        const before = waiting.filter((each) => each.reader === reader && each.isPatient === isPatient);
         if (before.length >= MAX_WAITING * factor) throw refuse(reader);
         const end = () => {
           clearTimeout(timer);
@@ -162,7 +165,7 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
         };
         const giveUp = () => (end(), reject(gone()));
         const timer = setTimeout(() => (end(), reject(refuse(reader))), maxWaitMs * factor);
-        const entry = { reader, isPage, begin: () => (end(), resolve()) };
+        const entry = { reader, isPatient, begin: () => (end(), resolve()) };
         signal?.addEventListener("abort", giveUp);
         waiting.push(entry);
       });
@@ -173,7 +176,7 @@ function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS
       const able = waiting.filter((each) => canRun(each.reader));
       // The reader with the least use comes first, a program before a page; of several, the one that has waited longest.
       const [next] = able.toSorted(
-        (one, other) => uses.of(one.reader) - uses.of(other.reader) || Number(one.isPage) - Number(other.isPage),
+        (one, other) => uses.of(one.reader) - uses.of(other.reader) || Number(one.isPatient) - Number(other.isPatient),
       );
       if (next === undefined) return;
       running.add(next.reader);

@@ -26,8 +26,8 @@ export interface NoticeContext {
   /** There is a mail server. Without one, the texts of mails are logged. */
   readonly canMail: boolean;
   readonly logger: { warn(detail: object, message: string): void };
-  /** The address where partners see their endpoints; null: there is none. */
-  readonly dashboardUrl: string | null;
+  /** The address of the service at which partners open the dashboard; undefined: it is not known. */
+  readonly publicUrl: string | undefined;
 }
 
 const HOUR_MS = 3_600_000;
@@ -44,14 +44,14 @@ export function createMailLimiter(monotonic: () => number = () => performance.no
 
 /** Records the mails to partners whose endpoints fail, in the transaction that writes the results. */
 export async function recordFailureMails(
-  { ids, canMail, dashboardUrl, limiter }: NoticeContext,
+  { ids, canMail, publicUrl, limiter }: NoticeContext,
   tx: Transaction,
   systemId: string,
   attempts: readonly CompletedAttempt[],
   now: Date,
 ): Promise<void> {
   const mails = attempts.flatMap((attempt) => {
-    const notice = noticeOf(attempt, now, dashboardUrl);
+    const notice = noticeOf(attempt, now, publicUrl);
     if (notice === undefined || !canMail || attempt.lane.endpoint.email === null) return [];
     if (!limiter.take(attempt.lane.endpointId, MAILS_PER_HOUR).allowed) return [];
     const { subject, text } = failureMail(notice);
@@ -65,12 +65,12 @@ export async function recordFailureMails(
  * endpoint has no mail address.
  */
 export function logFailures(
-  { canMail, dashboardUrl, logger }: NoticeContext,
+  { canMail, publicUrl, logger }: NoticeContext,
   attempts: readonly CompletedAttempt[],
   now: Date,
 ): void {
   for (const attempt of attempts) {
-    const notice = noticeOf(attempt, now, dashboardUrl);
+    const notice = noticeOf(attempt, now, publicUrl);
     if (notice === undefined) continue;
     const { subject, text } = failureMail(notice);
     const isMailed = canMail && attempt.lane.endpoint.email !== null;
@@ -100,7 +100,7 @@ function wayBack({ about, partnerId, endpointId }: FailureNotice): {
   };
 }
 
-function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
+function noticeOf(attempt: CompletedAttempt, now: Date, publicUrl: string | undefined): FailureNotice | undefined {
   const { lane, result, health, statusChange, warning } = attempt;
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
   // 100 % is the pause itself, which has its reason as `statusChange`.
@@ -117,8 +117,13 @@ function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | n
     failures,
     lastError: describeOutcome(result),
     at: now.getTime(),
-    dashboardUrl,
+    dashboardUrl: publicUrl === undefined ? null : deliveriesPage(publicUrl, partnerId),
   };
+}
+
+/** Returns the address of the page with a partner's deliveries. */
+function deliveriesPage(publicUrl: string, partnerId: string): string {
+  return `${publicUrl.replace(/\/$/, "")}/dashboard/partners/${encodeURIComponent(partnerId)}/deliveries`;
 }
 
 /** The facts of a mail to a partner about a failing endpoint. Instants in milliseconds since 1970. */
