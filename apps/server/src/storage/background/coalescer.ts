@@ -6,7 +6,7 @@ export interface CoalescerOptions {
   readonly work: (key: string) => Promise<number>;
   /** A run failed. Another one follows after a pause. */
   readonly onError: (error: unknown, key: string) => void;
-  /** Keys worked on at the same time. For one key there is never more than one run. */
+  /** Keys worked on at the same time; 1 by default. For one key there is never more than one run. */
   readonly concurrency?: number;
 }
 

@@ -5,12 +5,15 @@ import type { HangThreadData, LastLine } from "./hang-thread.ts";
 import type { WorkStatus } from "./work-watch.ts";
 
 export interface HangWatchOptions {
-  /** Milliseconds for which this process, or a piece of its background work, may make no progress. */
+  /**
+   * Milliseconds for which this process, or a piece of its background work, may make no progress. Work whose `maxSilenceMs`
+   * is longer may take that long.
+   */
   readonly timeoutMs: number;
   readonly conditions: { works(): readonly WorkStatus[]; passTime(ms: number): void };
   /** The format of the line that is written before a process in which nothing runs any more is killed. */
   readonly lastLine: LastLine;
-  /** A piece of background work hangs, while the rest of this process goes on. */
+  /** Called when a piece of background work hangs, while the rest of this process goes on. Must end this process. */
   readonly onHang: (work: string, seconds: number) => void;
 }
 
@@ -21,7 +24,8 @@ const MAX_INTERVAL_MS = 1_000;
  * Ends this process when it hangs, so that its supervisor starts another one. A service of one process would otherwise do
  * nothing until somebody notices.
  *
- * - When a piece of background work hangs, `onHang` is called, once. A long run is not hung while it makes progress.
+ * - When a piece of background work hangs, `onHang` is called, once, and ends the process. A long run is not hung while it
+ *   makes progress.
  * - When nothing runs, as in an endless loop, a thread kills the process, which can no longer end itself.
  *
  * Only time in which this process runs counts, so a process that was frozen goes on afterwards. While a debugger is

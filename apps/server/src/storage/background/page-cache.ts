@@ -25,8 +25,8 @@ export interface PageCacheOptions {
 }
 
 /**
- * How long a page is served without a notification of changes. Notifications follow the commit: when a process dies in
- * between, other processes show its changes after this time at the latest.
+ * How long a page is served without a notification of changes, unless `minAgeMs` is longer. Notifications follow the commit:
+ * when a process dies in between, other processes show its changes after this time at the latest.
  */
 const MAX_AGE_MS = 5_000;
 
@@ -36,7 +36,7 @@ interface Entry<Page> {
   readonly since: number;
 }
 
-/** A page is cached until rows of its system change, and for `minAgeMs` in any case. */
+/** Creates a cache. A page is served until rows of its system change, for 5 s at most, and for `minAgeMs` in any case. */
 export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page> {
   const { listening, clock, capacity = 500, minAgeMs = 0 } = options;
   /** The pages of each system since its last change. */
@@ -72,7 +72,8 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
       systems.set(systemId, pages);
       const oldest = pages.keys().next().value;
       if (pages.size >= capacity && oldest !== undefined) pages.delete(oldest);
-      // Cached while it is being made. A change meanwhile removes it, so a request that follows the change does not get it.
+      // Cached while it is being made. A change meanwhile removes it, so a request that follows the change does not get it
+      // (or, with a `minAgeMs`, gets it only for that time).
       const entry: Entry<Page> = { page: make(), since: clock() };
       entry.page = Promise.resolve(entry.page).then(
         (made) => (entry.page = made),

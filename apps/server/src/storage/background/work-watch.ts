@@ -56,7 +56,7 @@ export class WorkWatch {
     this.#startedAt = undefined;
   }
 
-  /** Records that a part of the current run failed. The other parts go on. */
+  /** Records that a part of the current run failed, so that the run counts as failed. The other parts go on. */
   failed(): void {
     this.#failures++;
   }

@@ -28,7 +28,7 @@ export const manifestShape = z.object({
   made_at: z.string().datetime(),
   /** The version of the program that wrote the backup. */
   program: z.string(),
-  /** The numbers of the migrations that were applied to the schema. */
+  /** The numbers of the migrations that were applied to the schema, or begun. */
   migrations: z.array(z.number().int().positive()).min(1),
   tables: z.array(
     z.object({
@@ -132,7 +132,7 @@ export async function assertFree(path: string): Promise<void> {
  * Writes a zip archive that only its owner can read, into a draft that was claimed. Renames the draft when the archive is
  * complete and on the disk.
  * @returns the archive's size in bytes
- * @throws BackupFileError when there is a file of that name
+ * @throws BackupFileError when there is a file of that name, or the disk is full
  */
 export async function writeArchive(
   path: string,
@@ -216,7 +216,7 @@ export interface ArchiveReader {
   /**
    * Returns the unpacked size of a file in bytes, according to the archive's directory. `open` never passes on more bytes.
    * @param bytes the expected size, if it is known
-   * @throws BackupFileError when the size is not the expected one
+   * @throws BackupFileError when the file is missing, or the size is not the expected one
    */
   checkedSize(name: string, bytes?: number): number;
   /** Opens a file of any size. The stream fails when it exceeds `checkedSize`, or at its end if the checksum is wrong. */
@@ -230,7 +230,7 @@ const MAX_ENTRIES = 1_000;
 
 /**
  * Opens a file for reading at any position.
- * @throws BackupFileError for a file without positions, such as a pipe; reading a pipe might never end
+ * @throws BackupFileError when the file is missing or unreadable, or has no positions, as a pipe: reading it might never end
  */
 async function openFile(path: string): Promise<FileHandle> {
   // O_NONBLOCK: opening a pipe does not wait for a writer.

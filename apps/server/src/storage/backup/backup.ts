@@ -50,7 +50,7 @@ export interface BackupSummary {
 /**
  * Writes a snapshot of all data, and the secrets, into a file, and reads the file again to check it. The service may work
  * meanwhile without waiting. Until the backup ends, no partition can be dropped and deleted rows keep their disk space.
- * @throws BackupFileError when the file exists already, or the secrets file is missing
+ * @throws BackupFileError when no file can be written there, or the secrets file is missing or not the database's
  */
 export async function createBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
   await assertFree(path);
@@ -178,7 +178,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Waits for work, unless the signal is aborted first: then the work continues, and nothing waits for it. */
+/**
+ * Waits for work, unless the signal is aborted first: then the result rejects with the signal's reason, and the work
+ * continues without anything that waits for it.
+ */
 export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return work;
   const aborted = new Promise<never>((_, reject) => {

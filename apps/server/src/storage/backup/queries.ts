@@ -43,7 +43,7 @@ const copiedTables = statement(
 const now = statement("backup.now", "select date_trunc('milliseconds', now()) as at");
 
 /**
- * Makes a transaction read a snapshot of one instant, which `findInstant` returns. Must be the transaction's first call.
+ * Makes a transaction read one snapshot, taken by its first query after this call. Must be the transaction's first call.
  * Rows may be written meanwhile, but no partition can be dropped.
  */
 export async function lockForReading(tx: Transaction, tables: readonly string[]): Promise<void> {
@@ -59,7 +59,7 @@ export function listCopiedTables(db: Queryable): Promise<CopiedTable[]> {
   return db.query(copiedTables);
 }
 
-/** Returns the time at which the transaction began. */
+/** Returns the time at which the transaction began. Its snapshot is not older. */
 export async function findInstant(tx: Transaction): Promise<Date> {
   return oneRow(await tx.query<{ at: Date }>(now)).at;
 }
@@ -97,7 +97,7 @@ export async function deleteIndexes(tx: Transaction): Promise<() => Promise<void
   };
 }
 
-/** Returns the first of the tables that has rows. */
+/** Returns one of the tables that has rows; undefined: none has. */
 export async function findTableWithRows(db: Queryable, tables: readonly string[]): Promise<string | undefined> {
   const parts = tables.map((name, index) => `select ${index} as n where exists (select from ${quoted(name)})`);
   const [found] = await db.query<{ n: number }>(statement("", `${parts.join(" union all ")} limit 1`));

@@ -36,8 +36,8 @@ interface RestoreOptions {
 }
 
 /**
- * Restores a backup into an empty database, completely or not at all, and migrates it to this program's schema. Overwrites
- * neither data nor another secrets file.
+ * Restores a backup into a database without data, and migrates it to this program's schema. The rows are restored completely
+ * or not at all. Overwrites neither data nor another secrets file.
  * @returns what was restored
  * @throws BackupFileError
  */

@@ -34,7 +34,8 @@ const MAX_DRAFT_SILENCE_MS = 3_600_000;
 
 /**
  * Makes a backup whenever the newest one in the directory is older than the interval, then removes all but the newest
- * `keep` backups. Does not touch other files. Makes no backup while another process makes one in the same directory.
+ * `keep` backups. Also removes drafts of killed processes, and touches no other files. Makes no backup while another process
+ * makes one in the same directory.
  * `close` aborts a running backup, which may need hours.
  */
 export function startScheduledBackups(options: ScheduledBackupOptions): PeriodicWork {
@@ -73,8 +74,8 @@ export function startScheduledBackups(options: ScheduledBackupOptions): Periodic
 }
 
 /**
- * Makes a backup in a directory. The file is named after the time, or after the next second that no other backup has, also
- * none that another process is writing.
+ * Makes a backup in a directory. The file is named after `instant`, or after the first later second whose name no other
+ * backup has, neither a finished one nor one that another process is writing.
  * @param instant milliseconds since 1970
  */
 export async function createBackupIn(

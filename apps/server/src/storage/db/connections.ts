@@ -77,7 +77,7 @@ interface OpenStoreOptions {
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
   readonly auditLog: AuditLogOwner;
-  /** Reports the slow steps of migrating, for the log. */
+  /** Reports what migrating waits for, for the log. */
   readonly onMigrating?: (message: string) => void;
   /** Milliseconds after which PostgreSQL cancels a statement; 0: never. */
   readonly statementTimeoutMs: number;

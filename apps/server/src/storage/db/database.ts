@@ -197,7 +197,7 @@ const INT8 = 20;
 const DATE = 1082;
 const TIMESTAMPTZ = 1184;
 
-/** Returns numbers for bigints, where pg would return strings: our bigints (counts) always fit a double. */
+/** Returns the parser of a type. Bigints become numbers, not strings as in pg: our bigints (counts) always fit a double. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
   // A date stays text, 2026-01-31; pg would make it midnight in the process's time zone.
@@ -213,7 +213,10 @@ function driverParser(oid: number, format?: "text" | "binary"): (value: string) 
   return parser as (value: string) => unknown;
 }
 
-/** An instant as PostgreSQL formats it in our sessions, whose time zone is UTC: from the year 100 to 9999. */
+/**
+ * An instant as PostgreSQL formats it in our sessions, whose time zone is UTC: from the year 100 to 9999. `Date.UTC` takes
+ * the years before 100 for years after 1900.
+ */
 const UTC_INSTANT = /^(?!00)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
 
 /** Parses an instant in a third of the time that the driver's parser takes, which handles every format and time zone. */
@@ -257,7 +260,8 @@ export async function ping(db: Database): Promise<void> {
  * twelve seconds.
  *
  * A connection that has been silent for a while although a statement is under way is looked up in `pg_stat_activity`, over
- * a new connection. If PostgreSQL runs no statement on the silent connection, the statement or its result was lost.
+ * a new connection. If PostgreSQL runs no statement on the silent connection, the statement or its result was lost, and the
+ * connection is ended.
  */
 interface SilenceWatch {
   /** Watches a connection until it ends. */
@@ -271,7 +275,7 @@ const CHECK_INTERVAL_MS = 500;
 const SILENCE_MS = 1_500;
 /** Time limit of that query. If the database does not answer in time, nothing is known about the connections. */
 const QUESTION_TIMEOUT_MS = 2_500;
-/** Answers in a row that must say a connection is lost: a result may have arrived after the first was asked for. */
+/** Answers in a row that must say that a connection is lost. At the first one, the result may still be on its way. */
 const ANSWERS_NEEDED = 2;
 
 /** A connection, the bytes that it had read at the last check, and the time since which it has read none. */

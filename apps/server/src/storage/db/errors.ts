@@ -81,7 +81,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Tells whether a stored value cannot be read: it is invalid, or the disk has damaged it. */
+/** Tells whether a stored value cannot be read: it is invalid (class 22), or the disk has damaged it (XX001, XX002). */
 export function isDataError(error: unknown): boolean {
   return /^(22|XX00[12])/.test(codeOf(error) ?? "");
 }

@@ -4,7 +4,7 @@ import { statement } from "./statement.ts";
 
 /** Receives the notifications that other processes send with `pg_notify`. */
 export interface Listener {
-  /** True while no notification can have been missed: caches that rely on notifications may be trusted. */
+  /** True while notifications arrive, as the latest heartbeat has shown: caches that rely on them may be trusted. */
   readonly listening: () => boolean;
   close(): Promise<void>;
 }

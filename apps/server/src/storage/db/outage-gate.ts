@@ -11,12 +11,13 @@ import type { Statement } from "./statement.ts";
 export interface OutageGate {
   /** Whether statements wait at present: the database is unreachable, but not yet for longer than the tolerance. */
   readonly isHolding: () => boolean;
-  /** Whether an error is that of an outage for which statements wait at present. */
+  /** Whether an error is that of an outage for which statements wait at present. The first such error begins the outage. */
   readonly tolerates: (error: unknown) => boolean;
   /**
    * Runs work, and repeats it after an outage if that is safe.
    * @param mayRepeat whether the work may be repeated after an error: it had no effect, or repeating adds no further effect
-   * @throws the last error of the work, when the outage takes too long or too many statements wait already
+   * @throws the last error of the work, or the outage's if the work was not run: the outage takes too long, too many
+   * statements wait already, or the work may not be repeated
    */
   run<Result>(work: () => Promise<Result>, mayRepeat: (error: unknown) => boolean): Promise<Result>;
   close(): Promise<void>;
@@ -71,7 +72,7 @@ export function createOutageGate(options: OutageGateOptions): OutageGate {
     return (outage = { since: performance.now(), error, end });
   };
   const leftOf = ({ since }: Outage) => toleranceMs - (performance.now() - since);
-  /** Whether the outage ended in time. */
+  /** Waits for the end of an outage. @returns whether it ended in time; false at once when too many statements wait */
   const waitFor = async (current: Outage): Promise<boolean> => {
     if (waiting >= MAX_WAITING || leftOf(current) <= 0 || isClosed) return false;
     waiting++;
@@ -115,7 +116,10 @@ async function endsWithin(end: Promise<void>, timeoutMs: number): Promise<boolea
   }
 }
 
-/** Resolves when the database accepts connections and writes. A standby that is about to be promoted accepts no writes. */
+/**
+ * Resolves when the database accepts connections and writes, or the gate is closed. A standby that is about to be promoted
+ * accepts no writes.
+ */
 async function untilServing(connectionString: string, isClosed: () => boolean): Promise<void> {
   while (!isClosed() && !(await isServing(connectionString))) await sleep(CHECK_INTERVAL_MS, undefined, { ref: false });
 }
@@ -136,7 +140,7 @@ async function isServing(connectionString: string): Promise<boolean> {
 
 /**
  * Returns a view of the same database whose statements and transactions wait during an outage. A transaction whose commit
- * was under way is not repeated, because it may have taken effect.
+ * was under way is not repeated, nor is a writing statement that may have run, because it may have taken effect.
  */
 export function holdDuringOutages(db: Database, gate: OutageGate): Database {
   return {

@@ -22,7 +22,7 @@ export interface PipelinedConnectionOptions {
   readonly observer?: StatementObserver | undefined;
   /** Whether a standby is accepted. */
   readonly mayBeStandby?: boolean;
-  /** Runs on each new connection before anything else; if it fails, so does connecting. */
+  /** Runs on each new connection before the statements of callers; if it fails, so does connecting. */
   readonly onConnect?: (query: PipelinedConnection["query"]) => Promise<void>;
 }
 

@@ -32,7 +32,7 @@ class StandbyRefused extends DatabaseUnavailable {
 }
 
 /**
- * Throws if a new connection leads to a standby. Sends no statement if it leads to a primary.
+ * Throws if a new connection leads to a standby. Sends a statement only if the server reported itself as a standby.
  * @throws StandbyRefused
  */
 export async function requirePrimary(client: pg.ClientBase): Promise<void> {

@@ -36,7 +36,7 @@ const keepPlansUnlessDistributed = statement(
 
 /**
  * Makes a connection plan each statement once. Statements of a read pool have one good plan for all values, and planning
- * them each time would cost more than running them.
+ * them each time would cost more than running them. Does nothing in a distributed database, where each value needs a plan.
  */
 export async function keepPlans(query: PipelinedConnection["query"]): Promise<void> {
   await query(keepPlansUnlessDistributed);

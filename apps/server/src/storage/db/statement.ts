@@ -1,6 +1,6 @@
 /** One complete SQL statement, with a name under which each connection prepares it once. */
 export interface Statement {
-  /** Unique in the program: `<noun>.<what>`. PostgreSQL keeps 63 characters of it. */
+  /** Unique in the program: `<noun>.<what>`. PostgreSQL keeps 63 characters of it. Empty: prepared for each run anew. */
   readonly name: string;
   readonly text: string;
 }

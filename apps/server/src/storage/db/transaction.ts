@@ -26,7 +26,8 @@ export interface Queryable extends QueryRunner {
   /**
    * Runs `work` in a transaction; inside a transaction it joins the open one. `work` runs again from the start, at most
    * `MAX_ATTEMPTS` times in all, after a deadlock, a serialization failure, a `TransactionConflict`, or when a row's
-   * partition was created at the same moment. It must therefore change nothing but the database.
+   * partition was created at the same moment. A prepared statement that the schema has outdated also repeats it, and does
+   * not count. `work` must therefore change nothing but the database.
    */
   transaction<Result>(
     work: (tx: Transaction) => Result | Promise<Result>,
@@ -196,7 +197,10 @@ function batchWrites({ connection: { stream } }: pg.PoolClient): void {
   process.nextTick(() => stream.uncork());
 }
 
-/** Runs a prepared statement on a connection, or on any connection of a pool. */
+/**
+ * Runs a prepared statement on a connection, or on any connection of a pool. On a pool, runs it again when its plan was
+ * stale or a row's partition was created at the same moment.
+ */
 export async function runStatement<Row>(
   client: pg.Pool | pg.ClientBase,
   statement: Statement,
@@ -222,7 +226,7 @@ export async function runStatement<Row>(
   }
 }
 
-/** Lifts the time limit of a transaction's statements. The limit of requests is too short for thousands of rows. */
+/** Lifts PostgreSQL's time limit of a transaction's statements. That of requests is too short for thousands of rows. */
 export async function liftStatementTimeout(tx: Transaction): Promise<void> {
   await tx.run("set local statement_timeout = 0");
 }

@@ -26,6 +26,7 @@ export async function updateKeyHolder(db: Queryable, holder: KeyHolder, aliveMs:
   await db.query(deleteDead);
 }
 
+/** Returns the processes that are alive, with the keys that each has read. */
 export function listKeyHolders(db: Queryable): Promise<KeyHolder[]> {
   return db.query<KeyHolder>(alive);
 }

@@ -35,7 +35,7 @@ import {
 export interface RotationContext extends ActorContext {
   readonly db: Database;
   readonly path: string;
-  /** Milliseconds for which the processes may take to read the file. */
+  /** Milliseconds that the processes may take to read the file. */
   readonly waitMs: number;
   readonly sleep: (milliseconds: number) => Promise<void>;
   /** Reports the reason for waiting. */
@@ -84,10 +84,10 @@ export async function rotateKeys(context: RotationContext): Promise<Rotation> {
 }
 
 /**
- * Removes the keys that no stored value needs.
+ * Removes all keys but those that encrypt, once no stored value needs them.
  * @param isForced whether to remove old keys although callers may still have cursors, or sign-ins in progress, with them
  * @returns how many keys were removed
- * @throws Error when a stored value, or a process, still needs an old key
+ * @throws Error when a stored value, a process, or perhaps a caller still needs an old key, or new keys are not used yet
  */
 export async function removeOldKeys(context: RotationContext, isForced: boolean): Promise<{ removed: number }> {
   const { path, db, ids, clock } = context;

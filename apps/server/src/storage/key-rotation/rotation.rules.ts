@@ -11,7 +11,10 @@ export interface KeyHolder {
   readonly current_keys: readonly string[];
 }
 
-/** The step of a key rotation. `none`: no rotation is in progress. `added`: the file has new keys. `used`: they encrypt. */
+/**
+ * The step of a key rotation. `none`: no rotation is in progress. `added`: the file has new keys. `used`: they encrypt, and
+ * the old keys have not been removed.
+ */
 export type RotationStep = "none" | "added" | "used";
 
 export function stepOf({ rotation }: SecretsFile): RotationStep {

@@ -7,6 +7,7 @@ import type { ListReader, ReadContext } from "./read-context.ts";
 
 /** A position in the order of changes. */
 export interface ChangePosition {
+  /** The `change_position` of the row. */
   readonly at: number;
   readonly id: string;
 }
@@ -24,6 +25,7 @@ export interface ChangeRange {
 
 /** A page of changes. */
 export interface ChangePage {
+  /** The items' JSON texts, with commas between. */
   readonly items: string;
   /** The position of the last item, if more items follow. */
   readonly next: ChangePosition | undefined;
@@ -63,8 +65,8 @@ interface FoundChanges {
 
 /**
  * Returns a page of changes, in the order of their positions. Counts nothing, and reads each table by an index in this
- * order, so that a page costs only its own rows. If nothing has changed, no statement runs. With filters the read may skip
- * many rows, so it uses the connections of filtered lists.
+ * order, so that a page costs only its own rows. If nothing has changed, no statement runs, except for rows that change by
+ * the clock. With filters the read may skip many rows, so it uses the connections of filtered lists.
  */
 export async function listChanges(
   { readPool, filtered }: ReadContext,

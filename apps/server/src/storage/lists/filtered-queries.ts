@@ -54,12 +54,12 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
 }
 
 /**
- * Returns a page of the rows that pass a filter. Each combination of filters is planned with its values, so that a rare
- * bike and a busy station each get the plan that suits them.
+ * Returns a page of the rows that pass a filter. Unless the filter has a name, its statement is planned with its values, so
+ * that a rare bike and a busy station each get the plan that suits them.
  *
- * The length of a filtered list is not stored, so the rows must be counted and skipped for each page. An index that contains
- * the filtered columns is enough for both; rows themselves are read only for the page. A page in the second half of the list
- * is reached from the end.
+ * The length of a filtered list is not stored, so the rows must be counted and skipped for each page by number. An index
+ * that contains the filtered columns is enough for both; rows themselves are read only for the page. A page in the second
+ * half of the list is reached from the end.
  */
 export async function listFiltered<Position>(
   db: QueryRunner,

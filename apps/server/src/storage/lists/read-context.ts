@@ -44,8 +44,10 @@ export interface ListReader {
  */
 export interface FilteredReads {
   /**
-   * Runs a read as soon as fewer than `maxRunning` reads run. A partner has one running read, however many keys it uses.
-   * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
+   * Runs a read as soon as fewer than `maxRunning` reads run (fewer still for a partner that reads a lot: `HEAVY_USE_MS`). A
+   * partner has one running read, however many keys it uses.
+   * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long; `invalid_request` when the
+   * caller has disconnected before it begins
    */
   read<Result>(whose: ListReader, work: (db: QueryRunner) => Promise<Result>): Promise<Result>;
   /** Counts `work` as such a read although it uses other connections, because it takes as long. */
@@ -66,6 +68,7 @@ export interface FilteredReadsOptions {
   readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
+  /** Called when a read is refused. `full`: it could not begin in time. `slow`: PostgreSQL cancelled it. */
   readonly onRefused: (reason: "full" | "slow") => void;
   /** Milliseconds that a read may wait before it begins. */
   readonly maxWaitMs?: number;
@@ -82,10 +85,13 @@ const MAX_WAITING = 8;
 const PATIENT_FACTOR = 10;
 /**
  * A partner whose reads have recently run for longer than this cannot use the last free connection. Partners that read a lot
- * thus cannot occupy all connections, and quick reads always find one.
+ * thus cannot occupy all connections, and leave one to the quick reads of others.
  */
 const HEAVY_USE_MS = 1_000;
-/** Share of the elapsed time that is subtracted from past use: a partner that uses less of a connection is never heavy. */
+/**
+ * Share of the elapsed time that is subtracted from past use: a partner that uses less than this of a connection does not
+ * stay heavy.
+ */
 const FORGOTTEN_SHARE = 0.1;
 
 /** `Retry-After` of a rejected caller. */

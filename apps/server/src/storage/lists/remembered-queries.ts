@@ -53,7 +53,7 @@ export interface Changes {
   /** The `change_position` of each of these rows, in the same order. */
   readonly positions: readonly number[];
   readonly removed: readonly string[];
-  /** How often rows were deleted without a record in `removed`. After one more time the list must be read anew. */
+  /** How often rows were deleted without a record in `removed`. When the number grows, the list must be read anew. */
   readonly resets: number;
 }
 

@@ -20,8 +20,11 @@ interface Follow {
 interface Standing {
   /** Every change before this position is committed and visible, or never will be. */
   readonly position: number;
+  /** The database's clock, as a position. */
   readonly now: number;
+  /** Whether open transactions may still commit changes at unknown positions. */
   readonly isUncertain: boolean;
+  /** The id of the history of writes: it changes after a restore and after a failover. */
   readonly history: string;
 }
 
@@ -156,7 +159,7 @@ const MAX_WAIT_MS = 1_000;
 const MAX_BYTES = 72_000_000;
 /** Maximum share of one list: enough for a million reservations. */
 const SHARE_OF_LIST = 0.86;
-/** Maximum share of all lists of one kind, such as reservations. The rest has room for a system's 100,000 bikes. */
+/** Maximum share of a system's lists of one table, such as reservations. The rest has room for a system's 100,000 bikes. */
 const SHARE_OF_KIND = 0.9;
 /**
  * Milliseconds after which a list is read anew, because a process of version 0.1.0 records no changes. A list that was too

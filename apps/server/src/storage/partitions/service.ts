@@ -70,7 +70,7 @@ const WAITS_A_DAY = "yesterday has no partition: the clock may have jumped, so p
 
 /**
  * Creates and drops partitions of all daily tables, now and every minute. Any number of processes may do so. Drops nothing
- * on a day after one without a partition: a clock that jumps ahead would otherwise take everything with it at once.
+ * on a day after one without a partition: a clock that jumps ahead would otherwise make it drop all rows at once.
  */
 export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
   const { db, clock, warn, onError, watch } = options;
@@ -222,7 +222,10 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
     for (const systemId of systems) await deleteRowsOfDay(tx, dependent, systemId, day);
 }
 
-/** Deletes rows beyond the retention period from a table's default partition, batch by batch. */
+/**
+ * Deletes from a table's default partition, batch by batch, each system's rows of its earliest day beyond the retention
+ * period.
+ */
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);

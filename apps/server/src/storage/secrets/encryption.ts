@@ -13,8 +13,8 @@ export interface TextCipher {
 }
 
 /**
- * AES-256-GCM. The nonce is a keyed hash of the context and the text: the same text gives the same bytes, and two different
- * ones never share a nonce.
+ * AES-256-GCM. The nonce is a keyed hash of the context and the text: the same text gives the same bytes in one context, and
+ * two different ones share a nonce only with a negligible probability.
  * @param key 32 random bytes
  * @param purpose keeps the nonces of two uses of one key apart
  */
@@ -24,7 +24,7 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
   const keyObject = createSecretKey(key);
   return {
     encrypt(context, text) {
-      // Includes the context's length, so that no two pairs of context and text have the same hash.
+      // Includes the context's length, so that no two pairs of context and text give the same input of the hash.
       const hashed = hash("sha256", `${nonceKey}${context.length} ${context}${text}`, "buffer");
       const nonce = hashed.subarray(0, NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, keyObject, nonce);

@@ -21,6 +21,7 @@ export interface AllSecrets extends Secrets {
 
 type RandomBytes = (bytes: number) => Uint8Array;
 
+/** At least one key, each with another id, which is one byte. 32 bytes have 43 characters in base64url. */
 const keysShape = z
   .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
   .min(1)

@@ -164,7 +164,8 @@ class UnitKeptApart extends Error {
 /**
  * Processes one unit that could end this process. The caller reports failures; a unit that ends three processes is set
  * aside.
- * @throws UnitKeptApart when the unit is set aside, or a process that worked on it ended within the last minute
+ * @throws UnitKeptApart when the unit is set aside, or a run of the last minute has not recorded its end within 5 s: its
+ * process has ended, or still works on the unit
  */
 export async function runGuarded<Result>(guard: UnitGuard, run: () => Promise<Result>): Promise<Result> {
   const { db, work, systemId, unit } = guard;

@@ -3,12 +3,13 @@ import type { Migration, Program } from "./program.ts";
 /** A migration as the database records it. */
 export interface RecordedMigration {
   readonly number: number;
+  /** The oldest version of the program that works on the changed schema; null: only versions that have the migration. */
   readonly oldest_program: string | null;
   /** The number of applied steps. */
   readonly steps_done: number;
   /** When the last step was applied; null: the migration is under way. */
   readonly applied_at: Date | null;
-  /** The key of the last row of a running backfill. */
+  /** The key of the last row that a running backfill has reached; null: no backfill is running, or it has just begun. */
   readonly position: readonly string[] | null;
 }
 

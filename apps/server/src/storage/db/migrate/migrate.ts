@@ -145,7 +145,7 @@ async function apply(
 
 /** Options for applying migrations. */
 interface StepOptions {
-  /** Reports progress for the log. */
+  /** Reports what a step, or the whole migration, waits for, for the log. */
   readonly report?: (message: string) => void;
   /** Limits how long a step waits for a lock, and so how long later requests for the lock wait. */
   readonly lockTimeoutMs?: number;

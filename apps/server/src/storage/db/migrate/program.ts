@@ -13,6 +13,7 @@ export interface Migration {
   readonly number: number;
   /** The file's name. */
   readonly name: string;
+  /** The oldest version that works on the changed schema; undefined: only versions that have the migration. */
   readonly oldestProgram: string | undefined;
   readonly steps: readonly Step[];
 }

@@ -62,6 +62,7 @@ const deadlockTimeout = statement(
 /** The holder of a lock on a table. */
 export interface LockHolder {
   readonly pid: number;
+  /** The name that the program gave PostgreSQL, or else its role. */
   readonly who: string;
   /** Whether the process is an autovacuum: among the processes that lock tables, only autovacuums have no user. */
   readonly isAutovacuum: boolean;

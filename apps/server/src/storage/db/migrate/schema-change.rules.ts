@@ -1,3 +1,8 @@
+/*
+ * Reads the SQL of a migration: splits it into steps and statements, and tells which tables a statement locks, which work it
+ * does on their rows, and what it takes from older programs.
+ */
+
 /** PostgreSQL's locks on tables, the weakest first. */
 const lockModes = [
   "access share",
@@ -212,7 +217,7 @@ export function changeBy({ bare }: SqlStatement): SchemaChange | undefined {
   return undefined;
 }
 
-/** Returns the tables that statements lock. */
+/** Returns the tables that statements lock, without those whose index a statement drops. */
 export function lockedTables(sql: string): string[] {
   return splitStatements(sql).flatMap((statement) => changeBy(statement)?.locks.map(({ table }) => table) ?? []);
 }
@@ -304,7 +309,7 @@ const actions: readonly (readonly [RegExp, (match: readonly string[], action: st
   ],
 ];
 
-/** Returns the effect of an `alter table`: the strongest lock and the most work of its actions. */
+/** Returns the effect of an `alter table`: the strongest lock and the most work of its actions; undefined: not known. */
 function alterTable(table: string, text: string): SchemaChange | undefined {
   const found = splitActions(text).map(actionBy);
   if (found.some((action) => action === undefined)) return undefined;
