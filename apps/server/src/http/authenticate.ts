@@ -129,7 +129,7 @@ export interface Caller {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set before any other hook runs. */
+    /** Set when the request is authorized, before the handler runs; undefined if the request was refused before that. */
     transport: Transport | undefined;
     /** Set on endpoints that require a key, once the key is accepted. */
     caller: Caller | undefined;
@@ -161,7 +161,7 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
 
 /** The requirements of an endpoint on its caller. */
 interface Endpoint {
-  /** The scope that the contract requires for the endpoint. Unknown paths under /v1 require any key. */
+  /** The scope that the contract requires for the endpoint. Unknown paths below /v1, /sandbox and /operator need a key. */
   readonly scope: EndpointMetadata["scope"];
   /** Further scopes that query parameters require, by the parameters' names. */
   readonly parameterScopes?: EndpointMetadata["parameterScopes"];
@@ -270,7 +270,7 @@ export function keysIn(text: string): string[] {
   return [...found];
 }
 
-/** Returns the keys in a URL, however its characters are encoded. */
+/** Returns the keys in a URL, also if their characters are percent-encoded. */
 export function keysInUrl(url: string): string[] {
   if (url.includes("%")) {
     return keysIn(url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))));

@@ -17,8 +17,8 @@ type Implementation = Handler | { readonly handler: Handler; readonly hooks?: Ro
 
 /**
  * Binds a contract's endpoints to their handlers. The contract's schemas parse requests, and a handler's response is sent
- * unchanged. Only this file and the handlers' types use ts-rest. Its own adapter for Fastify is not used: it also validates
- * parts without a schema, and needs two more promises for each answer.
+ * unchanged. Other files of the server use only the types of ts-rest. Its own adapter for Fastify is not used: it also
+ * validates parts without a schema, and needs two more promises for each answer.
  */
 export function bindContract<Contract extends AppRouter>(
   app: FastifyInstance,

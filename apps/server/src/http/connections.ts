@@ -190,8 +190,8 @@ function linger(
 
 /**
  * The default maximum of simultaneous connections. Each usually takes at most 64 KiB, mostly for answers that its caller has
- * not read yet; a body that arrives takes up to 1 MiB. Too low: callers are rejected on a busy day. Too high: callers that do not read take memory that the service
- * needs.
+ * not read yet; a body that arrives takes up to 1 MiB. Too low: callers are rejected on a busy day. Too high: callers that
+ * do not read take memory that the service needs.
  */
 export const DEFAULT_MAX_CONNECTIONS = 4096;
 

@@ -47,7 +47,7 @@ export function logoUrl(logo: Logo): string {
   return `${LOGO_PATH}?v=${hash("sha1", logo.bytes, "base64url").slice(0, 8)}`;
 }
 
-/** Files in these folders have a hash of their content in their name, so that browsers may cache them forever. */
+/** Files in this folder have a hash of their content in their name, so that browsers may cache them forever. */
 const HASHED_FILES = /^assets\//;
 const FOREVER = "public, max-age=31536000, immutable";
 /** Browsers cache the file but ask at each use whether it has changed, so that a new version is seen at once. */
@@ -129,7 +129,10 @@ const NOT_BUILT = `<!doctype html>
 
 type Files = ReadonlyMap<string, CodedBody>;
 
-/** Keeps all files in memory, and reads them again when index.html was written. @returns undefined if that is missing */
+/**
+ * Keeps all files in memory, and reads them again when index.html was written.
+ * @returns a function that returns the files; undefined: index.html is missing, or a new build is replacing the files
+ */
 function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files | undefined> {
   let kept: { readonly writtenAt: number; readonly files: Promise<Files> } | undefined;
   return async () => {
@@ -159,7 +162,7 @@ async function readFiles(directory: string): Promise<Files> {
 
 /**
  * Returns headers that restrict the pages, because people sign in on them and they show responses of unknown servers. Pages
- * load only our files, call only this service, and cannot insert HTML.
+ * load only our files and the pictures of the map's server, call only this service, and cannot insert HTML.
  */
 function pageSecurityHeaders({
   frameAncestors = [],

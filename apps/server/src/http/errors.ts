@@ -7,7 +7,7 @@ import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable }
 const RETRY_SECONDS = 5;
 
 /**
- * Answers every failed request with an error of the one standard form.
+ * Answers every failed request with an error of the one standard form, or of the form of MDS.
  * @param onUnavailable receives the reason when a request could not be served because the database is unavailable
  */
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {

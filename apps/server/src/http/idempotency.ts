@@ -66,7 +66,8 @@ export interface CombinableCall {
 
 interface CommandCombinerOptions<Call, Result> {
   /**
-   * Runs calls of one system in one transaction. If it fails, no call had any effect.
+   * Runs calls of one system in one transaction. If it fails, no call had any effect, unless the error is
+   * `CommitOutcomeUnknown`.
    * @param onCommitting called when all statements have been sent and only the commit remains
    * @returns an outcome for each call, in order
    */
@@ -115,7 +116,8 @@ interface Lane<Call, Result> {
 /**
  * Combines calls of one verb, such as creating reservations. While a transaction runs, further calls gather. The next
  * transaction serves all of them, and begins while the previous one is committed. A call does not wait if no transaction
- * runs. If a transaction fails, each of its calls runs alone, so that a call cannot make others fail.
+ * runs. If a transaction fails although the database is available, each of its calls runs alone, so that a call cannot make
+ * others fail.
  */
 export class CommandCombiner<Call extends CombinableCall, Result> {
   readonly #options: CommandCombinerOptions<Call, Result>;

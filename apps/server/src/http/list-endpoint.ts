@@ -218,6 +218,7 @@ interface ChangeWalk {
   readonly checkpoint: Checkpoint;
 }
 
+/** The text of `changeWalk.encode`: three positions and the checkpoint, and on the next line the id of the last item. */
 const CHANGE_WALK = /^(\d{1,16}) (\d{1,16}) (\d{1,16}) ([^\n]*)\n(.+)$/s;
 
 const changeWalk: PositionCodec<ChangeWalk> = {

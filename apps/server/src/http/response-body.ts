@@ -103,6 +103,7 @@ export function acceptsCoding(accepted: string | undefined, coding: Coding): boo
     .some((part) => pattern.test(part));
 }
 
+/** Match one part of `Accept-Encoding` that names the coding, unless its weight `q` is 0, which forbids the coding. */
 const GZIP = /^\s*(x-)?gzip\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
 const BROTLI = /^\s*br\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
 
@@ -128,8 +129,9 @@ export function inParts(bytes: Buffer): Buffer | Readable {
 }
 
 /**
- * Adds an `ETag` to every successful read of data, and answers 304 when the caller already has these data. The tag is weak,
- * because it is the same for the plain and the compressed bytes.
+ * Adds an `ETag` to every successful read of data that needs a key, and answers 304 when the caller already has these data.
+ * In the dashboard's interface, does so only where the handler has set the tag. The tag is weak, because it is the same for
+ * the plain and the compressed bytes.
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
@@ -202,8 +204,9 @@ export function sendExactJsonType(app: FastifyInstance): void {
 }
 
 /**
- * Compresses responses for callers that accept it and have a key, and so a rate limit. Public responses are compressed once
- * or not at all, because compressing them for each request would cost this service more than a request costs its caller.
+ * Compresses responses of endpoints that need a key or a session, if the caller accepts it. Public responses are compressed
+ * once or not at all, because compressing them for each request would cost this service more than a request costs its
+ * caller.
  */
 export async function compressAnswers(app: FastifyInstance): Promise<void> {
   app.addHook("onRoute", (route: RouteOptions) => {

@@ -121,7 +121,7 @@ function last(header: string | string[] | undefined): string | undefined {
   return text?.split(",").at(-1)?.trim().toLowerCase();
 }
 
-/** Returns a socket's remote address in canonical form. Node writes only IPv4 inside IPv6 otherwise (::ffff:192.0.2.1). */
+/** Returns a socket's remote address in canonical form: as Node gives it, but IPv4 without `::ffff:` before it. */
 function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
 }

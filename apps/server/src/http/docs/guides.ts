@@ -134,7 +134,9 @@ const MAX_WORDS = 8;
 /** How many occurrences of a word in a text count at most. */
 const MAX_COUNTED = 5;
 const EXCERPT_LENGTH = 180;
+/** Points for a word in an entry's title. Each counted occurrence in its text gives one point. */
 const TITLE_SCORE = 20;
+/** Points for an entry that is the beginning of a guide. */
 const GUIDE_SCORE = 2;
 
 /** Returns a search entry for each section of the guides. */

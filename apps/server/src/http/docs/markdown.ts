@@ -18,7 +18,10 @@ export interface RenderedMarkdown {
 /** Returns the address for a link's target; undefined: only the link's text is shown. */
 type AddressOf = (target: string) => string | undefined;
 
-/** Renders Markdown as the content of a page. HTML in the Markdown is shown as text, so that it cannot change the page. */
+/**
+ * Renders Markdown as the content of a page. HTML in the Markdown is shown as text, so that it cannot change the page;
+ * comments are left out, and a picture becomes its text.
+ */
 export function renderMarkdown(source: string, addressOf: AddressOf): RenderedMarkdown {
   const marked = new Marked({ gfm: true });
   const anchors = new Map<string, number>();

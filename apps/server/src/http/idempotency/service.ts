@@ -155,7 +155,7 @@ const COMBINED_LOCK_TIMEOUT_MS = 1_000;
  * Runs calls of a system, each only once, in one transaction. Unlike `doOnce`, does not claim names beforehand: stores the
  * answers last, and the transaction fails if another process has answered, or is answering, one of the calls.
  * @param onCommitting called when only the commit remains, and again when the transaction is repeated
- * @throws Error when the transaction fails: then no call had any effect
+ * @throws Error when the transaction fails: then no call had any effect, unless it is `CommitOutcomeUnknown`
  */
 export function doOnceTogether<Input>(
   { db, clock }: IdempotencyContext,

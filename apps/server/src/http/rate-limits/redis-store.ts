@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 const SILENCE_TIMEOUT_MS = 1_000;
 /** How long a stopping process waits for Redis to close the connection. Nothing is lost after a time-out. */
 const CLOSE_TIMEOUT_MS = 100;
-/** Maximum milliseconds between two attempts to connect; also the pause before a connection away from a replica. */
+/** Maximum milliseconds between two attempts to connect; also the pause before connecting again after reaching a replica. */
 const MAX_RECONNECT_DELAY_MS = 500;
 
 export interface RedisStoreOptions {

@@ -25,8 +25,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  * costs the same for every limit. The whole list expires with its last instant.
  *
  * KEYS: the list. ARGV: the limit, the window in milliseconds, 1 to count the request or 0 to read.
- * The script returns whether the request is allowed, how many are counted, the milliseconds until one more is allowed, and
- * `now`.
+ * The script returns whether the request is allowed, how many are counted, the milliseconds until a counted one leaves the
+ * window and makes room, and `now`.
  * @param clock Lua that sets `now`, in milliseconds
  */
 export function windowScript(clock = REDIS_CLOCK): string {
@@ -83,6 +83,7 @@ export interface SharedWindowsOptions {
   readonly monotonic: () => number;
   /** Called when the store cannot be used, and again for each check that fails from then on. */
   readonly onFailed: (error: unknown) => void;
+  /** Called when the store can be used, for the first time or again. */
   readonly onUsable: () => void;
   /** Milliseconds that a request waits for the store. */
   readonly timeoutMs?: number;
