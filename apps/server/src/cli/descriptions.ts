@@ -20,8 +20,9 @@ type Noun = {
   readonly [Kind in FactKind]: {
     readonly kind: Kind;
     readonly command: string;
-    /** The singular name, and the key of the list in `--json`. */
+    /** The singular name. */
     readonly one: string;
+    /** The key of the list in `--json`. */
     readonly many: string;
     /** The columns of a table, each with its fact. */
     readonly columns: Readonly<Record<string, keyof Described<Kind>["published"]>>;
@@ -125,8 +126,7 @@ function unknownNotes(types: readonly Described<"vehicle_type">[], systemOption:
 }
 
 /**
- * Registers `stations describe` and `show`, `bikes describe` and `show`, for the facts that GBFS publishes besides
- * their state.
+ * Registers `describe` and `show` below `stations` or `bikes`, for the facts that GBFS publishes besides their state.
  */
 export function registerFleetFacts(parent: ParentCommand, cli: OpenCli, kind: "station" | "bike"): void {
   registerSet(parent, cli, kind, "describe", `describe a ${kind} for GBFS`);
@@ -216,7 +216,7 @@ function usualRule(text: string): UsualZoneRule {
 }
 
 /**
- * Reads a FeatureCollection with `global_rules`, or GBFS's `geofencing_zones` document.
+ * Reads a FeatureCollection, or GBFS's `geofencing_zones` document. It has `global_rules`, unless `rule` is given.
  * @param rule the rule for zones without one, because map programs write polygons without rules
  */
 function readZones(file: string, text: string, rule: UsualZoneRule | undefined): FactChanges<"geofencing_zones"> {

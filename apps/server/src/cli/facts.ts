@@ -35,7 +35,7 @@ export function describedJson({ id, published, own, from }: Described): object {
   return { ...(id === "" ? {} : { id }), published, own, from };
 }
 
-/** Returns the published facts for people, each with its origin. */
+/** Returns the published facts for people, each with its origin unless that is the operator. */
 export function describedFacts({ id, published, from }: Described, language: string): object {
   const sources = from as Readonly<Record<string, string>>;
   const lines = Object.entries<unknown>({ ...published }).map(([name, value]): [string, unknown] => {

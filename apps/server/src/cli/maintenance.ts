@@ -151,7 +151,7 @@ export function registerMigrate(program: ParentCommand, cli: OpenCli): void {
     .action(() => run(cli(), plan));
 }
 
-/** Every command migrates when it opens the database; this one does nothing else. */
+/** Every command that opens the database with `withDatabase` migrates it; this one does nothing else. */
 function migrate({ withDatabase }: CliContext): Promise<Result> {
   return withDatabase((_db, applied) =>
     Promise.resolve({ object: { applied }, ...(applied.length === 0 ? { text: "The schema is up to date." } : {}) }),

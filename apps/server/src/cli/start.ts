@@ -79,7 +79,7 @@ export async function lockStart(config: Pick<Config, "dataDir">): Promise<StartL
   };
 }
 
-/** Returns the address of the `start` that is running on a data directory; undefined: none is. */
+/** Returns the address of the `start` that is running on a data directory; undefined: none is, or it has no address yet. */
 export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Promise<string | undefined> {
   const url = await trimmedText(join(dataDir, "start.url"));
   if (url === "") return undefined;
@@ -89,7 +89,7 @@ export async function addressOfStart({ dataDir }: Pick<Config, "dataDir">): Prom
   return lock === undefined ? url : undefined;
 }
 
-/** Returns a file's text, trimmed; empty when the file does not exist. */
+/** Returns a file's text, trimmed; empty when the file cannot be read, as when it does not exist. */
 export async function trimmedText(file: string): Promise<string> {
   return (await readFile(file, "utf8").catch(() => "")).trim();
 }

@@ -62,7 +62,7 @@ import {
   thresholdTexts,
 } from "./webhook-places.ts";
 
-/** Registers `webhooks`: the commands for partners' endpoints here, those for deliveries by webhook-deliveries.ts. */
+/** Registers `webhooks`: the commands for endpoints here, `preview` in webhook-places.ts, others in webhook-deliveries.ts. */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
   registerAdd(webhooks, cli);
