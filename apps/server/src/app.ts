@@ -92,6 +92,7 @@ export interface AppOptions {
   readonly version: string;
   /** Returns the base address for links and documents. */
   readonly baseUrl: () => string;
+  /** The limit of requests in any 60 s for keys without a limit of their own. */
   readonly rateLimit: number;
   /** Counts requests over all processes. Default: counts in the memory of this process. */
   readonly rateLimits?: RateLimits;
@@ -121,7 +122,7 @@ export interface AppOptions {
   readonly publicRateLimit?: number;
   /** Origins whose pages may read the partners' interface. */
   readonly corsOrigins?: readonly string[];
-  /** Whether the reference is served at /docs. */
+  /** Whether the guides and the reference are served at /docs. Default: they are. */
   readonly docs?: boolean;
   /** Whether agents are answered at /mcp. */
   readonly mcp?: boolean;
@@ -134,7 +135,7 @@ export interface AppOptions {
   readonly mds?: boolean;
   /** The built pages, served at /dashboard. */
   readonly dashboard?: DashboardOptions;
-  /** The mail server, and the sender of invitations. */
+  /** The mail server, and the address that mails are from. Undefined: no mail is sent. */
   readonly mail?: { readonly smtpUrl: string; readonly from: string } | undefined;
   readonly branding?: Branding;
   /** The methods of signing in to the dashboard; passkeys and passwords by default. */
@@ -274,7 +275,7 @@ function rememberRides(http: FastifyInstance, { db, clock }: AppOptions): RideMe
   return memory;
 }
 
-/** Serves the pages for browsers: the reference, the security contact, and the dashboard if it has pages. */
+/** Serves the OpenAPI documents, the guides and the reference, the security contact, and the dashboard if it has pages. */
 function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   if (options.securityContact !== undefined) {
@@ -369,9 +370,9 @@ function openCaches(
 const CHANGES_KEYS = /^\/sandbox\/v1\/(faults|clock|reset)/;
 
 /**
- * Clears the cached pages of a system before a write to it is answered, and the cached keys if a sandbox's faults have
- * changed. The notification that clears them everywhere arrives some milliseconds after the commit, but a caller must be
- * able to read its own write at once. A rejected request wrote nothing, so it clears nothing.
+ * Clears a system's cached pages of stations before a write to it is answered, and the cached keys if a sandbox's faults
+ * have changed. The notification that clears them everywhere arrives some milliseconds after the commit, but a caller must
+ * be able to read its own write at once. A rejected request wrote nothing, so it clears nothing.
  */
 function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: Caches): void {
   http.addHook("onSend", (request, reply, payload, done) => {
@@ -436,7 +437,7 @@ function registerAuthorization(
   sufferFaults(http, options);
 }
 
-/** Marks compromised keys in the database. */
+/** Returns the functions that mark compromised keys in the database, and report a failure of that. */
 function markingOfKeys(options: AppOptions): Pick<CompromisedKeysOptions, "markCompromised" | "onFailed"> {
   const { db, clock, ids, logger } = options;
   return {

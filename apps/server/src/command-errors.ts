@@ -1,7 +1,10 @@
 import { errorMessages, fillTemplate, type TemplateArguments } from "@bikeshare/contract";
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
-/** Messages of errors that occur only at the command line and in the dashboard; the public HTTP API never returns them. */
+/**
+ * Messages of errors that the partners' interface at /v1 never returns: those of the command line and the dashboard, and a
+ * few of the interfaces for sandboxes and the operator's backend.
+ */
 const commandErrors = {
   not_found: {
     agency: "Partner {id} is no agency. `mds create-agency` creates one.",

@@ -55,6 +55,7 @@ export class ConfigError extends Error {
 
 /**
  * Reads the configuration.
+ * @param directory the directory from which relative paths are resolved
  * @throws ConfigError with the name of each wrong variable, the issue with its value and the allowed values
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
@@ -108,7 +109,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, integer(10, 1_000_000)),
     /** Origins that CORS allows to read the partner interface. */
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
-    /** Whether the API reference is served at /docs. */
+    /** Whether the guides and the reference are served at /docs. */
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
     /** Whether agents are answered at /mcp. */
     mcp: read("MCP", "on", oneOf(["on", "off"])) === "on",
@@ -121,6 +122,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     /** Origins whose pages may show the dashboard in a frame. */
     frameAncestors: read("DASHBOARD_FRAME_ANCESTORS", [], parseOrigins),
     ...readSignIn(read, publicUrl, issues),
+    /** Undefined: `secrets.json` in `dataDir`. */
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     gbfsSync: readFeed(read),
     /** The age at which the data of a feed are stale; undefined: it follows from each feed's `ttl`. */
@@ -130,7 +132,7 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
     backups: readBackups(read, path),
     webhooks: readAddressRules(read),
     mail: readMail(read, publicUrl, issues),
-    /** The recipients of mails about problems that need the operator. Empty: no mail is sent; problems are only logged. */
+    /** The recipients of mails about problems that need the operator. Empty: no mail is sent, and problems are logged. */
     alertMailTo: read("ALERT_MAIL_TO", [], mailAddresses),
     /** An incoming webhook of a chat room that gets the same messages as `alertMailTo`. */
     alertWebhookUrl: read("ALERT_WEBHOOK_URL", undefined, optional(chatRoomUrl)),
@@ -258,7 +260,7 @@ function readAddressRules(read: Read): AddressRules {
   };
 }
 
-/** Returns the mail server and the sender of mails. Undefined: mails are logged. */
+/** Returns the mail server and the sender of mails. Undefined: no mail is sent. */
 function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
@@ -294,7 +296,7 @@ const SECRETS: readonly string[] = [
   "SMTP_URL",
 ];
 
-/** Returns a value for an error message. Hides URLs that may contain a password, which must not reach a log. */
+/** Returns a value for an error message. Hides secrets and URLs that may contain a password: they must not reach a log. */
 function shown(name: string, text: string): string {
   const isSecret = SECRETS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
   return isSecret ? "(not shown)" : JSON.stringify(text);

@@ -1,6 +1,6 @@
 /**
- * Characters that control a terminal or disguise a text: control characters except line ends and tabs, and format
- * characters, such as those that reverse the direction of writing.
+ * Characters that control a terminal or disguise a text: control characters except line feeds and tabs, the line and
+ * paragraph separators of Unicode, and format characters, such as those that reverse the direction of writing.
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
