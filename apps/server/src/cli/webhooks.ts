@@ -62,7 +62,10 @@ import {
   thresholdTexts,
 } from "./webhook-places.ts";
 
-/** Registers `webhooks`: the commands for endpoints here, `preview` in webhook-places.ts, others in webhook-deliveries.ts. */
+/**
+ * Registers `webhooks`. The commands for endpoints are in this file (`preview` in webhook-places.ts), those for deliveries
+ * in webhook-deliveries.ts.
+ */
 export function registerWebhooks(program: ParentCommand, cli: OpenCli): void {
   const webhooks = program.command("webhooks").description("manage webhook endpoints and their deliveries");
   registerAdd(webhooks, cli);

@@ -6,8 +6,9 @@ import { callerOf } from "./authenticate.ts";
 
 /**
  * The most reads of one partner that run at the same time, however many keys and connections it uses. Twice the read
- * connections, because PostgreSQL works on one read of each connection while the next one is on its way. Too low: PostgreSQL
- * is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many reads.
+ * connections, and at least four, because PostgreSQL works on one read of each connection while the next one is on its way.
+ * Too low: PostgreSQL is idle while a partner who polls fast waits. Too high: other partners' requests wait behind so many
+ * reads.
  */
 export const MAX_RUNNING_READS = Math.max(4, 2 * READ_CONNECTIONS);
 

@@ -25,7 +25,7 @@ export interface HttpServerOptions {
 
 /** Milliseconds that a request's headers may take to arrive, counted from the connection's start or the first byte. */
 const HEADERS_TIMEOUT_MS = 15_000;
-/** Milliseconds that a request may take to arrive. Slow senders hold a connection no longer than this. */
+/** Milliseconds that a request may take to arrive. Slow senders hold a connection little longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
 /** Milliseconds that a TLS handshake may take. Node's default of 120 s would let a silent caller hold connections. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;

@@ -11,7 +11,7 @@ import {
 
 /** Too high: delays a start while Redis is unavailable. Too low: fails behind a slow TLS handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;
-/** A connection over which nothing arrives for this long is closed and opened again: the other side may be dead. */
+/** A connection on which an answer is awaited for this long is closed and opened again: the other side may be dead. */
 const SILENCE_TIMEOUT_MS = 1_000;
 /** How long a stopping process waits for Redis to close the connection. Nothing is lost after a time-out. */
 const CLOSE_TIMEOUT_MS = 100;

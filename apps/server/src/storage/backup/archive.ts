@@ -100,7 +100,7 @@ export interface ArchiveWriter {
 /**
  * Claims a file's name by creating its draft. Only one of several processes succeeds, so that no process overwrites the
  * draft of another one.
- * @returns whether the name was free
+ * @returns false when there was a draft already
  * @throws BackupFileError when no file can be created there
  */
 export async function claimDraft(path: string): Promise<boolean> {

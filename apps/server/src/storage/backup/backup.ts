@@ -34,7 +34,7 @@ export interface BackupOptions {
   readonly version: string;
   /** Called with each table, before its rows are written. */
   readonly onTable?: (name: string, done: number, all: number) => void;
-  /** Aborts the backup, which then fails with the signal's reason and leaves no file. */
+  /** Aborts the backup, which then fails with the signal's reason. Leaves no file, unless it was complete already. */
   readonly signal?: AbortSignal | undefined;
 }
 

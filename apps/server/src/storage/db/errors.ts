@@ -57,12 +57,15 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 
 const RETRYABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
 
-/** The connection to the database broke, or none was available in time. */
+/** The connection to the database broke or brought no answer in time, or none was available in time. */
 export class DatabaseUnavailable extends Error {
   override readonly name: string = "DatabaseUnavailable";
 }
 
-/** The connection broke after a commit was sent and before it was answered: the whole transaction took place, or nothing. */
+/**
+ * The connection broke, or the time limit passed, after a commit was sent and before it was answered: the whole transaction
+ * takes place, or nothing.
+ */
 export class CommitOutcomeUnknown extends DatabaseUnavailable {
   override readonly name = "CommitOutcomeUnknown";
 }

@@ -50,7 +50,7 @@ export interface Rotation extends Reencrypted {
 /** Milliseconds between two checks of the keys that the processes have read. */
 const CHECK_INTERVAL_MS = 250;
 const BYTES = 32;
-/** How long a caller may use an encrypted value, such as a cursor or a sign-in in progress. */
+/** How long callers are assumed to use an encrypted value that they hold, such as a cursor or a sign-in in progress. */
 const IN_USE_MS = 3_600_000;
 
 /**

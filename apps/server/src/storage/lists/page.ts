@@ -12,7 +12,7 @@ export interface Page<Position> {
   readonly checkpoint?: string | undefined;
 }
 
-/** The conversion of an item's position to and from a cursor. */
+/** The conversion of an item's position to and from a text, which may be a cursor. */
 export interface PositionCodec<Position> {
   encode(position: Position): string;
   /** Undefined when the text is not a position in this list. */

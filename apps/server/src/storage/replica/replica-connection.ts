@@ -18,7 +18,10 @@ export interface ReplicaConnection extends QueryRunner {
   readonly leftOut: () => LeftOut | undefined;
   /** Returns the maximum age of the replica's data. */
   readonly lagMs: () => number;
-  /** Tells whether the replica has replayed a position of the primary. Waits briefly for that, or else leaves it out. */
+  /**
+   * Waits briefly until the replica has replayed a position of the primary, and leaves the replica out if it does not.
+   * @returns whether the replica has replayed the position
+   */
   reach(position: WrittenPosition): boolean | Promise<boolean>;
   /** Reports that a statement failed on this connection. */
   failed(error: unknown): void;
