@@ -1,6 +1,8 @@
 import { issueText, unknownNames } from "@bikeshare/contract";
 import { defaultErrorMap, type ZodIssue } from "zod";
 
+/* Says in words what is wrong with a request's values, from the issues that zod reports. */
+
 /**
  * The part of a request that an issue with an empty path is about: the query string, the headers, the body or an item of a
  * batch.

@@ -5,7 +5,7 @@ import { readVersion } from "../version.ts";
 import { type CliContext, type OpenCli, type ParentCommand, run, type RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
-/** A command's words. */
+/** A line of the file that `run` reads: a command's words. */
 const commandLine = z.array(z.string()).min(1);
 
 /** Commands that `run` rejects: they run until they are stopped, or run other commands. */

@@ -25,6 +25,7 @@ import {
 import type { PublicLimit } from "./public-limit.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
+/** The dependencies of `authorizeRequests`, which decides whether a request is handled. */
 export interface AuthorizeOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
   readonly limiter: RateLimiter;

@@ -4,6 +4,8 @@ import type { Socket } from "node:net";
 import { isLoopback, type NetworkList } from "../outbound/addresses/address-guard.ts";
 import { countedAddress, parseAddress } from "./transport.ts";
 
+/* Ends connections without losing answers, and limits the number of connections and of requests that wait on one. */
+
 /** A request and its answer, from the end of the request's headers until the answer was sent or the connection closed. */
 interface Exchange {
   readonly request: IncomingMessage;

@@ -9,6 +9,7 @@ import { sendKept } from "./kept-document.ts";
 import type { MapArchive } from "./map-archive.ts";
 import { type CodedBody, codedBody } from "./response-body.ts";
 
+/** The dashboard's built pages, and what they show of the operator: map tiles, a logo, and where a frame may show them. */
 export interface DashboardOptions {
   /** The directory of the built pages. */
   readonly directory: string;

@@ -18,6 +18,11 @@ import {
   type Work,
 } from "./idempotency/service.ts";
 
+/*
+ * Runs a request with an `Idempotency-Key` only once, however often it is repeated, and lets requests of one verb share
+ * transactions.
+ */
+
 /** A queue that serves its owners in turn, however many items each owner has added. */
 class FairQueue<Item> {
   /** The items of each owner; the owner whose turn is next comes first. */

@@ -8,7 +8,9 @@ import { type CodedBody, inParts, vary } from "./response-body.ts";
  */
 export const MAX_AGE_SECONDS = 300;
 
+/** A document that is made at its first request and kept, such as a page of the reference. */
 export interface KeptDocument {
+  /** The value of `Content-Type`. */
   readonly type: string;
   readonly make: () => CodedBody | Promise<CodedBody>;
   readonly headers?: Readonly<Record<string, string>>;

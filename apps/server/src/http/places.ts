@@ -1,6 +1,6 @@
 import type { ServiceError } from "@bikeshare/rules";
 
-/** How many places may be taken at the same time, by one reader and in all. */
+/** How many answers may be open at the same time, each in one place, by one reader and in all. */
 interface PlacesOptions {
   readonly ofReader: number;
   readonly inAll: number;

@@ -8,6 +8,8 @@ import {
 } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
+/* Refuses requests in a wrong or ambiguous form: an unclear host or end, repeated headers, badly encoded URLs. */
+
 /** Headers that may occur only once: of two, each server on the way could use another one. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
 

@@ -10,6 +10,8 @@ import type {
 import type { Activity, ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
 
+/* Records of requests: log lines for refused and for slow ones, metrics and traces of all. */
+
 /** The place where a key was exposed. */
 export type CompromisedIn = "url" | "plain_http";
 

@@ -7,6 +7,8 @@ import type { FastifyInstance, RouteOptions } from "fastify";
 import fresh from "fresh";
 import { endpointOf, scopeOfRoute } from "./authenticate.ts";
 
+/* How response bodies are sent: their ETags, media types and compression, and bodies that are kept in memory. */
+
 /**
  * The part of a reply that is needed here. Used instead of Fastify's own type, because ts-rest's handlers get the type of
  * an older Fastify version.

@@ -4,6 +4,7 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyInstance } from "fastify";
 
+/** The server to stop, and how long each step of stopping may take. */
 interface StoppingOptions {
   readonly http: FastifyInstance;
   /** Makes `/readyz` answer 503, and every answer carry `Connection: close`. */

@@ -18,6 +18,7 @@ import {
 
 export type { CallName } from "./queries.ts";
 
+/** The dependencies of doing calls only once, however often they are repeated. */
 export interface IdempotencyContext {
   readonly db: Database;
   readonly clock: () => number;
@@ -27,7 +28,9 @@ export interface IdempotencyContext {
 
 /** The answer to a call. */
 export interface Answer {
+  /** The HTTP status. */
   readonly status: number;
+  /** The body as JSON text. */
   readonly body: string;
 }
 

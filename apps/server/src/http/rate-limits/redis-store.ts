@@ -9,7 +9,9 @@ import {
   windowScript,
 } from "./shared-windows.ts";
 
-/** Too high: delays a start while Redis is unavailable. Too low: fails behind a slow TLS handshake. */
+/* The store in Redis that counts the requests of all processes for the rate limits. */
+
+/** Limits one attempt to connect. Too high: delays a start while Redis is down. Too low: fails behind a slow handshake. */
 const CONNECT_TIMEOUT_MS = 1_000;
 /** A connection on which an answer is awaited for this long is closed and opened again: the other side may be dead. */
 const SILENCE_TIMEOUT_MS = 1_000;

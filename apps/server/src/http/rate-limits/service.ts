@@ -17,6 +17,7 @@ import { SharedWindows } from "./shared-windows.ts";
 
 export { countApiProcesses } from "./queries.ts";
 
+/** The dependencies of a process's rate limits, which are counted in Redis or, without it, in the process's memory. */
 export interface RateLimitsOptions {
   readonly redisUrl: string | undefined;
   readonly ids: { next(prefix: string): string };

@@ -1,5 +1,7 @@
 import type { WindowState } from "@bikeshare/rules";
 
+/* Counts requests for the rate limits in a store that all processes share, and finds out when the store can be used. */
+
 /** One request to count in the window of a key. */
 export interface CountRequest {
   readonly key: string;

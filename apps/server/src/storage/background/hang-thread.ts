@@ -1,6 +1,11 @@
 import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 
+/*
+ * The thread that hang-watch.ts starts. It watches the main thread, and kills the process when the main thread has not
+ * increased its counter for too long.
+ */
+
 /** The format of the line that the process writes before it is killed: the same as its log's (logger.ts). */
 export interface LastLine {
   readonly format: "json" | "text" | "none";
@@ -16,8 +21,6 @@ export interface HangThreadData extends LastLine {
   readonly intervalMs: number;
 }
 
-// A thread that watches the main thread, and kills the process when the main thread has not increased its counter for too
-// long.
 const { heartbeats, debugged, timeoutMs, intervalMs, format } = workerData as HangThreadData;
 const counter = new Int32Array(heartbeats);
 /** The number of the level `fatal` in the log library pino. */

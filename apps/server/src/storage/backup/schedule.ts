@@ -6,6 +6,7 @@ import { codeOf } from "../db/errors.ts";
 import { claimDraft, draftOf } from "./archive.ts";
 import { type BackupOptions, type BackupSummary, writeBackup } from "./backup.ts";
 
+/** The backups that the service makes by itself: where, how often, and how many it keeps. */
 export interface BackupSchedule {
   readonly directory: string;
   /** Milliseconds from one backup to the next. */

@@ -4,7 +4,7 @@ import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 import type { TableKind } from "./table-kinds.ts";
 
-/** The facts that decide whether a database can be distributed. */
+/** The facts that decide whether a database can be distributed over several servers by the extension Citus. */
 export interface ServerState {
   /** The major version of PostgreSQL. */
   readonly version: number;

@@ -19,7 +19,7 @@ import { readTableKinds } from "./table-kinds.ts";
 
 export type { DatabaseNode } from "./queries.ts";
 
-/** How far a database with the extension is distributed. */
+/** How far a database with the extension Citus is distributed over several servers. */
 export interface DistributionState {
   /** Tables that only the coordinator has. */
   readonly undistributed: readonly string[];

@@ -12,6 +12,7 @@ import { type AllSecrets, parseSecrets, secretsIn, secretsPath } from "../secret
 import { deleteKeyHolder, updateKeyHolder } from "./queries.ts";
 import { fingerprintsOf } from "./rotation.rules.ts";
 
+/** The dependencies of `followSecrets`, by which a process uses new keys of the secrets file without a restart. */
 interface FollowSecretsOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -43,7 +44,7 @@ const POLLS_PER_HEARTBEAT = 5;
  */
 const ALIVE_MS = 30_000;
 
-/** The dependencies of following the secrets file. */
+/** The parts of a service that follows its secrets file. */
 interface Service {
   readonly logger: FollowSecretsOptions["log"];
   readonly conditions: Conditions;

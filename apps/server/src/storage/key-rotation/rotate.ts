@@ -32,8 +32,10 @@ import {
   withoutOldKeys,
 } from "./rotation.rules.ts";
 
+/** The dependencies of replacing the keys of the secrets file. */
 export interface RotationContext extends ActorContext {
   readonly db: Database;
+  /** The path of the secrets file. */
   readonly path: string;
   /** Milliseconds that the processes may take to read the file. */
   readonly waitMs: number;

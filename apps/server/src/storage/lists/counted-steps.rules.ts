@@ -1,3 +1,4 @@
+/** The steps of a chart over time, each with the row that counts what happened in it. */
 interface CountedSteps<Row> {
   /** `row` is undefined if the step has no rows, and null if the step was not counted, or only in part. */
   readonly steps: readonly { readonly from: string; readonly to: string; readonly row: Row | undefined | null }[];

@@ -12,6 +12,8 @@ import {
 } from "./remembered-queries.ts";
 import { type RowKey, type Sieve, SortedRows } from "./sorted-rows.ts";
 
+/* Keeps the filtered columns of lists in memory, so that pages of filtered lists are counted without reading rows. */
+
 /** `ChangeWatch` of city/changes: up to which position a list's changes are known. Positions are microseconds since 1970. */
 interface Follow {
   standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;

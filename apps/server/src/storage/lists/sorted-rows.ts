@@ -1,5 +1,7 @@
 import { compareIds } from "@bikeshare/rules";
 
+/* A list's rows in memory: in the list's order, packed into arrays, and selected by sieves. */
+
 /**
  * Keeps ids outside the JavaScript heap, where each would take twice the memory. All ids take as many bytes as the longest
  * one in UTF-8. Zero bytes follow a shorter id, because no text in PostgreSQL contains them.

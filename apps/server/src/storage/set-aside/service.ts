@@ -7,6 +7,7 @@ import { countWorkFailures, listWorkFailures, updateReleased, type WorkFailure }
 /** The most units to show. More failed units usually have one cause, which the first ones show. */
 const SHOWN = 1_000;
 
+/** A unit of background work that fails, or is set aside because it ended several processes. */
 export interface SetAsideUnit extends Pick<WorkFailure, "work" | "unit" | "failures" | "crashes" | "message"> {
   readonly since: Date;
   /** When it is tried again; null: not before it is released. */

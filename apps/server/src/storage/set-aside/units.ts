@@ -22,6 +22,7 @@ export interface UnitWork {
 }
 
 export interface Swept {
+  /** On how many units it worked. */
   readonly swept: number;
   /** Whether more units may be left. */
   readonly isMore: boolean;

@@ -6,6 +6,8 @@ import type { RecordedMigration } from "./compatibility.rules.ts";
 import type { Program } from "./program.ts";
 import { splitStatements } from "./schema-change.rules.ts";
 
+/* Recognizes a schema that no migration of this program leads to, before the first migration would change it. */
+
 /** The number of the last migration of version 0.1.0. Earlier programs used the same numbers for other migrations. */
 export const BASE = 7;
 

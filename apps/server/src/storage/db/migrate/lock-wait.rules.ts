@@ -2,7 +2,7 @@ import type { LockHolder } from "./queries.ts";
 
 /** Time after `deadlock_timeout` for a cancelled autovacuum to end and for the lock to be taken. */
 const AUTOVACUUM_ENDS_MS = 300;
-/** Too high: requests that use the table meanwhile fail. */
+/** Limits one wait for a lock. Too high: requests that use the table meanwhile fail. */
 const MAX_LOCK_WAIT_MS = 2_000;
 
 /**

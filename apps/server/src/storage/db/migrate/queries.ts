@@ -66,6 +66,7 @@ export interface LockHolder {
   readonly who: string;
   /** Whether the process is an autovacuum: among the processes that lock tables, only autovacuums have no user. */
   readonly isAutovacuum: boolean;
+  /** The process's state as PostgreSQL names it, such as `idle in transaction`; null: unknown. */
   readonly state: string | null;
   /** Seconds since the process's transaction began; null: the transaction has ended. */
   readonly seconds: number | null;
