@@ -13,7 +13,7 @@ export interface Ids {
 
 /** Characters for the time, milliseconds since 1970 in base 62: enough until the year 8889. */
 const TIME_LENGTH = 8;
-/** Random characters after the time: 83 bits, so that the same identifier is never to be expected twice in a millisecond. */
+/** Random characters after the time: 83 bits, so that two equal ones in one millisecond are practically impossible. */
 const RANDOM_LENGTH = 14;
 
 /** Creates identifiers from the operating system's random numbers. */

@@ -4,7 +4,7 @@ import { unavailable } from "./errors.ts";
 
 /** The endpoints that tell a load balancer whether the process lives and can answer requests. */
 export function healthRoutes(options: {
-  /** Throws while the database cannot serve. */
+  /** Throws while requests fail because of the database. */
   readonly pingDatabase: () => Promise<void>;
   readonly isDraining: () => boolean;
   /** Problems that need an operator although requests are answered. */

@@ -105,7 +105,7 @@ function refuseSchemas(): never {
 /** For a year, browsers that have visited the service once use only https, even for http links. */
 const POLICY = "max-age=31536000";
 
-/** Sends `Strict-Transport-Security` with every answer of a listener that speaks TLS itself. */
+/** Sends `Strict-Transport-Security` with the answer to every readable request, for a listener that speaks TLS itself. */
 export function sendStrictTransport(app: FastifyInstance): void {
   app.addHook("onRequest", (_request, reply, done) => {
     reply.header("strict-transport-security", POLICY);

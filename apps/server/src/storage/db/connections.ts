@@ -115,7 +115,7 @@ interface Server {
   close(): Promise<void>;
 }
 
-/** Opens our own PostgreSQL if no other one is configured. */
+/** Returns the configured PostgreSQL, or opens our own if none is configured. */
 export async function openServer({
   databaseUrl,
   dataDir,

@@ -153,7 +153,7 @@ const release = statement(
    where system_id = $1 and ($2::text is null or unit = $2) returning work, unit`,
 );
 
-/** Makes failed units be tried again at once. @param unit null: every unit of the system */
+/** Makes units that fail or are set aside due now. @param unit null: every such unit of the system @returns these units */
 export function updateReleased(
   db: Queryable,
   systemId: string,

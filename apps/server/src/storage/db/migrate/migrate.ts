@@ -234,7 +234,7 @@ async function runBackfill(
       }),
     );
     position = batch.end;
-    // Pauses for as long as the batch took, so that the backfill uses at most half of the database's time.
+    // Pauses for as long as the batch took, but not for longer than 5 s, so that the backfill uses about half of the time.
     await sleep(Math.min(performance.now() - startedAt, MAX_PAUSE_MS));
   }
 }
