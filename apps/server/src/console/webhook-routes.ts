@@ -1,6 +1,7 @@
 import type { EventDescription, NewWebhook, Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { z } from "zod";
+import { once } from "../http/kept-document.ts";
 import { dateOf } from "../iso-instant.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { EndpointScope } from "../webhooks/endpoints/endpoint-context.ts";
@@ -107,11 +108,6 @@ const describeEvents: () => Promise<readonly EventDescription[]> = once(async ()
     };
   });
 });
-
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => (made ??= make());
-}
 
 const REFERENCE = "#/components/schemas/";
 

@@ -42,7 +42,7 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   const { keys, clock } = options;
   const header = request.headers.authorization;
   if (header === undefined) {
-    options.refusedRequests.refused("no_credentials", { address: addressOf(request) });
+    options.refusedRequests.refused("no_credentials", { address: countedAddress(addressOf(request)) });
     throw missingKey();
   }
   const presented = bearerKey(header);

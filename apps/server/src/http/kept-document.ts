@@ -22,16 +22,25 @@ export function serveKept(app: FastifyInstance, path: string, document: KeptDocu
 
 /** Returns a handler that makes a document at the first request, when the base address is known, and keeps it. */
 export function kept({ type, make, headers = {} }: KeptDocument) {
-  let made: Promise<CodedBody> | undefined;
+  const document = once(async () => make());
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    made ??= Promise.resolve(make());
     reply
       .header("content-type", type)
       .header("x-content-type-options", "nosniff")
       .header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`)
       .headers(headers);
-    return sendKept(await made, request, reply);
+    return sendKept(await document(), request, reply);
   };
+}
+
+/** Returns a function that makes a value at the first call and keeps it. After a failure the next call tries again. */
+export function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    }));
 }
 
 /** Sends a kept body in the best coding that the caller accepts, or 304 if the caller has the body already. */

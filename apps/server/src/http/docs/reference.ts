@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
-import { serveKept } from "../kept-document.ts";
+import { once, serveKept } from "../kept-document.ts";
 import { type CodedBody, codedBody } from "../response-body.ts";
 import { referenceMarkdown, referenceMarkdownPaths } from "./markdown-pages.ts";
 import { docsHeader } from "./serve-guides.ts";
@@ -111,13 +111,8 @@ Scalar.createApiReference("#app", { ...${options}, forceDarkModeState, servers }
   return codedBody(text, ["br", "gzip"]);
 }
 
-let program: Promise<CodedBody> | undefined;
-
 /** Returns the script that draws the reference, from its package. Read once for the whole process. */
-function referenceProgram(): Promise<CodedBody> {
-  program ??= readProgram();
-  return program;
-}
+const referenceProgram = once(readProgram);
 
 /** Reads the script from the package, which offers it only as a Fastify route: by an injected request, without a network. */
 async function readProgram(): Promise<CodedBody> {

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
-import { kept, MAX_AGE_SECONDS, serveKept } from "../kept-document.ts";
+import { kept, MAX_AGE_SECONDS, once, serveKept } from "../kept-document.ts";
 import { codedBody } from "../response-body.ts";
 import {
   addressOf,
@@ -204,16 +204,6 @@ function serveFiles(app: FastifyInstance): void {
   app.get("/docs/css/guides.css", file("text/css", `${assets}/guides.css`));
   app.get("/docs/js/guides.js", file("text/javascript", `${assets}/guides.js`));
   for (const [name, address] of Object.entries(guideFiles)) app.get(address, file("application/json", name));
-}
-
-/** Returns a function that makes a value at the first call and keeps it. After a failure the next call tries again. */
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () =>
-    (made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    }));
 }
 
 async function renderGuides(): Promise<ReadonlyMap<Guide, RenderedMarkdown>> {

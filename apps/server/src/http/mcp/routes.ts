@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { callerOf } from "../authenticate.ts";
 import { type Guide, guides, startGuide } from "../docs/guides.ts";
 import { guideMarkdown, markdownPath } from "../docs/markdown-pages.ts";
-import { MAX_AGE_SECONDS } from "../kept-document.ts";
+import { MAX_AGE_SECONDS, once } from "../kept-document.ts";
 import { callTool } from "./call-tool.ts";
 import { type DescribedTool, describeTools } from "./describe-tools.ts";
 import {
@@ -125,12 +125,10 @@ function isOfOtherRevision({ method, isModern }: Message): boolean {
 
 /** Returns a function that describes the tools at its first call, so that the start of the process does not wait for it. */
 function describeWhenAsked({ baseUrl, version }: McpOptions): Describe {
-  let made: Promise<readonly DescribedTool[]> | undefined;
-  const make = async () => {
+  return once(async () => {
     const { createOpenApiDocument }: typeof openApi = await import("@bikeshare/contract/openapi");
     return describeTools(createOpenApiDocument({ baseUrl: baseUrl(), version, readers: "validators" }));
-  };
-  return () => (made ??= make());
+  });
 }
 
 /** Returns only the tools that the key's scopes allow, so that a model does not choose others. */

@@ -130,22 +130,26 @@ export async function assertFree(path: string): Promise<void> {
 
 /**
  * Writes a zip archive that only its owner can read, into a draft that was claimed. Renames the draft when the archive is
- * complete and on the disk.
- * @returns the archive's size in bytes
+ * complete, on the disk, and checked.
+ * @param check checks the draft; if it throws, no archive is left
+ * @returns what `check` returned
  * @throws BackupFileError when there is a file of that name, or the disk is full
  */
-export async function writeArchive(
+export async function writeArchive<Checked>(
   path: string,
   write: (archive: ArchiveWriter) => Promise<void>,
+  check: (draft: string) => Promise<Checked>,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<Checked> {
   await assertFree(path);
   const draft = draftOf(path);
   try {
-    const bytes = await writeZip(draft, write, signal);
+    await writeZip(draft, write, signal);
+    const checked = await check(draft);
+    signal?.throwIfAborted();
     await rename(draft, path);
     await syncDirectory(dirname(path));
-    return bytes;
+    return checked;
   } catch (error) {
     await rm(draft, { force: true });
     if (!isDiskFull(error)) throw error;

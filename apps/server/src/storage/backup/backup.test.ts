@@ -19,7 +19,7 @@ import { columnTypes } from "../db/tables.generated.ts";
 import { eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
-import { entryNames, readArchive } from "./archive.ts";
+import { draftOf, entryNames, readArchive, writeArchive } from "./archive.ts";
 import { createBackup, readManifest, writeBackup } from "./backup.ts";
 import { restoreBackup } from "./restore.ts";
 
@@ -221,6 +221,24 @@ describe("a backup is not made", () => {
     await expect(createBackup({ ...options, connectionString: gone }, path)).rejects.toThrow();
     expect((await readdir(directory)).filter((name) => name.startsWith("gone"))).toEqual([]);
   });
+});
+
+it("a file has the name of a backup only once it has been checked: a failed or stopped check leaves nothing", async () => {
+  const path = join(directory, "unchecked.zip");
+  const names = async () => (await readdir(directory)).filter((name) => name.startsWith("unchecked"));
+  const closing = new AbortController();
+  const endings: readonly (() => Promise<void>)[] = [
+    () => Promise.reject(new Error("the archive is damaged")),
+    () => Promise.resolve(closing.abort()),
+  ];
+  for (const end of endings) {
+    const check = async (draft: string) => {
+      expect([draft, await names()]).toEqual([draftOf(path), ["unchecked.zip.part"]]);
+      await end();
+    };
+    await expect(writeArchive(path, () => Promise.resolve(), check, closing.signal)).rejects.toThrow();
+    expect(await names()).toEqual([]);
+  }
 });
 
 // This test is the last one, because it changes the schema.

@@ -65,15 +65,14 @@ export async function createBackup(options: BackupOptions, path: string): Promis
 export async function writeBackup(options: BackupOptions, path: string): Promise<BackupSummary> {
   try {
     options.signal?.throwIfAborted();
-    await unlessAborted(copyDatabase(options, path), options.signal);
-    return await unlessAborted(checkBackup(path), options.signal);
+    return await unlessAborted(copyDatabase(options, path), options.signal);
   } catch (error) {
     await rm(draftOf(path), { force: true });
     throw error;
   }
 }
 
-async function copyDatabase(options: BackupOptions, path: string): Promise<void> {
+async function copyDatabase(options: BackupOptions, path: string): Promise<BackupSummary> {
   // A separate connection, without the time limits of requests.
   const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   try {
@@ -85,7 +84,7 @@ async function copyDatabase(options: BackupOptions, path: string): Promise<void>
         archive.add(entryNames.secrets, secrets);
         archive.add(entryNames.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
       });
-    await writeArchive(path, write, options.signal);
+    return await writeArchive(path, write, checkBackup, options.signal);
   } finally {
     await db.close();
   }

@@ -199,13 +199,13 @@ const pastEvents = statement(
      select name, partner_id, occurred_at, data from events
      where system_id = $1 and recorded_on >= $2::timestamptz::date and occurred_at >= $2
      order by recorded_on desc, position desc limit $3)
-   select event.name as event, date_trunc('hour', event.occurred_at, 'UTC') as hour, count(*) as deliveries,
-     (select count(*) from looked) as looked
+   select event.name as event, date_trunc('hour', event.occurred_at, 'UTC') as hour, count(*) as n
    from ${WITH_PLACES} as event
    cross join (select null::text as id, $4::text as partner_id, $5::text[] as events, $6::text[] as station_ids, $7::text[] as region_ids,
      $8::float8[] as bbox) as endpoint
    where ${IS_FOR_ENDPOINT}
-   group by 1, 2`,
+   group by 1, 2
+   union all select null, null, count(*) from looked`,
 );
 
 /** Events of one name in one hour (UTC). */
@@ -217,7 +217,7 @@ export interface HourCount {
 
 /**
  * Counts the latest events since an instant that an endpoint of a partner would be sent, by name and hour.
- * @returns `looked`: the number of events that were read for it; 0 if the endpoint would be sent none of them
+ * @returns `looked`: the number of events that were read for it
  */
 export async function countPastEvents(
   db: Queryable,
@@ -226,8 +226,20 @@ export async function countPastEvents(
   { since, limit }: { readonly since: Date; readonly limit: number },
 ): Promise<{ readonly looked: number; readonly counts: readonly HourCount[] }> {
   const values = [systemId, since, limit, partnerId, events, station_ids, region_ids, bbox];
-  const rows = await db.query<HourCount & { readonly looked: number }>(pastEvents, values);
-  return { looked: rows[0]?.looked ?? 0, counts: rows };
+  const rows = await db.query<PastEventsRow>(pastEvents, values);
+  return {
+    looked: rows.find(({ event }) => event === null)?.n ?? 0,
+    counts: rows.flatMap(({ event, hour, n }) =>
+      event === null || hour === null ? [] : [{ event, hour, deliveries: n }],
+    ),
+  };
+}
+
+/** The number of events of one name in one hour; without a name: of all events that were read. */
+interface PastEventsRow {
+  readonly event: string | null;
+  readonly hour: Date | null;
+  readonly n: number;
 }
 
 const resetHealth = statement(

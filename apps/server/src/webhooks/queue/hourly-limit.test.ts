@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { createSequencer } from "../../events/sequencer.ts";
 import { previewEndpoint } from "../endpoints/endpoint-preview.ts";
+import { countPastEvents } from "../endpoints/endpoint-queries.ts";
 import { pauseEndpoint, resumeEndpoint, setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { sendHeld } from "../endpoints/held.ts";
@@ -151,6 +152,12 @@ it("the preview counts what is above the limit in each hour of the clock", async
     by_event: [{ event: "ride.started", deliveries: 7 }],
   });
   expect(await preview(null)).toMatchObject({ deliveries: 7, skipped: 0 });
+  // Also where no event is for the endpoint, it is known how many were read, and so whether these were all.
+  const places = { station_ids: null, region_ids: null, bbox: null };
+  const past = (events: string[], most: number) =>
+    countPastEvents(harness.db, scope(), { events, ...places }, { since: new Date(0), limit: most });
+  expect(await past(["station.offline"], 3)).toEqual({ looked: 3, counts: [] });
+  expect(await past(["station.offline"], 100)).toEqual({ looked: 7, counts: [] });
 });
 
 it("a limit is a whole number from 1 to 100,000", async () => {
