@@ -120,7 +120,7 @@ function propertiesOf(inputs: readonly Input[]): Record<string, JsonSchema> {
 
 /** Removes advice on URL encoding: arguments of tools are JSON. */
 function withoutUrls(text: string): string {
-  return text.replaceAll(/[;,] (?:write|the) `\+`[^;,.]*`%2B`/g, "");
+  return text.replaceAll(/[;,] (?:write )?(?:the )?`\+`[^;,.]*`%2B`/g, "");
 }
 
 const REFERENCE = "#/components/schemas/";
