@@ -234,17 +234,11 @@ function reportSetAside({ logger, metrics }: WebhookWorkerOptions) {
 
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
-  const { db, clock, ids, logger, metrics, mailer, cipher } = options;
+  const { db, clock, ids, logger, metrics, mailer, cipher, publicUrl } = options;
   const { failed: onError, watch } = options.conditions.of("sending webhooks");
   const mailing = options.conditions.of("sending mails to partners");
   const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
-  const notices = {
-    ids,
-    limiter: createMailLimiter(),
-    canMail: mailer !== undefined,
-    logger,
-    publicUrl: options.publicUrl,
-  };
+  const notices = { ids, limiter: createMailLimiter(), canMail: mailer !== undefined, logger, publicUrl };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),
