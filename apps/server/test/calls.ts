@@ -14,8 +14,8 @@ export interface Calls {
   /** Creates a key with exactly the scope that an endpoint needs. */
   keyFor(endpoint: Endpoint, input?: Partial<IssueInput>): Promise<IssuedKey>;
   /**
-   * Returns the headers of an authorised caller. For events, the key has every scope, because events are shown only to keys
-   * that may read their resource.
+   * Returns the headers of an authorised caller: with an operator's key for the operator's endpoints, otherwise with a key
+   * that has every scope, because events are shown only to keys that may read their resource.
    */
   allowed(endpoint: Endpoint): Promise<Record<string, string>>;
 }

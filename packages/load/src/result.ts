@@ -12,7 +12,10 @@ export interface RunResult extends Findings {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly settings: RunFacts;
-  /** Set when this run is the last good one of a search for the knee: the highest rate that the server sustains. */
+  /**
+   * Set for a search for the knee, the highest rate that the server sustains. The run is then the last good one, or the first
+   * one if none was good.
+   */
   readonly knee?: Knee;
 }
 

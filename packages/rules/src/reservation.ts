@@ -10,7 +10,7 @@ export type ReservationCommand = "fulfil" | "cancel" | "expire";
 
 /**
  * The transitions of a reservation: `active` → `fulfilled` | `cancelled` | `expired`, all final. For each state and
- * command: the next state, `same` when the command has already been carried out, `conflict` when it is impossible.
+ * command: the next state, `same` when it was cancelled or has expired already, `conflict` when the command is impossible.
  */
 export const reservationTransitions = {
   active: { fulfil: "fulfilled", cancel: "cancelled", expire: "expired" },

@@ -9,13 +9,14 @@ import { onPostgres, say } from "../processes.ts";
 import { LOOPBACK_RULES } from "../provision.ts";
 import { CIPHER, makeWorld, type World } from "./world.ts";
 
+/** Each has the 10 endpoints that it may have: 1,000 in all. */
 const PARTNERS = 100;
 const ROUNDS = Number(process.env["PLACES_ROUNDS"] ?? 12);
 const RIDES = 5;
 
 /**
- * The places and limits of all endpoints in each case. Every ride matches them, so that all cases create the same number of
- * deliveries.
+ * SQL for `station_ids, region_ids, bbox, max_per_hour` of all endpoints in each case. Every ride matches them, so that all
+ * cases create the same number of deliveries.
  */
 const KINDS = {
   anywhere: "null::text[], null::text[], null::float8[], null::int",
@@ -55,8 +56,8 @@ export function places(): Promise<void> {
       say(
         `${kind}: ${median(all).toFixed(1)} ms an event for 1,000 endpoints, ${(median(all) / base).toFixed(2)} times`,
       );
-    await tell(world);
-    await watch(world);
+    await measureAlarms(world);
+    await measureComparisons(world);
     await world.db.close();
   });
 }
@@ -65,7 +66,7 @@ export function places(): Promise<void> {
 const CHANGED = 10;
 
 /** Measures the comparison if the thresholds of each endpoint are for a tenth of the stations. */
-async function watch(world: World): Promise<void> {
+async function measureComparisons(world: World): Promise<void> {
   const { db, systemId, ids } = world;
   const run = (sql: string, ...values: unknown[]) => db.query(statement("", sql), [systemId, ...values]);
   await run(
@@ -101,7 +102,7 @@ async function watch(world: World): Promise<void> {
  * Measures the case in which one station has no bikes and every threshold of every endpoint is for this station: each
  * threshold makes a delivery.
  */
-async function tell({ db, systemId, ids }: World): Promise<void> {
+async function measureAlarms({ db, systemId, ids }: World): Promise<void> {
   const run = (sql: string) => db.query<{ n: number }>(statement("", sql), [systemId]);
   await run(insertThresholds("array['station-1']"));
   await run("update webhook_endpoints set events = events || array['station.below_threshold'] where system_id = $1");
@@ -110,6 +111,7 @@ async function tell({ db, systemId, ids }: World): Promise<void> {
     const databaseNow = () => Promise.resolve(new Date(started + minute * 60_000));
     return compareAllStations({ db, ids, clock: () => Date.now(), databaseNow }, systemId);
   };
+  // In minute 1 the station begins to be below the thresholds. In minute 20 it has been so for longer than they ask for.
   await compareAt(1);
   const from = performance.now();
   await compareAt(20);

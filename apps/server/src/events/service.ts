@@ -71,7 +71,7 @@ export async function listEvents(
   return { ...(await readPage(context, systemId, named, request, pageStart)), total };
 }
 
-/** Returns the position after which a page begins that leaves out `skip` events after `dayStart` on the same day. */
+/** Skips `skip` events after `dayStart`, all on its day. @returns the position after which the page begins */
 async function skipEvents(
   { filtered, eventBlocks }: EventContext,
   systemId: string,

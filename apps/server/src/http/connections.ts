@@ -53,7 +53,10 @@ const CHECK_INTERVAL_MS = 250;
 const MAX_IDLE_CHECKS = 20;
 /** The most checks of one connection: 30 s, which is as long as a request may take to arrive. */
 const MAX_CHECKS = 120;
-/** The most bytes that are read and discarded. More than any body that is sent by mistake has. */
+/**
+ * The most bytes of a closing connection that are read and discarded, so that its caller reads our answer. Too low: a caller
+ * that sends a large file loses the answer. Too high: such callers use up our bandwidth.
+ */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
 /**

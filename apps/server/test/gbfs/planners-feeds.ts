@@ -83,7 +83,7 @@ const motis: PlannersFeed = {
     },
     geofencing_zones: collection(),
   }),
-  // The service does not publish a file without zones.
+  // The service publishes no file when there are neither zones nor rules for the area outside them.
   lost: ["geofencing_zones data.geofencing_zones.type: 0 of 1"],
 };
 

@@ -11,7 +11,7 @@ export interface TcpProxy {
   cut(): Promise<void>;
   /** Accepts connections again. */
   mend(): Promise<void>;
-  /** Stops passing bytes over the n-th connection, without closing it. */
+  /** Stops passing bytes over one connection, without closing it. @param connection its number by opening, from 0 */
   freeze(connection: number): void;
   /** Stops passing bytes over all existing connections, like a firewall that has forgotten them. */
   forget(): void;

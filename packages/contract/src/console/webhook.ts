@@ -208,7 +208,7 @@ const eventDescription = z
   .strict();
 export type EventDescription = z.infer<typeof eventDescription>;
 
-/** Frames of the operator's portal may not test an address, because they may not set one. */
+/** Frames of the operator's portal may not test an address, because they may not set one of another origin. */
 const probes = consoleNeeds("partner", "admin", { conflicts: ["conflict"], embedded: false });
 
 const resumption = z

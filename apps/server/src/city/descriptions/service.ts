@@ -326,7 +326,7 @@ export async function listVehicleTypes(
   return pageOfItems(types, request);
 }
 
-/** Returns a page of the regions that are named, or that a station is in, ordered by id. */
+/** Returns a page of the regions that are described, or that a station is in, ordered by id. */
 export async function listRegions(
   db: QueryRunner,
   systemId: string,
@@ -335,7 +335,7 @@ export async function listRegions(
   return pageOfItems(await regionsOf(db, systemId), request);
 }
 
-/** Returns every region that is named, or that a station is in, ordered by id. */
+/** Returns every region that is described, or that a station is in, ordered by id. */
 export async function regionsOf(db: QueryRunner, systemId: string): Promise<Region[]> {
   const language = await mainLanguageOf(db, systemId);
   return (await describedAll(db, systemId, "region")).map(({ id, published: { name } }): Region => ({

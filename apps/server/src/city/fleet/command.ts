@@ -139,7 +139,7 @@ type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
  * Runs a command on a system's fleet in one transaction. `work` locks rows in the order of `LOCK_ORDER`, decides, changes
- * bikes and writes other rows. Then `runCommand` writes the bikes, counters, events and counts, so that no command can
+ * bikes and writes other rows. Then `runCommand` writes the bikes, their stations' counters, events and numbers of rows, so that no command can
  * forget them.
  */
 export function runCommand<Result>(

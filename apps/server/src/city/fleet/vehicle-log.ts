@@ -3,6 +3,11 @@ import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../..
 import { runCommand } from "./command.ts";
 import { listUnloggedBikes } from "./vehicle-log-queries.ts";
 
+/*
+ * Begins the vehicle logs: the events of each of the operator's bikes, which agencies read by MDS. Events of a system are
+ * logged once it has an agency.
+ */
+
 /**
  * Bikes whose logs begin in one transaction. Too low: makes more transactions. Too high: locks their stations' rows for
  * longer.
@@ -37,7 +42,7 @@ async function beginSome(context: CommandContext, systemId: string, limit: numbe
 /** Time between two searches for bikes without a log. Each search reads all bikes of the systems whose events are logged. */
 const INTERVAL_MS = 60_000;
 
-/** Begins the logs of bikes that were created while the log of their system began, and so have none. */
+/** Begins the logs of bikes that `beginVehicleLogs` missed, because they were created while it ran for their system. */
 export function startVehicleLogSweeper({
   db,
   clock,

@@ -14,7 +14,7 @@ import type { PersonRow } from "./queries.ts";
 
 /* Codes of authenticator apps, which are asked for beside a password, and recovery codes. */
 
-/** Seconds for which an authenticator app shows a code, as all of them do. */
+/** Seconds for which an authenticator app shows a code. All apps use 30 by default. */
 const PERIOD_SECONDS = 30;
 /** Codes before and after the present one that are accepted: clocks differ, and people type slowly. */
 const WINDOW = 1;

@@ -86,9 +86,17 @@ describe("the work of exports", () => {
     const [killed, busy] = [await request(), await request()];
     await harness.db.query(setRunning, [harness.systemId, killed.id, 1, 200_000]);
     await harness.db.query(setRunning, [harness.systemId, busy.id, 1, 1_000]);
+    // Neither has written anything to its draft for long.
+    const drafts = [killed, busy].map(({ id }) => `${id}-1.csv.gz.part`);
+    for (const name of drafts) {
+      await writeFile(join(directory, name), "");
+      await utimes(join(directory, name), new Date(0), new Date(0));
+    }
     await start().runOnce();
     expect(await found(killed.id)).toMatchObject({ state: "ready", attempts: 2 });
     expect(await found(busy.id)).toMatchObject({ state: "running", attempts: 1 });
+    await start().runOnce();
+    expect((await readdir(directory)).filter((name) => name.endsWith(".part"))).toEqual(drafts.slice(1));
   });
 
   it("does not begin an export again that has ended three processes", async () => {

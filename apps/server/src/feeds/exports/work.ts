@@ -208,12 +208,15 @@ async function removeStrayFiles({ db, systems, directory, clock, onError }: Expo
     });
     if (files.length === 0) return;
     const ids = [...new Set(files.map(({ id }) => id))];
-    const owned = new Map<string, number>();
+    const owners = new Map<string, Pick<StoredExport, "attempts" | "state">>();
     for (const systemId of await systems())
-      for (const { id, attempts } of await listFileOwners(db, systemId, ids)) owned.set(id, attempts);
+      for (const { id, ...owner } of await listFileOwners(db, systemId, ids)) owners.set(id, owner);
     for (const { name, id, attempts } of files) {
       const path = join(directory, name);
-      if (owned.get(id) === attempts && !name.endsWith(".part")) continue;
+      const owner = owners.get(id);
+      // A running export may write nothing to its draft for a long time, while it counts.
+      const isOwned = owner?.attempts === attempts && (owner.state === "running" || !name.endsWith(".part"));
+      if (isOwned) continue;
       const found = await stat(path).catch(() => undefined);
       if (found !== undefined && clock() - found.mtimeMs > MIN_STRAY_AGE_MS) await rm(path, { force: true });
     }

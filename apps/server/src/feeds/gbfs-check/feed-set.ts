@@ -129,12 +129,12 @@ export class FeedSet {
     return this.one(name)?.records ?? [];
   }
 
-  /** Returns a field of a record by its newest name. */
+  /** Returns a field of a record. @param field its name in the newest version of GBFS */
   get(name: GbfsFeedName, { raw }: FeedRecord, field: string): unknown {
     return raw[this.nameOf(name, field)] ?? raw[field];
   }
 
-  /** Returns a field of `data` by its newest name. */
+  /** Returns a field of `data`. @param field its name in the newest version of GBFS */
   field(name: GbfsFeedName, field: string): unknown {
     const { data } = this.one(name) ?? {};
     return data?.[this.nameOf(name, field)] ?? data?.[field];

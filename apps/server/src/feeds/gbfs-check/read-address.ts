@@ -195,7 +195,7 @@ async function bodyOf({ body }: Response): Promise<Uint8Array> {
   return Buffer.concat(chunks, size);
 }
 
-/** Returns the innermost cause of an error with the message "fetch failed". */
+/** Returns the reason for a failed request, which `fetch` wraps in a TypeError. Other errors are returned as they are. */
 function innermost(error: unknown): unknown {
   let reason = error;
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;

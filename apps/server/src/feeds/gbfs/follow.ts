@@ -96,7 +96,7 @@ export interface FollowOptions {
   readonly staleAfterMs?: number | undefined;
   /** True: applies the first snapshot even if the source's `system_id` has changed. */
   readonly force?: boolean;
-  /** The directory for the report of problems with records. Each problem is reported once. */
+  /** The directory for the report of problems with feeds and their records. `ProblemJournal` reports each problem once. */
   readonly reportDirectory: string;
   /**
    * Called after each poll, but not after a poll that `close` interrupted.

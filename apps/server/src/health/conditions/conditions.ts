@@ -176,9 +176,9 @@ function seconds(milliseconds: number): number {
 const CHECK_INTERVAL_MS = 5_000;
 
 /**
- * Checks the conditions for as long as the process runs.
- * @param pingDatabase fails while the database is unreachable. Without it an idle process would not notice that the
- *   database is back, or would take silence for its return.
+ * Checks the conditions every few seconds until it is closed.
+ * @param pingDatabase fails while the database is unreachable; called while that condition lasts. Without it, an idle
+ *   process, whose work no longer fails, would soon report that the database is back.
  */
 export function checkConditions(
   conditions: Conditions,

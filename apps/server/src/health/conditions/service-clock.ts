@@ -14,8 +14,8 @@ export interface ServiceClock {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**
-   * Adjusts the clock by a reading of the database's.
-   * @returns milliseconds by which the machine's clock differs at least
+   * Adjusts this clock to a reading of the database's clock.
+   * @returns by how many milliseconds, at least, the machine's clock differs from the database's
    */
   follow(read: DatabaseTime): number;
   /** Whether somebody has set the machine's clock since it was last followed. */

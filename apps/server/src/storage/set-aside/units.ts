@@ -38,7 +38,10 @@ const RUN_TIMEOUT_MS = 60_000;
  * `most`.
  */
 const FAILURE_DELAYS_MS = { first: 5_000, most: 10 * 60_000 } as const;
-/** Time to find the bad units of a batch. The remaining units wait for the next sweep, whose batch has no unit found bad. */
+/**
+ * Time to find the bad units of a batch. The remaining units wait for the next sweep, whose batch leaves out the units that
+ * were found bad.
+ */
 const ISOLATION_TIMEOUT_MS = 120_000;
 
 const CRASHED = "the process that worked on it ended, or hung for a minute";

@@ -34,7 +34,8 @@ const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBy
 
 /**
  * The stored part of a success, and of failures after the first WHOLE_FAILURES_PER_HOUR of an hour. Too low: cuts the short
- * texts that receivers answer with. Too high: a receiver decides how much disk we use.
+ * texts that receivers answer with. Too high: successes use up the day's budget, and then new failures are stored as
+ * summaries.
  */
 export const SHORT_ANSWER: AnswerLimits = { headBytes: 2_048, bodyBytes: 2_048 };
 

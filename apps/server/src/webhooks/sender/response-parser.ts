@@ -51,7 +51,7 @@ class ResponseHead {
    */
   readLine(line: string): boolean {
     if (this.status === null) {
-      // Empty lines before a status line are skipped (RFC 9112).
+      // Empty lines before a status line are skipped, as RFC 9112 asks of servers before a request line.
       if (line !== "") this.#readStatus(line);
       return false;
     }

@@ -34,7 +34,7 @@ export interface Rule {
 /** A record that knows its file. */
 export interface PlacedRecord extends FeedRecord {
   readonly file: string;
-  /** Returns a field by its newest name. */
+  /** Returns the value of a field. @param field its name in the newest version of GBFS, whatever the feed's version calls it */
   get(field: string): unknown;
   /** Returns the place of a field. */
   at(field: string, value?: unknown): Found;
