@@ -124,10 +124,14 @@ it.skipIf(!hasPrometheus)(
       expect(await missing()).toEqual(OF_REPLICAS);
     });
 
-    const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string; lastError: string }[] }>(
-      "targets",
-    );
-    expect(activeTargets).toMatchObject(targets.map(() => ({ health: "up", lastError: "" })));
+    // One process may already have had every metric before the other was asked for its own.
+    const states = async () => {
+      const { activeTargets } = await prometheus.ask<{ activeTargets: { health: string; lastError: string }[] }>(
+        "targets",
+      );
+      return activeTargets.map(({ health, lastError }) => ({ health, lastError }));
+    };
+    await expect.poll(states, TIMEOUT).toEqual(targets.map(() => ({ health: "up", lastError: "" })));
     for (const query of questions) await expect(prometheus.ask("query", { query }), query).resolves.toBeTruthy();
     const { groups } = await prometheus.ask<{ groups: { rules: { name: string; health: string }[] }[] }>("rules");
     const rules = groups.flatMap((group) => group.rules);

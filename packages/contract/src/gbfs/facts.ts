@@ -172,7 +172,7 @@ const v = vehicleFields;
 
 const bikeFacts = {
   home_station_id: fact(id, "Home station", "The station to which the bike must be returned"),
-  pricing_plan_id: fact(id, "Pricing plan", "The bike's pricing plan, if it differs from that of its type"),
+  pricing_plan_id: fact(id, "Pricing plan", "The bike's plan, if it differs from its type's"),
   vehicle_equipment: fact(v.vehicle_equipment.type, "Equipment", "Equipment such as child seats and winter tyres"),
   available_until: fact(v.available_until.type, "Until", "When every rental of the bike must have ended"),
 } as const satisfies Facts;
