@@ -360,5 +360,5 @@ export function acknowledgingPage(
   if (publicUrl === undefined) return undefined;
   const isOfSystem = isCheckName(name) && checkScopes[name] === "system";
   const query = new URLSearchParams({ ...(isOfSystem && { system: of }), check: name, of });
-  return `${publicUrl.replace(/\/$/, "")}/dashboard/operator/overview?${query.toString()}`;
+  return `${publicUrl}/dashboard/operator/overview?${query.toString()}`;
 }

@@ -17,6 +17,7 @@ import {
 } from "./lanes.ts";
 
 const endpoint: DispatchEndpoint = {
+  systemId: "main",
   id: "endpoint_1",
   name: "Main",
   partnerId: "partner_1",

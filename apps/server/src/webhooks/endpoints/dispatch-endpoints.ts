@@ -26,6 +26,7 @@ export type SignatureSchemes = EndpointRow["signature"];
 
 /** An endpoint as the dispatcher needs it. */
 export interface DispatchEndpoint {
+  readonly systemId: string;
   readonly id: string;
   readonly partnerId: string;
   readonly name: string;
@@ -65,7 +66,7 @@ export async function loadEndpoints(
   });
   return rows.map((row) => {
     const { id, partner_id: partnerId, name, url, status, email, signature, max_per_hour: maxPerHour } = row;
-    const endpoint = { id, partnerId, name, url, status, email, signature, maxPerHour };
+    const endpoint = { systemId, id, partnerId, name, url, status, email, signature, maxPerHour };
     try {
       return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(decryptRow) };
     } catch (error) {

@@ -5,6 +5,7 @@ import { utcMinute } from "../../iso-instant.ts";
 import { type MailOutbox, type MailQueue, type OutboxOptions, startOutbox } from "../../outbound/mail/outbox.ts";
 import type { Database, Transaction } from "../../storage/db/database.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { pauseDescriptions } from "../endpoints/endpoint-context.ts";
 import {
   describeOutcome,
@@ -117,13 +118,14 @@ function noticeOf(attempt: CompletedAttempt, now: Date, publicUrl: string | unde
     failures,
     lastError: describeOutcome(result),
     at: now.getTime(),
-    dashboardUrl: publicUrl === undefined ? null : deliveriesPage(publicUrl, partnerId),
+    dashboardUrl: publicUrl === undefined ? null : deliveriesPage(publicUrl, lane.endpoint),
   };
 }
 
 /** Returns the address of the page with a partner's deliveries. */
-function deliveriesPage(publicUrl: string, partnerId: string): string {
-  return `${publicUrl.replace(/\/$/, "")}/dashboard/partners/${encodeURIComponent(partnerId)}/deliveries`;
+function deliveriesPage(publicUrl: string, { systemId, partnerId }: DispatchEndpoint): string {
+  const system = new URLSearchParams({ system: systemId }).toString();
+  return `${publicUrl}/dashboard/partners/${encodeURIComponent(partnerId)}/deliveries?${system}`;
 }
 
 /** The facts of a mail to a partner about a failing endpoint. Instants in milliseconds since 1970. */

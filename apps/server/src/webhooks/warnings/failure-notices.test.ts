@@ -68,7 +68,7 @@ describe("where the partner has an address and there is a mail server", () => {
     await address("ops@partner.example");
     harness.far.respond = () => answered(500);
     await harness.happen();
-    worker({ publicUrl: "https://bikes.example/" });
+    worker({ publicUrl: "https://bikes.example" });
     await fail(1);
     expect(await mails()).toEqual([]);
     harness.clock.advance(18 * HOUR);
@@ -79,7 +79,9 @@ describe("where the partner has an address and there is a mail server", () => {
     expect(mail?.subject).toBe("Webhooks to 127.0.0.1 are failing");
     expect(mail?.body).toContain("Failed attempts since then: 2.");
     expect(mail?.body).toContain("(for 18 h)");
-    expect(mail?.body).toContain(`\nhttps://bikes.example/dashboard/partners/${endpoint.partnerId}/deliveries\n`);
+    expect(mail?.body).toContain(
+      `\nhttps://bikes.example/dashboard/partners/${endpoint.partnerId}/deliveries?system=${harness.systemId}\n`,
+    );
     expect(logged).toEqual([
       [
         "Webhooks to 127.0.0.1 are failing",
