@@ -1,8 +1,8 @@
 import type { EventDescription, NewWebhook, Probe, WebhookSettings } from "@bikeshare/contract/console";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { z } from "zod";
-import { once } from "../http/kept-document.ts";
 import { dateOf } from "../iso-instant.ts";
+import { once } from "../once.ts";
 import type { ProbedAddress } from "../webhooks/address-probe.ts";
 import type { EndpointScope } from "../webhooks/endpoints/endpoint-context.ts";
 import { type PreviewedSettings, previewEndpoint } from "../webhooks/endpoints/endpoint-preview.ts";

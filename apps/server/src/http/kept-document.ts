@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import fresh from "fresh";
+import { once } from "../once.ts";
 import { type CodedBody, inParts, vary } from "./response-body.ts";
 
 /**
@@ -31,16 +32,6 @@ export function kept({ type, make, headers = {} }: KeptDocument) {
       .headers(headers);
     return sendKept(await document(), request, reply);
   };
-}
-
-/** Returns a function that makes a value at the first call and keeps it. After a failure the next call tries again. */
-export function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () =>
-    (made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    }));
 }
 
 /** Sends a kept body in the best coding that the caller accepts, or 304 if the caller has the body already. */

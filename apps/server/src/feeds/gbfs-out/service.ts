@@ -6,6 +6,7 @@ import { type Described, describedAll, describedOne, describedSystem } from "../
 import { newPublicId } from "../../city/fleet/bike.rules.ts";
 import { hasSystem, systemsOf } from "../../city/systems/service.ts";
 import type { Ids } from "../../ids.ts";
+import { once } from "../../once.ts";
 import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { EARLIEST_MS } from "./defaults.ts";
 import { discovery, type FeedName, feedsIn, manifest, manifestUrl, nameIn, versionsOf } from "./discovery.ts";
@@ -302,12 +303,6 @@ interface KnownCity {
   readonly stationFacts: () => Promise<ReadonlyMap<string, StationFacts>>;
   /** The operator's facts of bikes, by the operator's id. */
   readonly bikeFacts: () => Promise<ReadonlyMap<string, BikeFacts>>;
-}
-
-/** Returns a function that calls `read` at its first call, and returns the same value from then on. */
-function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let held: Promise<Value> | undefined;
-  return () => (held ??= read());
 }
 
 /** Returns every system of the deployment, oldest first. */

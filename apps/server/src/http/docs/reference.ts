@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
-import { once, serveKept } from "../kept-document.ts";
+import { once } from "../../once.ts";
+import { serveKept } from "../kept-document.ts";
 import { type CodedBody, codedBody } from "../response-body.ts";
 import { referenceMarkdown, referenceMarkdownPaths } from "./markdown-pages.ts";
 import { docsHeader } from "./serve-guides.ts";

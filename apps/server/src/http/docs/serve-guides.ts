@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import type { FastifyInstance } from "fastify";
-import { kept, MAX_AGE_SECONDS, once, serveKept } from "../kept-document.ts";
+import { once } from "../../once.ts";
+import { kept, MAX_AGE_SECONDS, serveKept } from "../kept-document.ts";
 import { codedBody } from "../response-body.ts";
 import {
   addressOf,

@@ -3,10 +3,11 @@ import type * as openApi from "@bikeshare/contract/openapi";
 import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { once } from "../../once.ts";
 import { callerOf } from "../authenticate.ts";
 import { type Guide, guides, startGuide } from "../docs/guides.ts";
 import { guideMarkdown, markdownPath } from "../docs/markdown-pages.ts";
-import { MAX_AGE_SECONDS, once } from "../kept-document.ts";
+import { MAX_AGE_SECONDS } from "../kept-document.ts";
 import { callTool } from "./call-tool.ts";
 import { type DescribedTool, describeTools } from "./describe-tools.ts";
 import {
