@@ -8,8 +8,8 @@ import { expiryOf, readCertificate } from "../../runtime/startup/certificate.ts"
 import type { WorkStatus } from "../../storage/background/work-watch.ts";
 import { latestBackup, maxBackupAgeMs } from "../../storage/backup/schedule.ts";
 import type { Database } from "../../storage/db/database.ts";
-import { dailyTables, dayOf, firstDayOf } from "../../storage/partitions/partition.rules.ts";
-import { overdueDay, partitionedDays, staysInDefault } from "../../storage/partitions/service.ts";
+import { addDays, dailyTables, dayOf, firstDayOf, isPast } from "../../storage/partitions/partition.rules.ts";
+import { partitionedDays, staysInDefault } from "../../storage/partitions/service.ts";
 import {
   databaseHealth,
   findIsCommitWaiting,
@@ -102,9 +102,10 @@ export async function checkPartitions(db: Database, now: number): Promise<CheckR
   const staying: string[] = [];
   const overdue: string[] = [];
   for (const table of dailyTables) {
-    const oldest = await overdueDay(db, table, today);
+    const days = await partitionedDays(db, table);
+    const [oldest] = days.filter((day) => isPast(table, day, addDays(today, -2))).toSorted();
     if (oldest !== undefined) overdue.push(`${table.name} of ${oldest}`);
-    if (!table.hasDefault || (await partitionedDays(db, table)).includes(firstDayOf(table, today))) continue;
+    if (!table.hasDefault || days.includes(firstDayOf(table, today))) continue;
     ((await staysInDefault(db, table, today)) ? staying : missing).push(table.name);
   }
   if (missing.length === 0 && overdue.length > 0) {

@@ -179,8 +179,13 @@ export function oldestKept(today: string, retentionDays = EVENT_RETENTION_DAYS):
 export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
   return partitions.flatMap((name) => {
     const day = dayOfPartition(table, name);
-    return day !== undefined && endOf(table, day) <= oldestKept(today, table.retentionDays) ? [day] : [];
+    return day !== undefined && isPast(table, day, today) ? [day] : [];
   });
+}
+
+/** Tells whether all rows of the partition that begins on a day are beyond the retention period. */
+export function isPast(table: DailyTable, day: string, today: string): boolean {
+  return endOf(table, day) <= oldestKept(today, table.retentionDays);
 }
 
 /**

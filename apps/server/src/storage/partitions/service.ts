@@ -23,7 +23,6 @@ import {
   updateStatementTimeout,
 } from "./partition-queries.ts";
 import {
-  addDays,
   type DailyTable,
   dailyTables,
   type DayColumn,
@@ -143,11 +142,6 @@ export async function staysInDefault(db: Queryable, table: DailyTable, day: stri
 /** Returns the first day of each partition of a table. */
 export async function partitionedDays(db: Queryable, table: DailyTable): Promise<string[]> {
   return (await listPartitions(db, table)).flatMap((name) => dayOfPartition(table, name) ?? []);
-}
-
-/** Returns the first day of the oldest partition that should have been dropped two days ago or earlier, if there is one. */
-export async function overdueDay(db: Queryable, table: DailyTable, today: string): Promise<string | undefined> {
-  return daysPast(table, await listPartitions(db, table), addDays(today, -2)).toSorted()[0];
 }
 
 /** Creates the missing partitions for `days`. The table's default partition, if it has one, must be empty. */
