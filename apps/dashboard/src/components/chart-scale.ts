@@ -52,7 +52,7 @@ export interface TimeTexts {
  * Returns a function that formats the times of a chart that has no system's zone: as a time of day (`08:30`), or as a date if
  * the times are days apart. `zonedTexts` formats those of a chart in a system's zone.
  */
-export function utcTimeText(times: readonly string[]): (time: string) => string {
+export function unzonedText(times: readonly string[]): (time: string) => string {
   const isByDay = stepOf(times) >= DAY_MS;
   return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
 }

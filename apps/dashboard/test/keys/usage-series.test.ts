@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { utcTimeText } from "../../src/components/chart-scale.ts";
+import { unzonedText } from "../../src/components/chart-scale.ts";
 import { issueOf, keyRequest, OPERATOR } from "../../src/pages/keys/new-key.ts";
 import { daySeries, minuteSeries, routeTotals } from "../../src/pages/keys/usage-series.ts";
 
@@ -34,9 +34,9 @@ it("a day's rows of several routes are one bar, and months of any length are gon
 
 it("a chart by day shows days, in UTC, and one by minute shows the clock", () => {
   const days = ["2026-02-28T00:00:00.000Z", "2026-03-01T00:00:00.000Z"];
-  expect(days.map(utcTimeText(days))).toEqual(["28 Feb", "1 Mar"]);
+  expect(days.map(unzonedText(days))).toEqual(["28 Feb", "1 Mar"]);
   const minutes = ["2026-02-28T10:00:00.000Z", "2026-02-28T10:01:00.000Z"];
-  expect(utcTimeText(minutes)(minutes[0] ?? "")).toMatch(/^\d\d:00$/);
+  expect(unzonedText(minutes)(minutes[0] ?? "")).toMatch(/^\d\d:00$/);
 });
 
 it("a new key needs an owner, and a partner's a scope; the operator's takes none", () => {

@@ -39,7 +39,10 @@ function policyOf({ headers }: Answer): { requests: number; windowMs: number } |
   return requests === undefined ? undefined : { requests: Number(requests), windowMs: Number(seconds) * 1000 };
 }
 
-/** A key with the right form and checksum that no service has made: it has to be looked up. */
+/**
+ * A key that no service has made, with the right form, so that it has to be looked up. Its last six characters are the
+ * checksum. It is written here, because a load test knows nothing of the service beyond its contract.
+ */
 const UNKNOWN_KEY = `bss_live_${"0".repeat(34)}25oWq9`;
 
 /** Sends requests that must be rejected: without a key, with an unknown key, without the scope, for unknown ids. */
