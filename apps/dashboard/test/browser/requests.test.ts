@@ -157,6 +157,7 @@ it("the operator says what keys a partner's admins may create, and one of them c
   await itsPage.getByRole("button", { name: "Key allowance" }).click();
   await itsPage.getByLabel("The partner’s admins may create keys").uncheck();
   await itsPage.getByRole("button", { name: "Save" }).click();
+  await itsPage.getByText("none; 1 made before still work").waitFor();
   await operator.open("/operator/keys");
   await itsPage.getByText("exceeds allowance").waitFor();
 });

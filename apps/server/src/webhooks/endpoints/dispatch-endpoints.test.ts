@@ -43,6 +43,7 @@ describe("setting an endpoint", () => {
     expect(JSON.stringify(everything)).not.toContain(secret);
     expect(await loadEndpoints(harness, harness.systemId)).toEqual([
       {
+        systemId: harness.systemId,
         id: endpoint.id,
         partnerId: harness.partnerId,
         name: "Main",
