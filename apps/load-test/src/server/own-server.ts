@@ -33,8 +33,7 @@ const LOG_TAIL_CHARACTERS = 4000;
 const STOP_TIMEOUT_MS = 30_000;
 /**
  * The niceness of the server's process. Server and load test share the machine, and the load test must get the processor
- * first: otherwise requests would start late. On 2 cores, the largest profile had a p99 start lag of 6 ms with 10, and of 4
- * ms with 19.
+ * first: otherwise requests would start late. This helps where the load test has no right to real-time scheduling.
  */
 const SERVER_NICENESS = 19;
 

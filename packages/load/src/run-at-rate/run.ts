@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { SecondResult } from "../result.ts";
 import { createCollector, type RunOutcome } from "./collector.ts";
 import type { Plan } from "./plan.ts";
+import { preferThisProcess } from "./real-time.ts";
 import type { WorkerData, WorkerMessage } from "./worker.ts";
 
 export interface RunOptions {
@@ -23,19 +24,22 @@ export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<R
   const failed = Promise.withResolvers<never>();
   const abort = () => failed.reject(new Error("The run was stopped."));
   signal?.addEventListener("abort", abort, { once: true });
+  let endPreference = async () => {};
   try {
     const ready = workers.map((worker) => once(worker, "message"));
     for (const worker of workers) worker.once("error", failed.reject);
     const firstMessages = (await Promise.race([Promise.all(ready), failed.promise])) as [WorkerMessage][];
     const finished = workers.map((worker) => collect(worker, (message) => collector.take(message)));
     for (const [message] of firstMessages) collector.take(message);
+    // In the closed model no request has a time at which it must start.
+    if (plan.mode === "open") endPreference = await preferThisProcess();
     const startsAt = performance.timeOrigin + performance.now() + START_DELAY_MS;
     for (const worker of workers) worker.postMessage(startsAt);
     await Promise.race([Promise.all(finished), failed.promise]);
     return collector.outcome(startsAt);
   } finally {
     signal?.removeEventListener("abort", abort);
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    await Promise.all([...workers.map((worker) => worker.terminate()), endPreference()]);
   }
 }
 
