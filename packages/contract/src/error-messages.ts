@@ -247,7 +247,7 @@ export const errorMessages = {
     signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
     invitations: "Too many invitations in the last hour. Try again in {retryAfterSeconds} s.",
     liveStreams:
-      "Too many pages are open that follow changes; one person may have {limit}. Close some, then try again in {retryAfterSeconds} s.",
+      "Too many pages are open that follow changes: one person may have {limit}, and all people together have a limit too. Close some, then try again in {retryAfterSeconds} s.",
     session:
       "Your sessions have used up the {limit} requests that they may make in {windowSeconds} s together; a change, a file or a large resend counts as several. Try again in {retryAfterSeconds} s.",
     downloads:

@@ -334,6 +334,8 @@ describe("what the operator does", () => {
     const { lat } = await new BikeShare(fake.options).stations.get("s1");
     expect(await new BikeShare(fake.options).bikes.get("b1")).toMatchObject({ station_id: null, lat });
     expect(() => fake.operator.putBike({ id: "b1", station_id: "s1" })).toThrow("s1 is removed");
+    expect(() => fake.operator.takeOffline("s1")).toThrow("s1 is removed");
+    expect(() => fake.operator.bringOnline("s1")).toThrow("s1 is removed");
     const { id } = fake.operator.startRide({ bike_id: "b1" });
     expect(() => fake.operator.endRide({ id, end_station_id: "s1" })).toThrow("s1 is removed");
   });

@@ -271,7 +271,7 @@ export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
           object: { keys, reencrypted: changed, unreadable },
           notes: [
             ...(unreadable === 0 ? [] : [`${unreadable} secrets are encrypted with a lost key and were not changed.`]),
-            "The old keys still decrypt. Run `secrets remove-old-keys` in an hour, when their cursors have expired.",
+            "The old keys still decrypt. Run `secrets remove-old-keys` in an hour, when clients have read to the end with cursors of these keys.",
           ],
         };
       }),
@@ -280,7 +280,7 @@ export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
     .command("remove-old-keys")
     .description("remove the keys that `secrets rotate` replaced")
     .addOption(wait())
-    .option("--now", "remove them before their cursors have expired")
+    .option("--now", "remove them at once, and make the cursors invalid that clients still use")
     .action(({ wait: waitMs, now = false }) =>
       runOnDeployment(cli(), async (context) => {
         const { removed } = await removeOldKeys(await rotationOf(context, waitMs), now);

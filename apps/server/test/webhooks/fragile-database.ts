@@ -16,6 +16,7 @@ const nothing: Transaction = {
   notify: () => undefined,
   transaction: async (work) => work(nothing),
   run: () => Promise.resolve(),
+  liftStatementTimeout: () => Promise.resolve(),
   copyIn: () => {
     throw new Error("a dead process copies nothing");
   },

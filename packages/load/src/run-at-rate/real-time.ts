@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 
 /**
  * Asks Linux to run the current threads of this process before all others of the machine (real-time scheduling), and not
@@ -14,7 +15,7 @@ export async function preferThisProcess(): Promise<() => Promise<void>> {
   return () => schedule("--other", "0");
 }
 
-function schedule(policy: "--rr" | "--other", priority: string): Promise<void> {
+async function schedule(policy: "--rr" | "--other", priority: string): Promise<void> {
   const args = ["--all-tasks", "--reset-on-fork", policy, "--pid", priority, String(process.pid)];
-  return new Promise((resolve) => execFile("chrt", args, { timeout: 5_000 }, () => resolve()));
+  await promisify(execFile)("chrt", args, { timeout: 5_000 }).catch(() => undefined);
 }

@@ -84,7 +84,7 @@ export class Operator {
   /**
    * Takes a station offline until `bringOnline`.
    * @param summary a text for riders: opens an alert, which ends when the station comes back
-   * @throws Error when there is no such station
+   * @throws Error when there is no such station, or it is removed
    */
   takeOffline(stationId: string, summary?: string): void {
     this.#changeState(stationId, () => ({ status: "offline", offline_reason: "operator" }));
@@ -93,7 +93,7 @@ export class Operator {
 
   /**
    * Ends `takeOffline`: the station's status follows from its flags again.
-   * @throws Error when there is no such station
+   * @throws Error when there is no such station, or it is removed
    */
   bringOnline(stationId: string): void {
     this.#changeState(stationId, ({ shown, wasInstalled }) => stateFromFlags(shown, wasInstalled, undefined));
@@ -242,7 +242,10 @@ export class Operator {
     const city = this.#cityNow();
     const held = city.stations.get(stationId);
     if (held === undefined) throw new Error(`there is no station ${stationId}`);
-    writeStation(city, { ...held, shown: { ...held.shown, ...change(held) } });
+    const after = change(held);
+    if (held.shown.status === "removed" && after.status !== "removed")
+      throw new Error(`station ${stationId} is removed`);
+    writeStation(city, { ...held, shown: { ...held.shown, ...after } });
   }
 
   #finishRide(id: string, command: "end" | "cancel", end: Partial<Ride>, location?: BikeLocation): Ride {

@@ -14,9 +14,10 @@ const deleteStations = statement(
    select count(*) as n from deleted`,
 );
 
+const deleteReservations = statement("clearCity.reservations", "delete from reservations where system_id = $1");
+
 /** Tables whose rows refer to stations, bikes and rides or are derived from them. */
 const DERIVED = [
-  "reservations",
   "rider_alerts",
   "removed_bikes",
   "retired_public_ids",
@@ -51,10 +52,14 @@ export interface ClearedCity {
   readonly rides: readonly Date[];
 }
 
-/** Deletes the rows of a system's city: bikes, rides and stations, then the rows of `DERIVED`. */
+/**
+ * Deletes the rows of a system's city: in the order in which commands lock them, so that the two cannot deadlock, then the
+ * rows of `DERIVED`.
+ */
 export async function deleteCity(tx: Transaction, systemId: string): Promise<ClearedCity> {
   const { n: bikes } = oneRow(await tx.query<{ n: number }>(deleteBikes, [systemId]));
   const rides = await tx.query<{ started_at: Date }>(deleteRides, [systemId]);
+  await tx.query(deleteReservations, [systemId]);
   const { n: stations } = oneRow(await tx.query<{ n: number }>(deleteStations, [systemId]));
   for (const each of deleteDerived) await tx.query(each, [systemId]);
   return { bikes, stations, rides: rides.map((ride) => ride.started_at) };

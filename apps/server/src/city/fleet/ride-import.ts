@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { addToImport, noteOverlaps } from "../../feeds/imports/service.ts";
 import { isoInstant } from "../../iso-instant.ts";
-import { type Database, liftStatementTimeout, type Queryable, type Transaction } from "../../storage/db/database.ts";
+import { type Database, type Queryable, type Transaction } from "../../storage/db/database.ts";
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
 import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";
@@ -113,7 +113,7 @@ async function insertNew(
   batch: PastRideBatch,
   slot: number,
 ): Promise<PastRidesWritten> {
-  await liftStatementTimeout(tx);
+  await tx.liftStatementTimeout();
   await pipeline(batch.lines(), await copyIntoRides(tx));
   const { starts } = await batch.marks();
   const written = { created: batch.rows, unchanged: 0, differing: [] };
@@ -128,7 +128,7 @@ async function insertMissing(
   slot: number,
 ): Promise<PastRidesWritten> {
   const { systemId, importId } = origin;
-  await liftStatementTimeout(tx);
+  await tx.liftStatementTimeout();
   await createPastRidesTable(tx);
   await pipeline(batch.lines(), await copyIntoPastRides(tx));
   const starts = await insertMissingRides(tx);
@@ -213,7 +213,7 @@ export function tryPastRides<Result>(
   work: (tryBatch: TryPastRides) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    await liftStatementTimeout(tx);
+    await tx.liftStatementTimeout();
     await createPastRidesTable(tx);
     await createTrialRidesTable(tx);
     return work(async (batch) => {
@@ -237,7 +237,7 @@ export function listImportOverlaps(
   times: { readonly first: Date; readonly last: Date },
 ): Promise<ImportOverlaps> {
   return db.transaction(async (tx) => {
-    await liftStatementTimeout(tx);
+    await tx.liftStatementTimeout();
     return findImportOverlaps(tx, systemId, importId, times);
   });
 }

@@ -160,6 +160,7 @@ export class AddressSource implements GbfsSource {
   /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
   #list: (DiscoveredFeeds & { readonly base: URL }) | undefined;
+  /** By language, or by the address of one document. */
   readonly #translationRetryAt = new Map<string, number>();
   /** True from the fetch of a list until `commit`: what follows from the list is not stored yet. */
   #isListNew = false;
@@ -355,13 +356,18 @@ export class AddressSource implements GbfsSource {
     return found;
   }
 
-  /** Fetches a document in another language. Does not retry a failed language for a while, because a try may time out. */
+  /**
+   * Fetches a document in another language. Does not retry a failed document for a while, and after a failure without an
+   * answer none of its language, because each may take until the timeout.
+   */
   async #getTranslation(language: string, address: URL, last: AddressResponse | undefined) {
-    if (this.#now < (this.#translationRetryAt.get(language) ?? 0)) return undefined;
+    const isEarly = (key: string) => this.#now < (this.#translationRetryAt.get(key) ?? 0);
+    if (isEarly(language) || isEarly(address.href)) return undefined;
     try {
       return await this.#get(address, last);
-    } catch {
-      this.#translationRetryAt.set(language, this.#now + TRANSLATION_RETRY_MS);
+    } catch (error) {
+      const failed = error instanceof AnswerError ? address.href : language;
+      this.#translationRetryAt.set(failed, this.#now + TRANSLATION_RETRY_MS);
       return undefined;
     }
   }

@@ -134,13 +134,21 @@ describe("an address", () => {
     });
     const address = await serveJson({
       "/gbfs.json": {
-        data: { fr: feeds("/fr"), en: feeds("/en"), xx: feeds("/gone"), "not a language": feeds("/en") },
+        data: {
+          fr: feeds("/fr"),
+          en: feeds("/en"),
+          xx: feeds("/gone"),
+          // Has only the last of the three feeds.
+          de: feeds("/de"),
+          "not a language": feeds("/en"),
+        },
       },
       "/en/station_status.json": status,
       "/en/station_information.json": named("Town hall", "Opera"),
       "/fr/station_information.json": named("Mairie", "Opera"),
       "/en/system_information.json": system("en", "City"),
       "/fr/system_information.json": system("fr", "Ville"),
+      "/de/system_information.json": system("de", "Stadt"),
     });
     const { snapshot, failures } = await readSnapshot(await open(`${address}/gbfs.json`), CITY_TIME);
     expect(failures).toEqual([]);
@@ -152,7 +160,10 @@ describe("an address", () => {
     ];
     expect(JSON.parse(first?.source_facts ?? "")).toEqual({ name: texts("Town hall", "Mairie") });
     const described = snapshot.descriptions?.find(({ feed }) => feed === "system_information");
-    expect(JSON.parse(described?.json ?? "")).toMatchObject({ language: "en", name: texts("City", "Ville") });
+    expect(JSON.parse(described?.json ?? "")).toMatchObject({
+      language: "en",
+      name: [...texts("City", "Ville"), { text: "Stadt", language: "de" }],
+    });
   });
 
   test("lists feeds flat in 3.x, by relative address, found after a redirect", async () => {

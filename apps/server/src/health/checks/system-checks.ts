@@ -54,6 +54,11 @@ export const systemCheckFinders: Readonly<Record<NamesOf<"system">, Find>> = {
   planners: checkPlanners,
 };
 
+/** Returns the command line program as it is typed for a system. It needs the system's name only where there are several. */
+async function cliOf(db: Queryable, systemId: string): Promise<string> {
+  return (await systemsOf(db)).length > 1 ? `bikeshare --system ${systemId}` : "bikeshare";
+}
+
 /** Tells whether no process numbers events and sends webhooks. Each worker registers for every system. */
 export function lacksWorker(workers: number): boolean {
   return workers === 0;
@@ -94,7 +99,7 @@ async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: st
   if (due === null || now - due.getTime() <= thresholds.dueMs)
     return [ok("late webhooks", "none has been due for long")];
   const minutes = Math.round((now - due.getTime()) / 60_000);
-  const fix = "`bikeshare webhooks list` says where they wait; start another worker, or pause an endpoint that hangs.";
+  const fix = `\`${await cliOf(db, systemId)} webhooks list\` says where they wait; start another worker, or pause an endpoint that hangs.`;
   return [warning("late webhooks", `a webhook of ${systemId} has been due for ${minutes} min`, fix, { at: due })];
 }
 
@@ -102,6 +107,7 @@ async function checkLateWebhooks({ db, clock }: SystemCheckContext, systemId: st
 async function checkHeldWebhooks(context: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const { endpoints } = await listShownEndpoints(context, systemId);
   const stranded = Map.groupBy(endpoints.filter(isStranded), (each) => each.partner_id);
+  const cli = stranded.size === 0 ? "" : await cliOf(context.db, systemId);
   const found = [...stranded].map(([partner, those]) => {
     const held = those.reduce((sum, each) => sum + each.held, 0);
     const isExact = those.every((each) => each.held < MAX_COUNTED_DELIVERIES);
@@ -111,7 +117,7 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
     return warning(
       "held webhooks",
       `${held}${isExact ? "" : " or more"} deliveries of ${systemId} are held for ${partner}, whose endpoint ${isOnly ? "" : `“${first?.name}” `}is not paused`,
-      `\`bikeshare webhooks send-held --partner ${partner}${which}\` sends them, \`webhooks drop-held\` gives them up.`,
+      `\`${cli} webhooks send-held --partner ${partner}${which}\` sends them, \`webhooks drop-held\` gives them up.`,
       {
         subject: partner,
         count: held,
@@ -125,15 +131,15 @@ async function checkHeldWebhooks(context: SystemCheckContext, systemId: string):
 async function checkSetAside({ db }: SystemCheckContext, systemId: string): Promise<readonly CheckResult[]> {
   const name = "set aside";
   const found: CheckResult[] = [];
+  const cli = await cliOf(db, systemId);
   const deliveries = await countSetAsideDeliveries(db, systemId);
   if (deliveries > 0) {
-    const detail = `${deliveries} webhooks of ${systemId} are not sent any more, because each ended three processes in a row`;
-    const fix =
-      "The log names them: report it, and once it is mended send them by `bikeshare webhooks redeliver <id>`.";
+    const detail = `${deliveries} webhooks of ${systemId} are not sent any more, because each ended three processes in a row, or PostgreSQL rejected its result`;
+    const fix = `The log names them: report it, and once it is mended send them by \`${cli} webhooks redeliver <id>\`.`;
     found.push(failure(name, detail, fix, { subject: "webhooks", count: deliveries }));
   }
   const { setAside, failing } = await failingWorkOf(db, systemId);
-  const fix = `\`bikeshare set-aside list --system ${systemId}\` says what and why; \`set-aside release\` tries it again.`;
+  const fix = `\`${cli} set-aside list\` says what and why; \`set-aside release\` tries it again.`;
   if (setAside > 0) {
     const detail = `${setAside} units of background work of ${systemId} ended three processes each, and are not tried any more`;
     found.push(failure(name, detail, fix, { subject: "work", count: setAside }));
@@ -173,8 +179,7 @@ async function checkLongRides(
   const isOne = n === 1;
   const rides = `${n} ${isOne ? "ride" : "rides"} of ${systemId} ${isOne ? "is" : "are"}`;
   const since = `the oldest (${oldest.id}) since ${utcMinute(oldest.started_at)}`;
-  const isOneOfMany = (await systemsOf(db)).length > 1;
-  const end = ["bikeshare", ...(isOneOfMany ? ["--system", systemId] : []), "rides end"].join(" ");
+  const end = `${await cliOf(db, systemId)} rides end`;
   return [
     warning(
       "long rides",
@@ -206,16 +211,16 @@ async function checkPlanners({ db }: { readonly db: Queryable }, systemId: strin
   if (facts === undefined || facts.stations + facts.vehicles === 0) return [ok(name, "there is nothing to show yet")];
   const { stations, vehicles } = facts;
   const found: CheckResult[] = [];
+  const cli = await cliOf(db, systemId);
   if (facts.plans === 0) {
     const things = stations > 0 ? counted(stations, "station") : counted(vehicles, "vehicle");
     const detail = `lamassu shows 0 of ${things} of ${systemId}: no pricing plans`;
-    const fix = "`bikeshare pricing-plans set` publishes a plan; the page Feed quality shows what else is lost.";
+    const fix = `\`${cli} pricing-plans set\` publishes a plan; the page Feed quality shows what else is lost.`;
     found.push(warning(name, detail, fix, { subject: "pricing plans", link: FEED_QUALITY_LINK }));
   }
   if (publishedId(facts.system) === UNNAMED_SYSTEM) {
     const detail = `the feeds call the system \`${UNNAMED_SYSTEM}\`, as others do: planners store stations by this id`;
-    const option = systemId === UNNAMED_SYSTEM ? "" : ` --system ${systemId}`;
-    const fix = `\`bikeshare${option} systems set --published-id <id>\` gives it one that nobody else has.`;
+    const fix = `\`${cli} systems set --published-id <id>\` gives it one that nobody else has.`;
     found.push(warning(name, detail, fix, { subject: "system id", link: FEED_QUALITY_LINK }));
   }
   return found.length === 0 ? [ok(name, "the planners that are known show everything")] : found;

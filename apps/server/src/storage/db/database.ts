@@ -5,7 +5,7 @@ import { ReportingClient, requirePrimary } from "./primary.ts";
 import type { Statement, StatementObserver } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
-export { liftStatementTimeout, type Queryable, type QueryRunner, type Transaction } from "./transaction.ts";
+export { type Queryable, type QueryRunner, type Transaction } from "./transaction.ts";
 
 /** How many connections of a pool are in use or idle, and how many callers wait for one. */
 export interface PoolUsage {

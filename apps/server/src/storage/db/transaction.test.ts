@@ -59,6 +59,29 @@ test("a transaction with a lock timeout waits for a lock that long, and others a
   expect(await read()).toEqual([{ lock_timeout: "0" }]);
 });
 
+test("a transaction without a time limit for statements has none in the driver either, and the next one has it again", async () => {
+  const { connectionString } = database.db;
+  const pool = new pg.Pool({ connectionString, statement_timeout: 400, query_timeout: 500, pipeline: true, max: 1 });
+  const context = { pool, notifier: createNotifier(() => Promise.resolve([])), observer: undefined };
+  const slow = statement("test.slow", "select 1 as n from pg_sleep(0.7)");
+  try {
+    const patient = inTransaction(context, async (tx) => {
+      await tx.liftStatementTimeout();
+      return tx.query(slow);
+    });
+    expect(await patient).toEqual([{ n: 1 }]);
+    await expect(inTransaction(context, (tx) => tx.query(slow))).rejects.toMatchObject({ code: "57014" });
+    // Only the driver's limit is left.
+    const impatient = inTransaction(context, async (tx) => {
+      await tx.run("set local statement_timeout = 0");
+      return tx.query(slow);
+    });
+    await expect(impatient).rejects.toThrow("Query read timeout");
+  } finally {
+    await pool.end();
+  }
+});
+
 test("a commit that takes too long counts as one of which nobody knows whether it took place: it may, later", async () => {
   const { db } = database;
   // Like PostgreSQL's wait for a synchronous replica, this wait ends only by the driver's time limit.

@@ -61,6 +61,8 @@ export interface Transaction extends Queryable {
    * between, the listeners are not notified.
    */
   notify(channel: string, payload: string): void;
+  /** Lifts the time limit of the transaction's statements. That of requests is too short for thousands of rows. */
+  liftStatementTimeout(): Promise<void>;
 }
 
 /**
@@ -89,7 +91,7 @@ export async function inTransaction<Result>(
     let broken: Error | undefined;
     const onError = (error: Error) => (broken = error);
     client.on("error", onError);
-    const { tx, commit, causeOf } = openTransaction(client, context, options);
+    const { tx, commit, causeOf, restore } = openTransaction(client, context, options);
     let isCommitting = false;
     try {
       const result = await work(tx);
@@ -110,7 +112,7 @@ export async function inTransaction<Result>(
       // A stale plan does not count as an attempt: each repetition prepares one more statement again, until all are.
       if (!isStalePlan(error)) attempt++;
     } finally {
-      Object.assign(client, { pipeline: true });
+      restore();
       client.off("error", onError);
       client.release(broken);
     }
@@ -120,6 +122,12 @@ export async function inTransaction<Result>(
 /** Throws before the commit if the connection is lost, so that the outcome is certain. @param broken why it is lost */
 function throwIfLost(broken: Error | undefined): void {
   if (broken !== undefined) throw new DatabaseUnavailable("connection lost before the commit", { cause: broken });
+}
+
+/** What the types of pg do not declare. */
+interface DriverClient {
+  /** The driver reads its time limit here for each statement. 0: none. */
+  readonly connectionParameters: { query_timeout: number };
 }
 
 /** Begins a transaction in the same round trip as its first statement. */
@@ -135,6 +143,8 @@ function openTransaction(
     sent.push(result);
   };
   const notifications: (readonly [channel: string, payload: string])[] = [];
+  const { connectionParameters } = client as unknown as DriverClient;
+  const { query_timeout: usualTimeout } = connectionParameters;
   const run = <Row>(statement: Statement, values?: readonly unknown[]) => {
     batchWrites(client);
     return runStatement<Row>(client, statement, values, observer);
@@ -159,6 +169,10 @@ function openTransaction(
       return client.query(copyTo(text));
     },
     notify: (channel, payload) => void notifications.push([channel, payload]),
+    liftStatementTimeout: async () => {
+      await client.query("set local statement_timeout = 0");
+      connectionParameters.query_timeout = 0;
+    },
   };
   batchWrites(client);
   keep(client.query("begin"));
@@ -172,7 +186,12 @@ function openTransaction(
   // After a statement of `send` has failed, the next statement fails too, with an error that does not name the cause.
   const causeOf = (error: unknown) =>
     codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
-  return { tx, commit, causeOf };
+  /** Makes the connection as it was, for the next transaction. */
+  const restore = () => {
+    connectionParameters.query_timeout = usualTimeout;
+    Object.assign(client, { pipeline: true });
+  };
+  return { tx, commit, causeOf, restore };
 }
 
 async function observed(observer: StatementObserver | undefined, name: string, sent: Promise<unknown>): Promise<void> {
@@ -224,9 +243,4 @@ export async function runStatement<Row>(
     if (!("totalCount" in client)) throw error;
     return runStatement(client, statement, values, observer, isStale ? attempt : attempt + 1);
   }
-}
-
-/** Lifts PostgreSQL's time limit of a transaction's statements. That of requests is too short for thousands of rows. */
-export async function liftStatementTimeout(tx: Transaction): Promise<void> {
-  await tx.run("set local statement_timeout = 0");
 }
