@@ -3,7 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { addToImport, noteOverlaps } from "../../feeds/imports/service.ts";
 import { isoInstant } from "../../iso-instant.ts";
-import { type Database, type Queryable, type Transaction } from "../../storage/db/database.ts";
+import type { Database, Queryable, Transaction } from "../../storage/db/database.ts";
 import { codeOf, sqlState } from "../../storage/db/errors.ts";
 import { recordDeletedRows } from "../changes/service.ts";
 import { countRides } from "../counts/service.ts";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { HISTORY_RETENTION_DAYS, SYSTEM_SUM_RETENTION_YEARS } from "@bikeshare/contract";
 import { type PeriodicWork, startSweeper, type SweeperSurroundings } from "../../storage/background/periodic.ts";
-import { type Database, type Transaction } from "../../storage/db/database.ts";
+import type { Database, Transaction } from "../../storage/db/database.ts";
 import { readContextOn } from "../../storage/lists/read-context.ts";
 import { horizonOfList } from "../changes/service.ts";
 import { timeZoneOfSystem } from "../descriptions/service.ts";

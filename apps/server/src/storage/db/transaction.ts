@@ -124,10 +124,20 @@ function throwIfLost(broken: Error | undefined): void {
   if (broken !== undefined) throw new DatabaseUnavailable("connection lost before the commit", { cause: broken });
 }
 
-/** What the types of pg do not declare. */
-interface DriverClient {
-  /** The driver reads its time limit here for each statement. 0: none. */
-  readonly connectionParameters: { query_timeout: number };
+/** Returns functions that change how the driver sends a connection's statements. `restore` ends all such changes. */
+function driverSettings(client: pg.PoolClient) {
+  // The types of pg do not declare it. The driver reads its time limit here for each statement; 0: none.
+  const { connectionParameters } = client as unknown as { connectionParameters: { query_timeout: number } };
+  const usualTimeout = connectionParameters.query_timeout;
+  const usePipeline = (pipeline: boolean) => void Object.assign(client, { pipeline });
+  return {
+    usePipeline,
+    liftTimeout: () => void (connectionParameters.query_timeout = 0),
+    restore: () => {
+      connectionParameters.query_timeout = usualTimeout;
+      usePipeline(true);
+    },
+  };
 }
 
 /** Begins a transaction in the same round trip as its first statement. */
@@ -143,11 +153,16 @@ function openTransaction(
     sent.push(result);
   };
   const notifications: (readonly [channel: string, payload: string])[] = [];
-  const { connectionParameters } = client as unknown as DriverClient;
-  const { query_timeout: usualTimeout } = connectionParameters;
+  const driver = driverSettings(client);
   const run = <Row>(statement: Statement, values?: readonly unknown[]) => {
     batchWrites(client);
     return runStatement<Row>(client, statement, values, observer);
+  };
+  const copy = async <Stream extends pg.Submittable>(stream: Stream): Promise<Stream> => {
+    // The driver can copy only on a connection that sends one statement at a time.
+    await Promise.all(sent);
+    driver.usePipeline(false);
+    return client.query(stream);
   };
   const tx: Transaction = {
     query: run,
@@ -156,22 +171,12 @@ function openTransaction(
     run: async (text) => {
       await client.query(text);
     },
-    copyIn: async (text) => {
-      // The driver can copy only on a connection that sends one statement at a time.
-      await Promise.all(sent);
-      Object.assign(client, { pipeline: false });
-      const stream = client.query(copyFrom(text));
-      return stream.once("finish", () => Object.assign(client, { pipeline: true }));
-    },
-    copyOut: async (text) => {
-      await Promise.all(sent);
-      Object.assign(client, { pipeline: false });
-      return client.query(copyTo(text));
-    },
+    copyIn: async (text) => (await copy(copyFrom(text))).once("finish", () => driver.usePipeline(true)),
+    copyOut: (text) => copy(copyTo(text)),
     notify: (channel, payload) => void notifications.push([channel, payload]),
     liftStatementTimeout: async () => {
       await client.query("set local statement_timeout = 0");
-      connectionParameters.query_timeout = 0;
+      driver.liftTimeout();
     },
   };
   batchWrites(client);
@@ -186,12 +191,7 @@ function openTransaction(
   // After a statement of `send` has failed, the next statement fails too, with an error that does not name the cause.
   const causeOf = (error: unknown) =>
     codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
-  /** Makes the connection as it was, for the next transaction. */
-  const restore = () => {
-    connectionParameters.query_timeout = usualTimeout;
-    Object.assign(client, { pipeline: true });
-  };
-  return { tx, commit, causeOf, restore };
+  return { tx, commit, causeOf, restore: driver.restore };
 }
 
 async function observed(observer: StatementObserver | undefined, name: string, sent: Promise<unknown>): Promise<void> {

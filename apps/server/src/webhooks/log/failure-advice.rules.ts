@@ -111,7 +111,8 @@ const unknown: FailureAdvice = {
 };
 
 const setAside: FailureAdvice = {
-  meaning: "The last three processes that sent it ended before they could write a result down, or the database rejected its result. It may have arrived.",
+  meaning:
+    "The last three processes that sent it ended before they could write a result down, or the database rejected its result. It may have arrived.",
   action: "Tell the operator: it is not sent again by itself. It can be resent once the cause is mended.",
 };
 
