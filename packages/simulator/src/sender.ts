@@ -48,7 +48,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** A queue that is sent in order, one request at a time. */
+/** A queue that is sent in batches, one request at a time. Commands about one subject keep their order. */
 function createLane(options: SenderOptions, closing: AbortSignal) {
   let queue: Command[] = [];
   /** How many commands are in the request under way. They keep counting as waiting if the lane closes before a response. */

@@ -35,7 +35,7 @@ export function highest(series: readonly Series[], count: number): number {
   return [...totals, ...lines].reduce((most, value) => Math.max(most, value), 0);
 }
 
-// Requests are counted by UTC day, so their days are named in UTC too.
+/** Formats a day of a chart without a zone. Requests are counted by UTC day, so their days are named in UTC too. */
 const day = lazily(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }));
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

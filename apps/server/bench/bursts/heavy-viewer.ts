@@ -8,15 +8,15 @@ import { addReservableBikes, createOthers, PAUSE_MS, reading, reserving } from "
 import type { ViewerData } from "./viewer.worker.ts";
 
 /*
- * A viewer of a partner with 600,000 deliveries downloads 300 files that match nothing and opens 120 slow pages, all at once
- * and as often as the rate limit of the session allows. Measures what that costs another partner. Quiet and loaded periods
- * alternate, so that other load on the machine affects both. Settings: `BENCH_DELIVERIES` (half belong to the viewer's
- * partner), `BENCH_PERIODS`.
+ * Measures what a heavy viewer costs another partner. The viewer's partner has 600,000 deliveries. In each loaded period the
+ * viewer sends 300 downloads that match nothing and 120 slow pages, all at once; the rate limit of the session refuses most
+ * of them. Quiet and loaded periods alternate, so that other load on the machine affects both. Settings: `BENCH_DELIVERIES`
+ * (half belong to the viewer's partner), `BENCH_PERIODS`.
  */
 
 const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 1_200_000);
 const PERIODS = Number(process.env["BENCH_PERIODS"] ?? 6);
-/** Seconds of each period. The requests of two loaded periods within two minutes stay below the rate limit of a session. */
+/** Seconds of each period. When a loaded one ends, the viewer aborts the requests that are not answered yet. */
 const PERIOD_SECONDS = 15;
 /** Maximum p99 of another partner. */
 const MAX_P99_MS = 100;
@@ -27,7 +27,7 @@ export async function heavyViewer(): Promise<void> {
   const env = { DATABASE_URL: log.connectionString, DATA_DIR: join(log.directory, "service") };
   const { url, stop } = await serve(env, ["--role", "api", "--new-secrets"]);
   const pages = ["/v1/rides", "/v1/reservations?status=active", "/readyz"];
-  const others = createOthers(url, lightKey, [reserving, ...pages.map((path) => reading(path, PAUSE_MS))]);
+  const otherPartner = createOthers(url, lightKey, [reserving, ...pages.map((path) => reading(path, PAUSE_MS))]);
   const workerData: ViewerData = {
     ...{ url: `${url}/console/v1/systems/${SYSTEM_ID}/partners/${log.partnerId}`, cookie },
     burstMilliseconds: PERIOD_SECONDS * 1_000,
@@ -36,12 +36,12 @@ export async function heavyViewer(): Promise<void> {
   const answers: Record<string, number> = {};
   try {
     for (let period = 0; period < PERIODS; period++) {
-      await others.measure("quiet", PERIOD_SECONDS);
-      await Promise.all([others.measure("busy", PERIOD_SECONDS), askForAll(viewer, answers)]);
+      await otherPartner.measure("quiet", PERIOD_SECONDS);
+      await Promise.all([otherPartner.measure("busy", PERIOD_SECONDS), sendBurst(viewer, answers)]);
     }
     say(`A viewer of ${DELIVERIES / 2} deliveries, ${PERIODS} periods of ${PERIOD_SECONDS} s.`);
     say(`its answers: ${JSON.stringify(answers)}`);
-    others.report(MAX_P99_MS);
+    otherPartner.report(MAX_P99_MS);
   } finally {
     await viewer.terminate();
     await stop();
@@ -49,8 +49,8 @@ export async function heavyViewer(): Promise<void> {
   }
 }
 
-/** Sends the viewer's requests until the period is over. */
-async function askForAll(viewer: Worker, answers: Record<string, number>): Promise<void> {
+/** Lets the viewer send its requests once, and adds their outcomes to `answers`. */
+async function sendBurst(viewer: Worker, answers: Record<string, number>): Promise<void> {
   const ended = once(viewer, "message");
   viewer.postMessage("burst");
   const [counts] = (await ended) as [Record<string, number>];

@@ -51,6 +51,10 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   return judge(presented, kept, header, request, options);
 }
 
+/**
+ * Returns a key that is usable, but was not kept as such. Refuses a malformed, unknown or unusable one, and counts it.
+ * @param kept what the cache says of the key; undefined: nothing
+ */
 async function judge(
   presented: string | undefined,
   kept: KeyRow | "unknown" | undefined,
@@ -66,6 +70,7 @@ async function judge(
   if (isUsable(key, clock())) return key;
   request.refusedKey = key;
   const status = keyStatus(key, clock());
+  // An active key is unusable only because its partner is suspended.
   if (status === "active") {
     const error = invalidKey("suspendedPartner", { id: key.id, last4: key.last4 });
     throw await refuse("suspended_partner", error, request, options, key.id);

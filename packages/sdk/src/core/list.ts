@@ -75,9 +75,11 @@ export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
    */
   checkpoint(): string | undefined;
   /**
-   * Returns the list from a position on: from a `checkpoint()`, or from a `next_cursor` of a list with the same
-   * filters. It leaves out no item, and may repeat items of a page that has changed meanwhile.
-   * @throws UsageError when the checkpoint is empty, because a finished iteration has nothing to resume, or was cut off
+   * Returns the list from a position on: a `checkpoint()` of this list, or a `next_cursor` of a list with the same filters.
+   * A list of events takes an event's id only. The result leaves out no item, and may repeat items of a page that has changed
+   * meanwhile.
+   * @throws UsageError when the checkpoint is empty, because a finished iteration has nothing to resume, or when it is
+   * incomplete JSON. The service refuses other invalid checkpoints.
    */
   resumeFrom(checkpoint: string): List<Item>;
 }

@@ -18,6 +18,11 @@ import {
   serviceError,
 } from "./rules.ts";
 
+/*
+ * The deliveries of the fake service, which partners' tests use instead of a real one. A test puts them there; lists, single
+ * deliveries and resends are answered from them.
+ */
+
 /** The fields of a delivery. The defaults describe a delivery that arrived just now. */
 export type DeliveryFields = Partial<DeliveryDetail> & Pick<DeliveryDetail, "id">;
 
@@ -30,6 +35,7 @@ export function putDelivery(city: City, partnerId: string, fields: DeliveryField
   const made = { ...blank.DeliveryRecord, ...endpoint, event: "ride.completed", created_at: now };
   const ended = { status, attempts: attempt_log.length, finished_at: isFinished ? now : null };
   const is_failing = status === "pending" && attempt_log.length > 0;
+  // The given fields replace the defaults.
   const shown = { ...made, ...ended, is_failing, attempt_log, ...fields };
   city.deliveries.set(fields.id, { partnerId, shown });
 }
@@ -90,8 +96,8 @@ function passes(delivery: DeliveryDetail, { status, since, until, ...equal }: De
     status === undefined ||
     (status === "failing" ? isFailing : delivery.status === status) ||
     (status === "unsuccessful" && (isFailing || delivery.status === "failed"));
-  const isInTime =
-    Date.parse(created) >= Date.parse(since ?? created) && !(Date.parse(created) >= Date.parse(until ?? ""));
+  const at = Date.parse(created);
+  const isInTime = (since === undefined || at >= Date.parse(since)) && (until === undefined || at < Date.parse(until));
   const names = ["endpoint_id", "event", "failure", "resource_id"] as const;
   return isAsked && isInTime && names.every((name) => equal[name] === undefined || equal[name] === delivery[name]);
 }

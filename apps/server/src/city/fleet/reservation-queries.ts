@@ -361,7 +361,10 @@ export async function findRentingStations(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Returns the ids of bikes that are free or whose reservation is overdue, including bikes that others have locked. */
+/**
+ * Returns the ids of the bikes that fit `wanted` and are free, or whose reservation is overdue. Locks no rows, and also
+ * returns bikes whose rows other transactions have locked.
+ */
 export async function listCandidateBikes(
   tx: Transaction,
   systemId: string,

@@ -231,7 +231,7 @@ const statements = {
 
 export interface ReservationsBy {
   readonly systemId: string;
-  /** The id or status; empty for all. */
+  /** The id, or the status `active`; empty for all. */
   readonly id: string;
   readonly now: Date;
   /** Left out: the newest ones. */
@@ -239,7 +239,10 @@ export interface ReservationsBy {
   readonly limit: number;
 }
 
-/** Returns the reservation with an id, or the newest ones of a bike, a ride, a partner, in a state, or of all partners. */
+/**
+ * Returns the reservation with an id, or a page of reservations, the newest first: those of a bike, a ride or a partner, the
+ * active ones, or all.
+ */
 export async function listReservationsBy(
   db: Queryable,
   by: keyof typeof statements,

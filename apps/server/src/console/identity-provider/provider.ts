@@ -140,7 +140,7 @@ export function createIdentityProvider(settings: ProviderSettings, clock: () => 
       const tokens = await oidc.authorizationCodeGrant(configuration, returned, checks);
       const claims: IDToken | undefined = tokens.claims();
       if (claims === undefined || tokens.id_token === undefined) throw new Error("the provider gave no ID token");
-      // oxlint-disable-next-line no-restricted-properties -- the library reads the end of a token by the same clock
+      // oxlint-disable-next-line no-restricted-properties -- the library checks with this clock whether a token has expired
       requireUsable(claims, Date.now());
       // When a token has no address, the userinfo endpoint may return it.
       const asks = claims["email"] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;

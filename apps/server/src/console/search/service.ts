@@ -53,10 +53,15 @@ export async function namesIn(db: Queryable, systemId: string, items: readonly N
 }
 
 /**
- * Kinds whose ids the operator gives: things of different kinds may have the same id. An action begins with its kind, as in
- * `station.…`.
+ * Kinds whose ids the operator gives: a station and a bike may have the same id. The service makes all other ids, and each
+ * of them is unique among all kinds.
  */
 const GIVEN_IDS = ["station", "bike", "region"];
+
+/** Returns a key that no two things share. */
+function uniqueKey(kind: string, id: string): string {
+  return GIVEN_IDS.includes(kind) ? `${kind} ${id}` : id;
+}
 
 /**
  * Returns what people call the subjects of acts, in the order of the acts; undefined: the subject has no name, or no longer
@@ -70,17 +75,13 @@ export async function subjectNames(
 ): Promise<readonly (string | undefined)[]> {
   const ids = new Set(acts.map(({ subject }) => subject));
   const found = ids.size === 0 ? [] : await listSubjectNames(db, systemId, ids);
-  const [given, made] = [true, false].map(
-    (isGiven) =>
-      new Map(
-        found
-          .filter(({ kind }) => GIVEN_IDS.includes(kind) === isGiven)
-          .map(({ kind, id, name }) => [isGiven ? `${kind} ${id}` : id, kind === "bike" ? `Bike ${name}` : name]),
-      ),
+  const names = new Map(
+    found.map(({ kind, id, name }) => [uniqueKey(kind, id), kind === "bike" ? `Bike ${name}` : name]),
   );
   return acts.map(({ action, subject }) => {
+    // An action begins with the kind of its subject, as in `station.removed`.
     const [kind = ""] = action.split(".", 1);
-    return GIVEN_IDS.includes(kind) ? given?.get(`${kind} ${subject}`) : made?.get(subject);
+    return names.get(uniqueKey(kind, subject));
   });
 }
 

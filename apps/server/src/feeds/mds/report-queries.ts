@@ -96,7 +96,7 @@ export function listReportDays(db: QueryRunner, systemId: string, by: CountedBy,
   return db.query<DayRow>(listDayRows, [systemId, by.timeZone, month, nameOf(by)]);
 }
 
-/** Counts the trips that started on a day. */
+/** Counts the completed trips that started on a day, by group of riders and type of vehicle. */
 export function countTripsOfDay(
   db: QueryRunner,
   systemId: string,

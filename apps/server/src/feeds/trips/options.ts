@@ -33,8 +33,9 @@ export interface TripImportOptions {
   /** The path of the report, which is written if there is something to report; null: no report is written. */
   readonly reportPath: string | null;
   /**
-   * A directory with free space for the rides of two files, which are as large as the unpacked files, and for all copies of
-   * downloads, standard input and archives in archives.
+   * The directory for temporary files. They hold the rides of two files, the one that is read and the one that is written,
+   * and take as much space as these files unpacked. There are also copies of downloads, of standard input, and of archives
+   * in archives.
    */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;

@@ -8,7 +8,10 @@ import { deleteAcknowledgement, listAcknowledgements, updateAcknowledgement } fr
 import { recordedResults } from "./stored-checks.ts";
 import { type SystemCheckContext, systemCheckFinders } from "./system-checks.ts";
 
-/** Identifies an acknowledged finding. */
+/**
+ * Identifies an acknowledged finding: the check's name, what the check examined (`of`, such as a machine or a system; empty:
+ * the deployment), and the subject of the finding.
+ */
 export type Acknowledged = Pick<Acknowledgement, "name" | "of" | "subject">;
 
 /** Returns all acknowledgements, including expired ones. */
@@ -41,6 +44,7 @@ export async function acknowledge(
       severity,
       acknowledged_at,
       until,
+      // The finding may get worse or be resolved only after what the actor has seen.
       found_at: acknowledged_at,
       found_count: count,
     });
@@ -59,7 +63,7 @@ export async function unacknowledge(
   systemId: string,
   { name, of, subject }: Acknowledged,
 ): Promise<boolean> {
-  requireOfSystem(systemId, { name, of });
+  requireAcknowledgeable(systemId, { name, of });
   return context.db.transaction(async (tx) => {
     const isChanged = await deleteAcknowledgement(tx, { name, scope: of, subject });
     if (isChanged)
@@ -71,10 +75,15 @@ export async function unacknowledge(
   });
 }
 
-function requireOfSystem(systemId: string, { name, of }: Pick<Acknowledged, "name" | "of">): void {
-  const scope = isCheckName(name) ? checkScopes[name] : undefined;
-  const isKnown = scope !== undefined && scope !== "partner" && scope !== "partner page";
-  if (!isKnown || (scope === "system" && of !== systemId)) throw serviceError("not_found", "check");
+/**
+ * Checks that the operator may acknowledge what a check finds. Findings about machines, processes and the database may be
+ * acknowledged in any system.
+ * @throws ServiceError for an unknown check, a partner's check, and a check of another system
+ */
+function requireAcknowledgeable(systemId: string, { name, of }: Pick<Acknowledged, "name" | "of">): void {
+  const examined = isCheckName(name) ? checkScopes[name] : undefined;
+  const isOperators = examined !== undefined && examined !== "partner" && examined !== "partner page";
+  if (!isOperators || (examined === "system" && of !== systemId)) throw serviceError("not_found", "check");
 }
 
 /**
@@ -86,10 +95,11 @@ async function requireFound(
   systemId: string,
   { name, of, subject }: Acknowledged,
 ): Promise<CheckResult> {
-  requireOfSystem(systemId, { name, of });
+  requireAcknowledgeable(systemId, { name, of });
   const isMeant = (result: CheckResult) => (result.subject ?? "") === subject && result.status !== "ok";
   const recorded = (await recordedResults(context.db, { name, of })).find(isMeant);
   if (recorded !== undefined) return recorded;
+  // A system's own check may find something that no recorded run has found yet.
   const found = of === systemId && isSystemCheck(name) ? await systemCheckFinders[name](context, systemId) : [];
   const result = found.find(isMeant);
   if (result === undefined) throw serviceError("not_found", "check");

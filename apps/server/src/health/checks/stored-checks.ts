@@ -3,7 +3,7 @@ import { type CheckState, isActive, type Notice } from "./check-state.rules.ts";
 import { type CheckName, type CheckResult, failure } from "./check.ts";
 import { type CheckRow, listCheckRows } from "./queries.ts";
 
-/** Checks that parts of this process report themselves. */
+/** The names of the checks whose results come from parts of this process, not from a function that looks. */
 export const reportedChecks = ["redis", "replica", "clock"] as const satisfies readonly CheckName[];
 type ReportedCheck = (typeof reportedChecks)[number];
 

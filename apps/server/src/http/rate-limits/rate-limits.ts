@@ -30,7 +30,7 @@ export function createMemoryRateLimits(clock: () => number, processes: () => num
 
 /** Errors of Redis, or of the connection to it, and the operator's remedy for each. */
 const REMEDIES: readonly (readonly [says: RegExp, remedy: string])[] = [
-  [/LOADING/, "It reads its file after a start: wait until it has, and it is used by itself."],
+  [/LOADING/, "It reads its file after a start: wait until it has. The service then uses it without a restart."],
   [
     /READONLY/,
     "It is a replica: name the primary in REDIS_URL, or, if there is none any more, make it one: `redis-cli replicaof no one`.",

@@ -3,6 +3,12 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import type { KeyHolder } from "./rotation.rules.ts";
 
+/*
+ * Statements for the rotation of the keys in the secrets file, which encrypt other secrets; they are not API keys. The table
+ * `key_holders` says which of these keys each process has read, so that a rotation can wait for all processes. The other
+ * statements find what another key encrypted, and store it encrypted anew.
+ */
+
 const heartbeat = statement(
   "keyHolders.heartbeat",
   `insert into key_holders (process, host, keys, current_keys, alive_until)
@@ -20,13 +26,16 @@ const deleteDead = statement(
   "delete from key_holders where alive_until < now() - interval '1 hour'",
 );
 
-/** Records which keys a process has, and that it is alive for `aliveMs`. Deletes processes that died over an hour ago. */
+/**
+ * Records the encryption keys that a process has read (`keys`) and those of them that it encrypts with (`current_keys`), and
+ * that it is alive for `aliveMs`. Deletes processes that died over an hour ago.
+ */
 export async function updateKeyHolder(db: Queryable, holder: KeyHolder, aliveMs: number): Promise<void> {
   await db.query(heartbeat, [holder.process, holder.host, holder.keys, holder.current_keys, aliveMs]);
   await db.query(deleteDead);
 }
 
-/** Returns the processes that are alive, with the keys that each has read. */
+/** Returns the processes that are alive, with their encryption keys. */
 export function listKeyHolders(db: Queryable): Promise<KeyHolder[]> {
   return db.query<KeyHolder>(alive);
 }
@@ -80,7 +89,10 @@ const lockApps = statement(
 );
 const setApp = statement("keyRotation.setAuthenticatorApp", "update people set totp_secret = $2 where id = $1");
 
-/** Locks and returns people with ids above `after`, by id, who have an authenticator app. */
+/**
+ * Locks and returns people with ids above `after`, by id, who have an authenticator app, whichever key encrypted its secret:
+ * the caller finds out which.
+ */
 export function lockAuthenticatorApps(tx: Transaction, after: string, limit: number): Promise<AppRow[]> {
   return tx.query<AppRow>(lockApps, [after, limit]);
 }

@@ -3,7 +3,10 @@ import { oneRow } from "../db/rows.ts";
 import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 
-/** A position in the write-ahead log up to which a primary has written durably. Every acknowledged commit is before it. */
+/**
+ * A position in the write-ahead log up to which a primary has written durably. Every acknowledged commit is before it, except
+ * those with `synchronous_commit = off`.
+ */
 export interface WrittenPosition {
   /** The position in bytes of the write-ahead log. */
   readonly lsn: number;

@@ -10,7 +10,10 @@ export interface DeliveryFilter {
   readonly resourceId?: string | undefined;
   /** The status code of the latest attempt's response, or `4xx` for all from 400 to 499. */
   readonly code?: CodeFilter | undefined;
-  /** The reason why the latest attempt failed, as `failureOf` in rules/after-attempt.ts names it. */
+  /**
+   * Why the delivery did not arrive: the failure of the latest attempt, as `failureOf` in rules/after-attempt.ts names it, or
+   * `dropped` or `skipped`, when no attempt was the cause.
+   */
   readonly failure?: string | undefined;
   /** Created at `since` or later, and before `until`. */
   readonly since?: Date | undefined;

@@ -344,8 +344,9 @@ const EARLY_WARNINGS = [50, 25] as const;
  *   given up can be replayed like one that was held. The count of responses 410 continues over a silence, because a 410 says
  *   that the address is gone for good.
  *
- * Results come in the order in which the attempts end. A result at a paused endpoint, whose attempt was in flight when the
- * pause came, changes nothing, even if it is a success: only a resume ends a pause.
+ * Results come in about the order in which the attempts end: one may come after that of an attempt which ended later. A
+ * result at a paused endpoint, whose attempt was in flight when the pause came, changes nothing, even if it is a success: only
+ * a resume ends a pause.
  */
 export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {
   const unchanged = { status, pauseReason: null, warning: null };
