@@ -1,6 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { percentile, type ReceiverProcess, startReceiver } from "@bikeshare/load";
+import { Agent, request } from "undici";
 import { recordEvents } from "../../src/events/outbox.ts";
+import type { Database } from "../../src/storage/db/database.ts";
 import { openListener } from "../../src/storage/db/listener.ts";
 import { statement } from "../../src/storage/db/statement.ts";
 import { onPostgres, say } from "../processes.ts";
@@ -30,36 +32,72 @@ async function measureDelays(world: World, load: Trickle): Promise<number[]> {
   try {
     // Waits until lanes are leased and connections are open, before anything is measured.
     await wait(2_000);
-    const committed = await commitEvenly(world, load);
-    const arrivals: (readonly [body: string, at: number])[] = [];
-    while (arrivals.length < committed.length * load.deliveries) {
-      await wait(200);
-      arrivals.push(...(await load.receiver.takeArrivals()));
-    }
-    return arrivals.map(([body, at]) => {
-      const { data } = JSON.parse(body) as { data: { n: number } };
-      return at - (committed[data.n] ?? Number.NaN);
-    });
+    return await receiptsAfter(await commitEvenly(world, load), load);
   } finally {
     await listener.close();
     await dispatcher.close();
   }
 }
 
+/** Waits for all deliveries. @returns the milliseconds from `times`, by an event's number, to the receipt of each delivery */
+async function receiptsAfter(times: readonly number[], { receiver, deliveries }: Trickle): Promise<number[]> {
+  const arrivals: (readonly [body: string, at: number])[] = [];
+  while (arrivals.length < times.length * deliveries) {
+    await wait(200);
+    arrivals.push(...(await receiver.takeArrivals()));
+  }
+  return arrivals.map(([body, at]) => {
+    const { data } = JSON.parse(body) as { data: { n: number } };
+    return at - (times[data.n] ?? Number.NaN);
+  });
+}
+
 /** Commits events at even intervals. @returns the time at which each event was committed, by its number */
-async function commitEvenly({ db, ids, systemId, data }: World, { event: name, events, seconds }: Trickle) {
-  const between = (seconds * 1000) / events;
+async function commitEvenly({ db, ids, systemId, data }: World, load: Trickle): Promise<number[]> {
   const committed: number[] = [];
+  await evenly(load, async (n) => {
+    const now = new Date();
+    const event = { name: load.event, occurredAt: now, partnerId: null, data: `{"n":${n},${data.slice(1)}` };
+    await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
+    committed[n] = performance.timeOrigin + performance.now();
+  });
+  return committed;
+}
+
+async function evenly({ events, seconds }: Trickle, act: (n: number) => Promise<void>): Promise<void> {
+  const between = (seconds * 1000) / events;
   const from = performance.now();
   for (let n = 0; n < events; n++) {
     const early = from + n * between - performance.now();
     if (early > 0) await wait(early);
-    const now = new Date();
-    const event = { name, occurredAt: now, partnerId: null, data: `{"n":${n},${data.slice(1)}` };
-    await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
-    committed[n] = performance.timeOrigin + performance.now();
+    await act(n);
   }
-  return committed;
+}
+
+const storeRow = statement("bench.storeRow", "insert into bench_round_trips values ($1)");
+
+/**
+ * Measures the machine's own round trip under the same load: each event is one durable row, and then a bare POST to each
+ * endpoint. @returns the milliseconds from before the row is stored to the receipt of each POST
+ */
+async function measureRoundTrips(db: Database, load: Trickle, urls: readonly string[]): Promise<number[]> {
+  await db.transaction((tx) => tx.run("create table bench_round_trips (n integer)"));
+  const agent = new Agent();
+  const begun: number[] = [];
+  const posting: Promise<unknown>[] = [];
+  await evenly(load, async (n) => {
+    begun[n] = performance.timeOrigin + performance.now();
+    await db.query(storeRow, [n]);
+    const body = JSON.stringify({ data: { n } });
+    const post = async (url: string) => {
+      const response = await request(url, { method: "POST", body, dispatcher: agent });
+      await response.body.dump();
+    };
+    posting.push(...urls.map(post));
+  });
+  await Promise.all(posting);
+  await agent.close();
+  return receiptsAfter(begun, load);
 }
 
 const moveTo = statement(
@@ -70,8 +108,9 @@ const moveTo = statement(
 );
 
 /**
- * Commits events one by one, evenly.
- * @returns percentiles of the milliseconds from an event's commit to the receipt of its deliveries
+ * Commits events one by one, evenly, and measures the machine's own round trip under the same load afterwards.
+ * @returns a text with percentiles of the milliseconds from an event's commit to the receipt of its deliveries, and of those
+ * of the machine
  */
 export async function measureLatency(
   world: World,
@@ -83,9 +122,9 @@ export async function measureLatency(
   const events = Math.floor((perSecond * seconds) / world.endpoints);
   const trickle = { event: "ride.completed", events, seconds, deliveries: world.endpoints, receiver } as const;
   const delays = await measureDelays(world, trickle);
+  const bare = await measureRoundTrips(world.db, trickle, urls);
   await receiver.close();
-  const [p50, p99, worst] = [0.5, 0.99, 1].map((share) => Math.round(percentile(delays, share) * 10) / 10);
-  return { perSecond: Math.round(perSecond), deliveries: delays.length, p50, p99, worst };
+  return `${Math.round(perSecond)} a second, ${describe(delays)}; one row and POSTs: ${describe(bare)}`;
 }
 
 const HANGING = Number(process.env["FAIRNESS_ENDPOINTS"] ?? 100);
@@ -136,5 +175,5 @@ export function fairness(): Promise<void> {
 
 function describe(delays: readonly number[]): string {
   const [p50, p99, worst] = [0.5, 0.99, 1].map((share) => percentile(delays, share).toFixed(1));
-  return `${delays.length} events, p50 ${p50} ms, p99 ${p99} ms, worst ${worst} ms`;
+  return `${delays.length} deliveries, p50 ${p50} ms, p99 ${p99} ms, worst ${worst} ms`;
 }

@@ -54,7 +54,7 @@ export function race(): Promise<void> {
     const perSecond = medianOf(races.get("ours") ?? [], "perSecond");
     if (perSecond > 0) {
       const latency = await measureLatency(world, { perSecond: perSecond / 2, seconds: SECONDS });
-      say(`\nFrom commit to receipt at half load: ${JSON.stringify(latency)}`);
+      say(`\nFrom commit to receipt at half load: ${latency}`);
     }
     await world.db.close();
     await receiver.close();
