@@ -146,5 +146,6 @@ function matches(title: string, text: string): boolean {
 }
 
 function withoutRepeats(items: readonly PaletteItem[]): readonly PaletteItem[] {
-  return [...new Map(items.toReversed().map((item) => [item.address, item])).values()].toReversed();
+  const first = new Map(items.toReversed().map((item) => [item.address, item]));
+  return items.filter((item) => first.get(item.address) === item);
 }

@@ -205,9 +205,8 @@ function timeLeft(elapsed: number, share: number): string {
   if (elapsed < GUESS_AFTER_MS || share < GUESS_AFTER_SHARE) return "";
   const seconds = Math.ceil((elapsed / share - elapsed) / 1000);
   if (seconds < 60) return `, ${seconds} s left`;
-  return seconds < 3600
-    ? `, ${Math.round(seconds / 60)} min left`
-    : `, ${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min left`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `, ${minutes} min left` : `, ${Math.floor(minutes / 60)} h ${minutes % 60} min left`;
 }
 
 /** An import fails when it takes less than one row in twenty. */

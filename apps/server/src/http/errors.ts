@@ -30,8 +30,9 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
   request.errorMessage = known.httpMessage;
-  const isAskedFor = request.caller?.key.has_faults === true;
-  if (code === "internal" && !isAskedFor) request.log.error({ err: error, reqId: request.id }, "request failed");
+  // A sandbox's simulated fault is thrown as this error. All others become one only here.
+  const isSimulated = known === error;
+  if (code === "internal" && !isSimulated) request.log.error({ err: error, reqId: request.id }, "request failed");
   return (
     reply
       .code(errorCatalogue[code].status)

@@ -105,8 +105,9 @@ function Sessions({ account }: { readonly account: Account }) {
 
 /** Returns the recognisable part of a User-Agent: `Firefox on Linux`. */
 function browserName(userAgent: string): string {
-  const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
-  const system = /(Android|iPhone|iPad|Mac OS|Windows|Linux)/.exec(userAgent)?.[1];
+  // Each list is in this order, because browsers and systems also name those after them: Edge names Chrome and Safari.
+  const browser = ["Edg", "OPR", "Firefox", "Chrome", "Safari"].find((name) => userAgent.includes(`${name}/`));
+  const system = ["Android", "iPhone", "iPad", "Mac OS", "Windows", "Linux"].find((name) => userAgent.includes(name));
   const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", "Mac OS": "macOS" };
   const parts = [browser, system].map((part) => (part === undefined ? undefined : (names[part] ?? part)));
   const known = parts.filter((part) => part !== undefined);

@@ -237,7 +237,8 @@ export function stretchesOf(
 }
 
 /**
- * Returns the stretches. A stretch that is a day and has rides of the page (`limit` rides after `skip`) is split into hours.
+ * Returns the stretches. A stretch that is a day and has rides of the page (`limit` rides after `skip`) is split into hours,
+ * unless the number of an hour is not known: then only the whole day was counted.
  */
 export function* byHour(
   stretches: readonly CountedStretch[],
@@ -249,10 +250,15 @@ export function* byHour(
   for (const stretch of stretches) {
     const isHeld = passed < skip + limit && passed + stretch.n > skip;
     const day = isHeld ? days.find(({ from, to }) => from === stretch.from && to === stretch.to) : undefined;
-    if (day === undefined) yield stretch;
-    else for (const hour of hoursOf(day, filters)) yield { ...hour, n: hour.n ?? 0 };
+    const hours = day === undefined ? [] : hoursOf(day, filters).filter(isCounted);
+    if (hours.reduce((sum, { n }) => sum + n, 0) === stretch.n) yield* hours;
+    else yield stretch;
     passed += stretch.n;
   }
+}
+
+function isCounted(stretch: Stretch): stretch is CountedStretch {
+  return stretch.n !== undefined;
 }
 
 /** Returns the stretches. The first two days from an instant back are split into hours, which is enough for a page. */

@@ -82,6 +82,22 @@ const anyFilters = fc.record({
   status: fc.option(fc.constantFrom("completed", "cancelled"), { nil: undefined }),
 });
 
+test("a day of which no hour's number is known keeps the number that was counted", () => {
+  const groups = Array.from({ length: 24 }, (_, hour) => ({
+    hour,
+    status: "completed" as const,
+    first: 1,
+    last: 9,
+    n: 2,
+  }));
+  const past = { days: [rideDay(0, DAY_MS, groups)], upto: DAY_MS, since: -Infinity };
+  const filters = { since: 5, status: undefined, from: -Infinity, to: Infinity };
+  const [, day] = stretchesOf(partsOf(past, filters), 2 * DAY_MS, filters);
+  expect(day).toEqual({ from: 0, to: DAY_MS, n: undefined });
+  const counted = [{ from: 0, to: DAY_MS, n: 24 }];
+  expect([...byHour(counted, past, filters, { skip: 10, limit: 5 })]).toEqual(counted);
+});
+
 test("what is known of hours is what counting rides one by one gives, by any filters and however many there are", () => {
   fc.assert(
     fc.property(

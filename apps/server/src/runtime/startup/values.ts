@@ -54,10 +54,14 @@ export const newSystemId = matching(
   "must be 1 to 255 letters, digits, `.`, `_`, `:` and `-`, the first a letter or a digit",
 );
 
+function hasCredentials({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
+}
+
 export function baseUrl(text: string): string {
   const url = URL.parse(text);
   const whole =
-    url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
+    url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && !hasCredentials(url);
   if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
   return text.replace(/\/+$/, "");
 }
@@ -89,7 +93,7 @@ export function senderAt(publicUrl: string | undefined): string | undefined {
 export function issuerUrl(text: string): string {
   const url = URL.parse(text);
   const isSecure = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
-  if (url === null || !isSecure || url.search !== "" || url.hash !== "" || url.username !== "") {
+  if (url === null || !isSecure || url.search !== "" || url.hash !== "" || hasCredentials(url)) {
     throw new Error(
       "must be an https URL without query, such as https://login.example.com/realms/bikes; http only on this machine",
     );
@@ -113,7 +117,7 @@ export function domains(text: string): readonly string[] {
 /** Parses a feed's URL. It may have a query, which may contain a key, but no user and password, which `fetch` rejects. */
 export function feedUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+  if (url === null || !/^https?:$/.test(url.protocol) || hasCredentials(url)) {
     throw new Error("must be the http or https URL of a gbfs.json, without user and password");
   }
   return text;
@@ -125,8 +129,7 @@ export function tilesUrl(text: string): string {
   const isWhole =
     url !== null &&
     /^https?:$/.test(url.protocol) &&
-    url.username === "" &&
-    url.password === "" &&
+    !hasCredentials(url) &&
     !url.host.includes("_") &&
     ["{z}", "{x}", "{y}"].every((part) => text.includes(part)) &&
     /^[^{}]*(\{(z|x|y|r)\}[^{}]*)+$/.test(text) &&
@@ -267,12 +270,21 @@ export function chatRoomUrl(text: string): string {
 /** Parses `name=value` pairs, separated by commas, with percent-encoded values (OTEL_EXPORTER_OTLP_HEADERS). */
 export function headerPairs(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(",").map((part) => {
-    const [, name, value] = /^\s*([\w-]+)\s*=(.*)$/.exec(part) ?? [];
+    const [, name, encoded] = /^\s*([\w-]+)\s*=(.*)$/.exec(part) ?? [];
+    const value = encoded === undefined ? undefined : decodedOrUndefined(encoded.trim());
     if (name === undefined || value === undefined)
       throw new Error("must be headers such as authorization=Bearer%20abc,x-tenant=main");
-    return [name, decodeURIComponent(value.trim())] as const;
+    return [name, value] as const;
   });
   return Object.fromEntries(pairs);
+}
+
+function decodedOrUndefined(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function share(text: string): number {
