@@ -15,6 +15,7 @@ interface ReadingOptions {
 /** Returns the step at which the reader is, the range that they are selecting, and the event handlers. */
 export function useReading({ layout, times, onRange }: ReadingOptions) {
   const [read, setAt] = useState<number>();
+  // The step at which a selection began. The selected range lies between it and the step at which the reader is.
   const [anchor, setAnchor] = useState<number>();
   const last = layout.count - 1;
   // The chart may show fewer steps now than when the reader was at step `read`.
@@ -31,6 +32,7 @@ export function useReading({ layout, times, onRange }: ReadingOptions) {
     choose: () => {
       setAnchor(undefined);
       const [from, end] = [times[range?.from ?? -1], times[(range?.to ?? last) + 1]];
+      // Without a selection, the index is -1.
       if (from === undefined) return;
       // No step follows the last one, so its end is computed from the length of the step before.
       onRange?.(
@@ -62,6 +64,7 @@ function keyHandlers({ at, last, setAt, setAnchor, move, choose }: Reading) {
     setAt(undefined);
   };
   const keys: Readonly<Record<string, (isChoosing: boolean) => void>> = {
+    // A reader who is at no step begins at the last one.
     ArrowLeft: (isChoosing) => move((at ?? last + 1) - 1, isChoosing),
     ArrowRight: (isChoosing) => move((at ?? last - 1) + 1, isChoosing),
     Home: (isChoosing) => move(0, isChoosing),

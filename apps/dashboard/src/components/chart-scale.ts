@@ -57,6 +57,7 @@ export function unzonedText(times: readonly string[]): (time: string) => string 
   return (time) => (isByDay ? day().format(new Date(time)) : wallTime(new Date(time)).slice(11, 16));
 }
 
+/** Returns the milliseconds between the first two times; 0 if there are fewer. */
 function stepOf([first, second]: readonly string[]): number {
   return first === undefined || second === undefined ? 0 : Date.parse(second) - Date.parse(first);
 }
@@ -79,6 +80,7 @@ export function zonedTexts(times: readonly string[], timeZone: string, width: nu
     minute: "numeric",
     hourCycle: "h23",
   });
+  // The number of labels that fit.
   const most = Math.max(2, Math.floor(width / TICK_PX));
   const rule =
     tickRules.find(({ maxSpanMs, perTickMs }) => spanMs <= maxSpanMs && spanMs / perTickMs <= most) ?? quarterly;

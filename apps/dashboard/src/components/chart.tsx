@@ -28,7 +28,7 @@ interface ChartProps {
   readonly children?: ComponentChildren;
   /** A line to compare with, such as a limit. */
   readonly limit?: { readonly value: number; readonly label: string };
-  /** The time zone of the labels; undefined: the zone in which the pages show times. */
+  /** The time zone of the labels. Undefined: days are named in UTC, times of day in the zone in which the pages show times. */
   readonly timeZone?: string | undefined;
   /** Marks events at points in time. */
   readonly notes?: readonly ChartNote[];
@@ -139,8 +139,8 @@ function Limit({ value, label, layout }: NonNullable<ChartProps["limit"]> & { re
 }
 
 /**
- * Returns the texts of the times. With a time zone: labels at round hours of that zone. Without one: labels at both ends,
- * and days in UTC.
+ * Returns the texts of the times. With a time zone: labels at round times of that zone. Without one: labels at both ends, and
+ * days in UTC.
  */
 function textsOf(times: readonly string[], timeZone: string | undefined, width: number): TimeTexts {
   if (timeZone !== undefined) return zonedTexts(times, timeZone, width);
@@ -150,7 +150,7 @@ function textsOf(times: readonly string[], timeZone: string | undefined, width: 
   return { full, ticks: ends.map((index) => ({ index, text: full(times[index] ?? "") })) };
 }
 
-/** Returns the width of an element. A drawing of this width is not scaled, so its texts keep their size on a phone. */
+/** Returns the width of an element in pixels. A drawing of this width is not scaled, so its texts keep their size on a phone. */
 function useWidth(ref: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {
@@ -202,6 +202,7 @@ function Notes({
   return (
     <g class="chart-notes">
       {notes.map(({ at, text }) => {
+        // The step in which the event happened. Texts in RFC 3339 and UTC sort as their times do.
         const index = times.findLastIndex((time) => time <= at);
         if (index < 0) return null;
         const x = layout.x(index + 0.5);
@@ -222,6 +223,7 @@ function Notes({
   );
 }
 
+/** A vertical line at the step where the reader is, with a dot on each line of the chart. */
 function Cursor({
   at,
   series,

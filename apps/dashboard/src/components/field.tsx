@@ -67,6 +67,7 @@ interface TextFieldProps extends FieldProps {
   readonly monospace?: boolean;
 }
 
+/** An input for one line of text. */
 export function TextField(props: TextFieldProps) {
   const { label, hint, error, required, value, onInput, type = "text", monospace = false } = props;
   // The types of JSX want one literal `type`. All types that are used here take a text.
@@ -104,6 +105,7 @@ interface SelectFieldProps extends FieldProps {
   readonly onChange: (value: string) => void;
 }
 
+/** A `<select>` of a few choices. */
 export function SelectField({ label, hint, error, value, choices, onChange }: SelectFieldProps) {
   return (
     <Field label={label} hint={hint} error={error}>

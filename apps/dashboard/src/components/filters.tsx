@@ -129,6 +129,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   const [chosen, setChosen] = useState<string>();
   const only = filters.length === 1 ? filters[0] : undefined;
   const filter = only ?? filters.find(({ name }) => name === chosen);
+  /** Moves the box to its button, and the focus to the first control in the box. */
   const place = () => {
     if (opener.current === null || box.current === null) return;
     openBeside(box.current, opener.current);
@@ -136,6 +137,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   };
   const choose = (name: string) => {
     setChosen(name);
+    // After the next render, when the box contains the input of the value and has its size.
     requestAnimationFrame(place);
   };
   const set = (value: string) => {
@@ -145,6 +147,7 @@ function Editor({ filters, values, onChange, button }: EditorProps) {
   const toggle = (opens: boolean) => {
     setOpen(opens);
     setChosen(undefined);
+    // After the box is rendered.
     if (opens) queueMicrotask(place);
   };
   return (

@@ -46,6 +46,7 @@ export function Menu({ button, label, children, variant = "quiet" }: MenuProps) 
           setOpen(opens);
           if (opens && buttonRef.current && menuRef.current) openBeside(menuRef.current, buttonRef.current);
         }}
+        // Closes the menu when one of its items is pressed.
         onClick={(event) => {
           if (event.target instanceof Element && event.target.closest("a, button")) menuRef.current?.hidePopover();
         }}

@@ -19,7 +19,9 @@ interface PickFieldProps {
 export function PickField({ label, hint, choices = [], chosen, onChange }: PickFieldProps) {
   const list = useId();
   const [typed, setTyped] = useState("");
+  // The choices that are left: they are not chosen yet.
   const left = choices.filter(({ value }) => !chosen.includes(value));
+  /** Adds the found choice. Without one, keeps the text and blocks the form as long as there is a text. */
   const pick = (input: HTMLInputElement, found: Choice | undefined) => {
     setTyped(found === undefined ? input.value : "");
     if (found !== undefined) onChange([...chosen, found.value]);
@@ -39,6 +41,7 @@ export function PickField({ label, hint, choices = [], chosen, onChange }: PickF
             autocomplete="off"
             spellcheck={false}
             onInput={(event) => {
+              // A choice from the list has no input type in some browsers, and `insertReplacementText` in others.
               const { inputType = "" } = event as Partial<InputEvent>;
               const isChosen = inputType === "" || inputType === "insertReplacementText";
               pick(event.currentTarget, named(left, event.currentTarget.value, isChosen));

@@ -145,6 +145,7 @@ function openRow(event: MouseEvent): void {
   if (!(target instanceof Element) || target.closest("a, button, input, select, label, summary") !== null) return;
   // Selecting text with the pointer ends with a click too, which must not open the row.
   if (getSelection()?.isCollapsed === false) return;
+  // Keeps the modifier keys, with which a link opens in a new tab or window.
   const { bubbles, cancelable, ctrlKey, metaKey, shiftKey } = event;
   rowLink(target.closest("tr"))?.dispatchEvent(
     new MouseEvent("click", { bubbles, cancelable, ctrlKey, metaKey, shiftKey }),
@@ -204,7 +205,10 @@ function HeaderCell<Row>({ column, className, sorting, onSort }: HeaderCellProps
   );
 }
 
-/** Returns each column with the CSS classes of its cells. */
+/**
+ * Returns each column with the CSS classes of its cells. `lead`: the cell says what the row is about. `brief-not`: the column
+ * is hidden while the page of a row is open beside the list.
+ */
 function withClasses<Row>(columns: readonly Column<Row>[]) {
   const lead = columns.findIndex(({ title }) => title !== "");
   let primary = 0;

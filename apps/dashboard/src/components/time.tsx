@@ -41,6 +41,7 @@ export function Time({ at, show = "relative", none = "never" }: TimeProps) {
   );
 }
 
+/** Matches a time in RFC 3339. `split` keeps what the group matches, so the parts at odd indexes are times. */
 const INSTANT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
 
 /** Returns a sentence from the server as plain text, with its RFC 3339 times as local times. */
@@ -51,7 +52,7 @@ export function timedText(text: string): string {
     .join("");
 }
 
-/** A sentence from the server, with its RFC 3339 times shown by `Time`: "due in 2 hours". */
+/** A sentence from the server, with its RFC 3339 times shown by `Time`: "due at 2026-…" becomes "due in 2 hours". */
 export function TimedText({ text }: { readonly text: string }) {
   return (
     <span class="timed-text">

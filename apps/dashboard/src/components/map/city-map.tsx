@@ -99,6 +99,7 @@ function useDrawnMap(props: CityMapProps) {
   const scene = useScene(props, hovered?.station.id);
   const marks = useMemo(() => colours && createMarks(colours, devicePixelRatio), [colours]);
   const outline = useMemo(() => withoutOutliers(pointsToShow(props)), [stations, zones]);
+  // The street tiles. Held in a ref, because `paint` uses them and creating them needs `map`, which needs `paint`.
   const drawn = useRef<Tiles>(undefined);
   const frameOf = (view: Viewport): Frame | undefined =>
     size && colours && marks && { scene, view, size, colours, marks };
@@ -110,10 +111,12 @@ function useDrawnMap(props: CityMapProps) {
   };
   const map = useView({ outline, size, paint });
   drawn.current = useMemo(() => (tiles ? createTiles(tiles.url, () => map.repaint()) : undefined), [tiles?.url]);
+  // After every render: the scene, the colours or the size may have changed.
   useEffect(() => map.repaint());
   useEffect(() => {
     const found = scene.stations.find(({ station }) => station.id === selectedId);
     if (found !== undefined) map.show(found.point);
+    // Not on every change of the stations: the map would return to the selected station after each refresh.
   }, [selectedId, scene.stations.length > 0]);
   const handlers = useMapInput({ ...props, canvas, map, frame: () => frameOf(map.view()), setHovered });
   return { canvas, streets, size, map, hovered, handlers };
@@ -170,6 +173,7 @@ function pointsToShow({ stations, zones = [] }: CityMapProps): readonly Point[] 
   return [...zones.flatMap(({ rings }) => rings.flat()), ...stations].map(project);
 }
 
+/** Returns what the map shows, in world coordinates. Each part is computed again only when its data changes. */
 function useScene(props: CityMapProps, hoveredId: string | undefined): Scene {
   const { stations, regions, zones, flows, bikes, shade, matching, selectedId, tiles } = props;
   const drawn = useMemo(
@@ -199,6 +203,7 @@ function useScene(props: CityMapProps, hoveredId: string | undefined): Scene {
   };
 }
 
+/** Returns the regions that have at least three stations, with an outline around their stations. */
 function regionsOf(stations: readonly DrawnStation[], regions: StationMap["regions"]): readonly DrawnRegion[] {
   return regions.flatMap(({ id, name }) => {
     const points = stations.filter(({ station }) => station.region_id === id).map(({ point }) => point);
@@ -209,6 +214,7 @@ function regionsOf(stations: readonly DrawnStation[], regions: StationMap["regio
   });
 }
 
+/** Returns the flows between stations that are on the map. */
 function flowsOf(stations: readonly DrawnStation[], flows: NonNullable<CityMapProps["flows"]>): readonly DrawnFlow[] {
   const points = new Map(stations.map(({ station, point }) => [station.id, point]));
   return flows.flatMap(({ from, to, rides }) => {
@@ -217,6 +223,7 @@ function flowsOf(stations: readonly DrawnStation[], flows: NonNullable<CityMapPr
   });
 }
 
+/** Returns the station nearest to the middle of the map. */
 function inTheMiddle(frame: Frame | undefined): DrawnStation | undefined {
   if (frame === undefined) return undefined;
   const distance = ({ point }: DrawnStation) => Math.hypot(point.x - frame.view.x, point.y - frame.view.y);
@@ -232,7 +239,9 @@ interface ViewOptions {
 
 /** Manages the visible part of the world. It changes in every frame of a gesture, so it is not kept in component state. */
 function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOptions) {
+  /** The view to which the reader has moved. Undefined: the map shows `home`, also after its size or stations change. */
   const moved = useRef<Viewport>(undefined);
+  /** The id of the requested animation frame. */
   const frame = useRef(0);
   const latest = useRef<() => void>(() => undefined);
   const home = useMemo(() => fit(outline, size), [outline, size.width, size.height]);
@@ -248,7 +257,10 @@ function useView({ outline, size = { width: 640, height: 400 }, paint }: ViewOpt
     repaint();
   };
   const middle = { x: size.width / 2, y: size.height / 2 };
-  /** Moves to a view in a short animation, or at once if the reader prefers reduced motion. */
+  /**
+   * Moves to a view in a short animation, or at once if the reader prefers reduced motion. `end` is what `moved` becomes:
+   * undefined for a return to `home`.
+   */
   const glideTo = (target: Viewport, end: Viewport | undefined = target) => {
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(end);
     const start = view();

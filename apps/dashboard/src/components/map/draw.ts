@@ -1,4 +1,7 @@
-/** Draws a city on a canvas: its area, regions and zones, arcs for its rides, its bikes, and its stations on top. */
+/**
+ * Draws a city on a canvas: its area, regions and zones, arcs for its rides, its bikes, and its stations on top. The parts of
+ * a `Scene` have world coordinates (`project` in viewport.ts). `toScreen` converts them to the pixels that are drawn.
+ */
 import type { MappedStation } from "@bikeshare/contract/console";
 import { type Availability, availabilityOf, capacityOf } from "./availability.ts";
 import type { MapColours, Marks } from "./marks.ts";
@@ -9,6 +12,7 @@ export interface DrawnStation {
   readonly station: MappedStation;
   readonly point: Point;
   readonly kind: Availability;
+  /** The share of the capacity that the bikes take, 0 to 1. */
   readonly level: number;
   readonly capacity: number;
 }
@@ -76,7 +80,7 @@ const FAINT = 0.16;
 const SCALE_BAR_PX = 96;
 /** Capacity of a station whose mark has the usual size. */
 const USUAL_CAPACITY = 20;
-/** The least distance between stations, in pixels, at which their counts are drawn beside their names. */
+/** The least distance between stations, in pixels, at which their counts are drawn below their names. */
 const ROOM_FOR_COUNTS_PX = 110;
 
 /** Returns the drawing context of a canvas, cleared and at the resolution of the screen. Null: the browser has none. */
@@ -110,6 +114,7 @@ function drawGround(canvas: CanvasRenderingContext2D, frame: Frame): void {
   if (scene.area.length > 2) {
     const reach = Math.min(44, Math.max(14, stationSpacing(frame) * 0.9));
     tracePath(canvas, [scene.area], frame);
+    // The area passes through the outermost stations. Wide strokes around it leave them a margin, with a thin border.
     for (const [width, colour] of [
       [2 * reach + 2, colours.line],
       [2 * reach, colours.raised],
@@ -139,6 +144,7 @@ function drawGround(canvas: CanvasRenderingContext2D, frame: Frame): void {
 function drawGrid(canvas: CanvasRenderingContext2D, { view, size, colours }: Frame): void {
   const { px } = scaleBar(view, SCALE_BAR_PX);
   const origin = toScreen({ x: 0.5, y: 0.5 }, view, size);
+  // Returns the first line at or after pixel 0. The lines are fixed to the world, so they move with the map.
   const first = (start: number) => ((start % px) + px) % px;
   canvas.strokeStyle = colours.line;
   canvas.globalAlpha = 0.5;
@@ -156,6 +162,7 @@ function drawGrid(canvas: CanvasRenderingContext2D, { view, size, colours }: Fra
   canvas.globalAlpha = 1;
 }
 
+/** Begins a path along closed rings. The caller fills or strokes it. */
 function tracePath(
   canvas: CanvasRenderingContext2D,
   rings: readonly (readonly Point[])[],
@@ -197,6 +204,7 @@ function drawFlow(canvas: CanvasRenderingContext2D, { from, to, rides }: DrawnFl
     y: (start.y + end.y) / 2 - (end.x - start.x) * 0.2,
   };
   const gradient = canvas.createLinearGradient(start.x, start.y, end.x, end.y);
+  // Browsers compute the colour as `rgb(…)`.
   gradient.addColorStop(0, colours.accent.replace(/^rgb\((.+)\)$/, "rgba($1, 0)"));
   gradient.addColorStop(1, colours.accent);
   canvas.strokeStyle = gradient;
@@ -222,12 +230,14 @@ function drawBikes(canvas: CanvasRenderingContext2D, { scene, view, size, colour
   canvas.fill();
 }
 
+/** Tells whether a pixel is on the map, or at most `margin` pixels outside. */
 function isNear({ x, y }: Point, { width, height }: Size, margin: number): boolean {
   return x > -margin && y > -margin && x < width + margin && y < height + margin;
 }
 
 /** Returns about how many pixels lie between two neighbouring stations. */
 function stationSpacing({ scene: { area, stations }, view }: Pick<Frame, "scene" | "view">): number {
+  // Twice the area of the service, by the shoelace formula. Each station then has an equal share of the area.
   let twice = 0;
   for (const [index, { x, y }] of area.entries()) {
     const next = area[(index + 1) % area.length];
@@ -278,6 +288,7 @@ interface Shade {
   readonly share: number;
 }
 
+/** Draws a station as a disc that grows with the share of the day for which it was empty. */
 function drawShade(canvas: CanvasRenderingContext2D, { at, radius, share }: Shade, colours: MapColours): void {
   canvas.beginPath();
   canvas.arc(at.x, at.y, radius * (0.55 + 1.3 * share), 0, 2 * Math.PI);
@@ -334,6 +345,7 @@ function drawNames(canvas: CanvasRenderingContext2D, { visible, spacing, isEmpha
   canvas.lineJoin = "round";
   canvas.textAlign = "left";
   canvas.font = `11px ${colours.font}`;
+  // A forced name is always drawn, so its box is never undefined.
   for (const placed of emphasized)
     taken.push(drawStationName(canvas, { placed, hasCounts, taken, isForced: true }, frame) as Box);
   if (!scene.hasStreets) drawRegionNames(canvas, taken, frame);
@@ -382,7 +394,10 @@ interface StationName {
   readonly isForced: boolean;
 }
 
-/** @returns where the name was drawn; undefined: there was no space */
+/**
+ * Draws a station's name to the right of its mark, or else to the left.
+ * @returns where the name was drawn; undefined: there was no space
+ */
 function drawStationName(
   canvas: CanvasRenderingContext2D,
   { placed: { drawn, at, radius }, hasCounts, taken, isForced }: StationName,
@@ -420,6 +435,7 @@ interface PlacedName {
   readonly colour: string;
 }
 
+/** Draws a text with an outline in the colour of the page, so that it is legible on anything. `top` is its baseline. */
 function drawName(
   canvas: CanvasRenderingContext2D,
   { name, left, top, colour }: PlacedName,

@@ -101,6 +101,7 @@ export function useWheel(
 }
 
 interface PointerActions {
+  /** Called with the pixels by which the map is dragged. */
   readonly onPan: (dx: number, dy: number) => void;
   readonly onPinch: (factor: number, at: Point) => void;
   readonly onPress: (at: Point) => void;
@@ -112,7 +113,9 @@ interface PointerActions {
 const PRESS_SLOP_PX = 4;
 
 interface Gesture {
+  /** The pressed pointers by their ids, each at its latest position. */
   readonly pointers: Map<number, Point>;
+  /** Where the first pointer was pressed. */
   start: Point;
   isDrag: boolean;
 }
@@ -142,6 +145,7 @@ export function usePointers({ onPan, onPinch, onPress, onHover }: PointerActions
       if (other === undefined) return onPan(at.x - before.x, at.y - before.y);
       const middle = { x: (at.x + other.x) / 2, y: (at.y + other.y) / 2 };
       onPinch(distance(at, other) / Math.max(1, distance(before, other)), middle);
+      // The middle of two pointers moves half as far as the pointer that moved.
       onPan((at.x - before.x) / 2, (at.y - before.y) / 2);
     },
     onPointerUp: (event: PointerEvent) => {

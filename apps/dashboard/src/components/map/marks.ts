@@ -28,6 +28,7 @@ interface Mark {
  */
 const LEVELS = 10;
 const RADII = 2;
+/** The width of the ring in the colour of the page around a mark. It separates marks that overlap. */
 const HALO_PX = 1.5;
 
 export type Marks = (mark: Mark) => { readonly image: HTMLCanvasElement; readonly side: number };
@@ -97,7 +98,8 @@ function drawMark(canvas: CanvasRenderingContext2D, { kind, level, radius }: Mar
   circle(radius - canvas.lineWidth / 2);
   fill(faint);
   if (kind !== "empty") {
-    // Fills the circle below a line: an arc between the ends of the line, closed.
+    // Fills the circle below a line: an arc between the ends of the line, closed. A station with few bikes keeps a visible
+    // fill.
     const angle = Math.asin(Math.max(-1, Math.min(1, 1 - 2 * Math.max(level, 0.12))));
     canvas.beginPath();
     canvas.arc(0, 0, radius - canvas.lineWidth / 2, angle, Math.PI - angle);

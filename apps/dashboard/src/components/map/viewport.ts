@@ -1,4 +1,7 @@
-/** The part of the world that a map shows, and the conversion between coordinates and pixels. */
+/**
+ * The part of the world that a map shows, and the conversion between coordinates and pixels. Points are in world coordinates
+ * (see `project`), except those that `toScreen` returns and `zoom` takes: these are pixels.
+ */
 
 export interface Viewport {
   /** The middle, in the units of the projection. */
@@ -41,6 +44,7 @@ export function fit(points: readonly Point[], { width, height }: Size): Viewport
   if (points.length === 0) return { x: 0.5, y: 0.5, scale: Math.min(width, height) };
   const [left, right] = extent(points.map(({ x }) => x));
   const [top, bottom] = extent(points.map(({ y }) => y));
+  // For a single point the extent is 0 and the quotient infinite, so the last bound applies.
   const inside = (size: number) => Math.max(1, size - 2 * MARGIN_PX);
   const scale = Math.min(inside(width) / (right - left), inside(height) / (bottom - top), MAX_SCALE / 8);
   return { x: (left + right) / 2, y: (top + bottom) / 2, scale };
@@ -73,6 +77,7 @@ export function withoutOutliers<Each extends Point>(points: readonly Each[]): re
   return points.filter(({ x, y }) => isUsual(x, horizontal) && isUsual(y, vertical));
 }
 
+/** Returns the range from `REACH` extents of the middle half below that half to as many above it. */
 function usualRange(values: readonly number[]): readonly [number, number] {
   const sorted = values.toSorted((one, other) => one - other);
   const [low = 0, high = 0] = [0.25, 0.75].map((share) => sorted[Math.floor(share * (sorted.length - 1))]);
@@ -92,6 +97,7 @@ export function pan(view: Viewport, dx: number, dy: number): Viewport {
 
 /** Returns the viewport zoomed by `factor` (above 1: closer). The point under `at` stays in place. */
 export function zoom(view: Viewport, factor: number, at: Point, { width, height }: Size): Viewport {
+  // At the smallest scale, the whole world is as large as the shorter side of the map.
   const scale = Math.min(MAX_SCALE, Math.max(Math.min(width, height), view.scale * factor));
   const [dx, dy] = [at.x - width / 2, at.y - height / 2];
   return {
@@ -101,6 +107,7 @@ export function zoom(view: Viewport, factor: number, at: Point, { width, height 
   };
 }
 
+/** Returns the metres for each pixel in the middle of the map. Web Mercator enlarges by the cosine of the latitude. */
 function metresPerPx(view: Viewport): number {
   const latitude = Math.atan(Math.sinh(Math.PI * (1 - 2 * view.y)));
   return (METRES_PER_UNIT * Math.cos(latitude)) / view.scale;
@@ -120,6 +127,7 @@ export function scaleBar(view: Viewport, targetPx: number): { readonly label: st
 export function hull(points: readonly Point[]): readonly Point[] {
   const sorted = points.toSorted((one, other) => one.x - other.x || one.y - other.y);
   if (sorted.length < 3) return [];
+  // Andrew's monotone chain: each half keeps only the points at which the outline turns in one direction.
   const turn = (a: Point, b: Point, c: Point) => (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
   const half = (ordered: readonly Point[]) => {
     const kept: Point[] = [];
@@ -132,8 +140,9 @@ export function hull(points: readonly Point[]): readonly Point[] {
   return [...half(sorted), ...half(sorted.toReversed())];
 }
 
-/** A tile of a map, and where it is drawn. */
+/** A tile of a street map, and the square of pixels in which it is drawn. */
 export interface PlacedTile {
+  /** The tile's address on tile servers: its zoom level, column and row. */
   readonly z: number;
   readonly x: number;
   readonly y: number;
@@ -157,6 +166,7 @@ export function tilesOf(view: Viewport, size: Size): readonly PlacedTile[] {
     const x = left + (index % columns);
     const y = top + Math.floor(index / columns);
     const at = toScreen({ x: x / count, y: y / count }, view, size);
+    // Columns repeat around the world; rows end at the poles.
     return { z, x: ((x % count) + count) % count, y, left: at.x, top: at.y, side };
   }).filter(({ y }) => y < count);
 }

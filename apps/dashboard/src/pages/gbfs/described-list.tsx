@@ -16,11 +16,17 @@ import { shortText } from "./fact-input.tsx";
 import { type DescribedThing, removeFacts, useDescribed } from "./facts-data.ts";
 import { useFactError } from "./form-context.ts";
 
+/*
+ * The views of things that the operator describes for GBFS, such as pricing plans or regions: a list, and a form for one
+ * thing. The address says which is shown: `item` is the id of the opened thing, `new` is set for a new one.
+ */
+
 interface DescribedListProps<Kind extends FactKind> {
   readonly access: Access;
   readonly kind: Kind;
   /** The view of the page, in its address. */
   readonly view: string;
+  /** A thing of this kind in words: "pricing plan". */
   readonly noun: string;
   /** Explains the ids of this kind, with an example. */
   readonly idHint: string;
@@ -89,6 +95,7 @@ function OneThing({ access, kind, view, noun, url, id }: ThingProps & { readonly
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();
   const back = () => url.filter({ item: "", new: "" });
+  // Whether the operator has set facts of the thing. Otherwise it is only from a source, and there is nothing to remove.
   const isSet = thing !== undefined && Object.keys(thing.own).length > 0;
   const remove = () =>
     void run(async () => {
@@ -130,6 +137,7 @@ function OneThing({ access, kind, view, noun, url, id }: ThingProps & { readonly
 
 interface NewThingProps extends ThingProps {
   readonly idHint: string;
+  /** The ids of existing things. */
   readonly taken: readonly string[];
 }
 

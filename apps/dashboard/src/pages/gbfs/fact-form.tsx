@@ -14,6 +14,13 @@ import { readFacts, setFacts, useChoices, useDescribed, useDescribedOne } from "
 import { type FactError, FormContext, refusalOf } from "./form-context.ts";
 import { draftOf, unreadyOf, valueOf } from "./form-values.ts";
 
+/*
+ * The form for the facts of one thing. A fact is a value that GBFS publishes about the thing. Of each fact the form knows
+ * three values: the operator's (`own`), the one that applies (`published`), and what is typed (the draft, see
+ * form-values.ts). The operator's value has precedence over that of a source, and both over a default.
+ */
+
+/** Where the published value of each fact is from: the operator, a source or a default. */
 type Origins = DescribedFactsOfKind["from"];
 type Drafts = Readonly<Record<string, unknown>>;
 
@@ -21,6 +28,7 @@ const NOTHING: DescribedFactsOfKind = { id: "", published: {}, own: {}, from: {}
 
 interface FactFormProps {
   readonly access: Access;
+  /** The kind of thing, such as `station` or `pricing_plan`. */
   readonly kind: FactKind;
   readonly id: string;
   /** Whether the thing does not exist yet. */
@@ -97,6 +105,7 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
   const [drafts, setDrafts] = useState<Drafts>(() => draftsOf(facts, described.own));
   const [errors, setErrors] = useState<readonly FactError[]>([]);
   const { run, isPending } = useAction();
+  /** Fills the form with facts from the service, and with the drafts that are still to be saved. */
   const show = (now: DescribedFactsOfKind, typed: Drafts) => {
     setDescribed(now);
     setDrafts({ ...draftsOf(facts, now.own), ...typed });
@@ -106,6 +115,7 @@ function useFactForm({ access: { systemId }, kind, id, onSaved, ...props }: Fill
     try {
       show(await setFacts(systemId, kind, id, changes, described.version), {});
     } catch (refused) {
+      // Reads what is stored now, so that the next try has its version. What the reader has typed stays in the form.
       const typed = Object.keys(changes).map((name) => [name, drafts[name]]);
       show(await readFacts(systemId, kind, id), Object.fromEntries(typed) as Drafts);
       throw refused;
@@ -149,6 +159,7 @@ function Sections({ facts, described: { own, published, from }, drafts, heading:
           required={required}
           hint={hintOf(about, from[name], drafts[name] !== undefined)}
           draft={drafts[name]}
+          // What the operator has set is in the draft, so it is not shown as a placeholder.
           published={own[name] === undefined ? published[name] : undefined}
           onChange={(draft) => onChange(name, draft)}
         />
@@ -167,11 +178,12 @@ export function useFormContext(systemId: string, errors: readonly FactError[]) {
   return { errors, language: system?.published.language ?? "en", choices };
 }
 
-/** Moves the focus to the first field with an error. */
+/** Moves the focus to the first field with an error. A group with an error has `data-wrong`. */
 export function focusWrong(form: HTMLElement | null): void {
   form?.querySelector<HTMLElement>("[aria-invalid], [data-wrong] :is(input, select, textarea, button)")?.focus();
 }
 
+/** Returns the draft of each fact that the operator may set. */
 function draftsOf(facts: Facts, own: Drafts): Drafts {
   return Object.fromEntries(Object.entries(facts).map(([name, { type }]) => [name, draftOf(type, own[name])]));
 }
@@ -179,6 +191,7 @@ function draftsOf(facts: Facts, own: Drafts): Drafts {
 /** Returns the facts that the form changes. Null: the fact is to be removed. */
 function changesOf(facts: Facts, own: Drafts, drafts: Drafts): Drafts {
   const values = Object.entries(facts).map(([name, { type }]) => [name, valueOf(type, drafts[name])] as const);
+  // JSON compares values of any type, and omits undefined fields.
   const changed = values.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(own[name]));
   return Object.fromEntries(changed.map(([name, value]) => [name, value ?? null]));
 }
@@ -188,7 +201,7 @@ interface Section {
   readonly of: [name: string, fact: Fact][];
 }
 
-/** Returns the facts under each heading. */
+/** Returns the facts under each heading. A fact without a heading belongs to the heading before it. */
 function sectionsOf(facts: Facts): readonly Section[] {
   const sections: Section[] = [];
   for (const [name, fact] of Object.entries(facts)) {
@@ -198,6 +211,7 @@ function sectionsOf(facts: Facts): readonly Section[] {
   return sections;
 }
 
+/** Returns the hint of a fact: what it is about and, while the operator has not set it, where its value is from. */
 function hintOf(about: string, from: Origins[string] | undefined, isSet: boolean): string {
   if (from === "source" && !isSet) return `${about}. From a source, until you set it`;
   if (from === "default" && !isSet) return `${about}. A default, until you set it`;

@@ -9,6 +9,11 @@ import { fieldOf, itemsOf } from "./json-parts.ts";
 import { inWords, labelOf } from "./words.ts";
 import "./gbfs.css";
 
+/*
+ * The inputs of forms for facts. A fact is a value that GBFS publishes about a thing, such as the name of a station. Forms
+ * hold a draft of each fact (form-values.ts) and pass errors, languages and choices by `FormContext`.
+ */
+
 interface FactInputProps {
   readonly type: FieldType;
   /** The field as the service names it: `rental_apps.ios.store_uri`. */
@@ -51,12 +56,10 @@ const references: Readonly<Record<string, FactKind>> = {
   vehicle_type_ids: "vehicle_type",
 };
 
+/** Returns the name of a field, without the path to it: `rules` for `features[0].properties.rules[1]`. */
 const nameIn = (path: string) => path.slice(path.lastIndexOf(".") + 1).replace(/\[\d+\]$/, "");
 
-/**
- * Returns the things that the id in this field may refer to. Undefined: the field holds no id, or the things are too many to
- * list.
- */
+/** Returns the things that the id in this field may refer to. Undefined: `references` does not list the field. */
 function useReferences(path: string) {
   const { choices } = useContext(FormContext);
   const kind = references[nameIn(path)];
@@ -73,6 +76,7 @@ const suggestions: { readonly [Kind in FieldType["kind"]]?: () => readonly strin
 
 const inputTypes: { readonly [Kind in FieldType["kind"]]?: "date" | "email" } = { date: "date", email: "email" };
 
+/** An input for one line of text, or a list of choices if the field holds an id. */
 function LineInput(props: FactInputProps) {
   const { type, path, label, hint, draft, published, onChange } = props;
   const choices = useReferences(path);
@@ -131,6 +135,7 @@ interface Labelled {
 function SelectInput(props: FactInputProps & { readonly choices: readonly Labelled[] }) {
   const { path, label, hint, draft, published, onChange, choices } = props;
   const value = (draft ?? "") as string;
+  // The label of the published value: the empty choice shows what applies while none is chosen.
   const applies = choices.find((choice) => choice.value === published)?.label ?? shortText(published);
   // If the set id no longer exists, it stays in the list, so that the operator sees it and can choose another.
   const all = value === "" || choices.some((choice) => choice.value === value) ? choices : [...choices, plain(value)];
@@ -152,6 +157,7 @@ function SelectInput(props: FactInputProps & { readonly choices: readonly Labell
 
 const plain = (word: string): Labelled => ({ value: word, label: inWords(word) });
 
+/** A list of the words that GBFS allows for the field. */
 function WordInput(props: FactInputProps) {
   return <SelectInput {...props} choices={(props.type.words ?? []).map(plain)} />;
 }
@@ -179,6 +185,7 @@ function YesNoInput(props: FactInputProps) {
 function TextsInput({ path, label, hint, required, draft, published, onChange }: FactInputProps) {
   const { language } = useContext(FormContext);
   const applies = itemsOf(published) as readonly LocalText[];
+  // While the fact is not set: an empty row for each published language, or else for the language of the system.
   const unset = applies.length > 0 ? applies.map((each) => each.language) : [language];
   const rows = (draft as readonly LocalText[] | undefined) ?? unset.map((tag) => ({ text: "", language: tag }));
   return (
@@ -206,6 +213,7 @@ interface TextInputProps {
   readonly label: string;
   readonly languageLabel: string;
   readonly isLong: boolean;
+  /** The typed text and its language. */
   readonly held: LocalText;
   readonly placeholder: string | undefined;
   readonly onChange: (text: LocalText) => void;
@@ -267,6 +275,7 @@ function RowsInput({ type, path, label, hint, draft, published, onChange }: Fact
   const rows = itemsOf(draft);
   const applies = itemsOf(published);
   const { item } = type;
+  // Rows of a source or of the defaults apply, and the operator has added none.
   const isFromOthers = draft === undefined && applies.length > 0;
   return (
     <Group
@@ -373,7 +382,7 @@ interface GroupProps {
   readonly children: ComponentChildren;
 }
 
-/** A group of inputs with a common label, hint and error, which screen readers read with each input. */
+/** A group of inputs with a common label, and a hint or an error for the whole group. */
 function Group({ label, hint, error, required, children }: GroupProps) {
   const id = useId();
   return (
@@ -414,12 +423,13 @@ function AddButton({ label, onClick, children }: AddButtonProps) {
   );
 }
 
+/** Returns the items without one. Undefined if none is left, so that the fact counts as not set. */
 function without<Item>(items: readonly Item[], index: number): readonly Item[] | undefined {
   const left = items.filter((_, each) => each !== index);
   return left.length === 0 ? undefined : left;
 }
 
-/** Returns a value as one line of text; undefined if there is none. */
+/** Returns a value as one line of text; undefined if there is none. Of a text in several languages, returns the first. */
 export function shortText(value: unknown): string | undefined {
   if (value === undefined || value === "") return undefined;
   if (typeof value === "string") return value;

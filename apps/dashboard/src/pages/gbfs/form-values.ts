@@ -31,6 +31,7 @@ export function valueOf(type: FieldType, draft: unknown): unknown {
     case "integer":
     case "number": {
       const text = (draft as string).trim();
+      // Accepts a decimal comma. Other text is returned as it is: `unreadyOf` or the service rejects it.
       const number = Number(text.replace(",", "."));
       if (text === "") return undefined;
       return Number.isNaN(number) ? text : number;
@@ -83,6 +84,7 @@ export function unreadyOf(
   });
 }
 
+/** Applies `map` to the fields that the type has. Omits fields that become undefined. */
 function mapFields(fields: Fields = {}, value: unknown, map: (type: FieldType, value: unknown) => unknown): object {
   const mapped = Object.entries(fields).map(([name, { type }]) => [name, map(type, fieldOf(value, name))] as const);
   return Object.fromEntries(mapped.filter(([, each]) => each !== undefined));

@@ -22,6 +22,7 @@ export function PublishedView({ access }: { readonly access: Access }) {
   });
   const all = versions.data?.data ?? [];
   const version = all.find((each) => each.version === url.get("version")) ?? all.at(-1);
+  // The `gbfs.json` of the version, which lists the addresses of its other documents.
   const discovery = useDocument(version?.url);
   const feeds = feedsOf(discovery.data);
   const wanted = url.get("feed") || "system_information";

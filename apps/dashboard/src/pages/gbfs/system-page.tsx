@@ -60,6 +60,7 @@ function LazyZones({ access }: ViewProps) {
   return Loaded === undefined ? <Loading /> : <Loaded access={access} />;
 }
 
+/** The view of pricing plans, each with the vehicle types that name it. */
 function PricingPlansView({ access }: ViewProps) {
   const { things: types } = useDescribed(access.systemId, "vehicle_type");
   const usersOf = (plan: string) =>

@@ -74,10 +74,13 @@ interface ZoneQuestionsProps {
 
 /** Asks for what the file does not say: the rule for zones without one, and whether the existing zones are kept. */
 function ZoneQuestions({ zones, count, isPending, onSave, onCancel }: ZoneQuestionsProps) {
+  // The id of the rule that zones without one get, in `zoneLooks`.
   const [look, setLook] = useState("no-end");
   const [mode, setMode] = useState("add");
+  /** The number of zones without a rule. */
   const bare = zones.filter(({ properties: { rules } }) => rules === undefined).length;
   const rule = zoneLooks.find(({ id }) => id === look)?.rule ?? openRule;
+  // A zone's own rules replace the chosen one, because its properties are spread last.
   const ruled = zones.map((zone) => ({ ...zone, properties: { rules: [rule], ...zone.properties } }));
   return (
     <Form onSubmit={() => onSave(ruled, mode === "replace")}>

@@ -20,8 +20,14 @@ import { ZoneImport } from "./zone-import.tsx";
 import { nameOfZone, type Zone, ZoneMap } from "./zone-map.tsx";
 import { openRule, ruleInWords } from "./zone-rules.ts";
 
+/*
+ * All zones of a system are one thing with two facts: `features`, the list of zones, and `global_rules`, the rules outside
+ * all zones, here called "elsewhere". Each change saves both facts.
+ */
+
 const KIND = "geofencing_zones";
 const facts = factKinds[KIND];
+/** The type of a zone's properties, such as its name and its rules. */
 const properties = facts.features.type.item?.fields?.["properties"]?.type;
 
 interface ViewProps {
@@ -44,6 +50,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
   const [opened, setOpened] = useState<{ readonly index: number; readonly of: typeof described }>();
   const close = () => setOpened(undefined);
   const context = useFormContext(systemId, refused ? [refused] : []);
+  /** The zone whose form is open. */
   const current = opened?.of.published.features?.[opened.index];
   return (
     <FormContext.Provider value={context}>
@@ -87,6 +94,7 @@ function Zones({ access, described }: ViewProps & { readonly described: Describe
 
 interface ZoneInputsProps {
   readonly zones: readonly Zone[];
+  /** The rules outside all zones. */
   readonly elsewhere: readonly unknown[];
   readonly isPending: boolean;
   readonly change: (changed: ZoneChange, onDone: () => void) => void;
@@ -103,6 +111,7 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
       />
       {zones.length > 0 && (
         <Elsewhere
+          // Renders the form anew when the saved rules change.
           key={JSON.stringify(elsewhere)}
           rules={elsewhere}
           isPending={isPending}
@@ -113,6 +122,7 @@ function ZoneInputs({ zones, elsewhere, isPending, change, close }: ZoneInputsPr
   );
 }
 
+/** The zones on the map of the city's stations. */
 function CityMap({ zones, systemId }: { readonly zones: readonly Zone[]; readonly systemId: string }) {
   return <ZoneMap zones={zones} map={useStationMap(systemId)} />;
 }
@@ -123,7 +133,7 @@ interface ZoneChange {
   readonly global_rules?: readonly unknown[];
 }
 
-/** Saves the zones, and keeps the error if the service rejects them. */
+/** Saves the zones, and keeps the error if the service rejects them. `seen` are the facts on which the change is based. */
 function useZoneChanges(systemId: string) {
   const [refused, setRefused] = useState<FactError>();
   const { run, isPending } = useAction();
@@ -131,6 +141,7 @@ function useZoneChanges(systemId: string) {
     void run(async () => {
       const { features = [], global_rules = [openRule] } = { ...seen.published, ...changed };
       const failure = await refusalOf(async () => {
+        // Without zones, the rules outside them are removed too.
         if (features.length === 0) await removeFacts(systemId, KIND, ONLY, seen.version);
         else await setFacts(systemId, KIND, ONLY, { features, global_rules }, seen.version);
       });
@@ -229,6 +240,7 @@ interface ElsewhereProps {
   readonly onSave: (rules: readonly unknown[]) => void;
 }
 
+/** The form for the rules outside all zones. */
 function Elsewhere({ rules, isPending, onSave }: ElsewhereProps) {
   const { type, label, about } = facts.global_rules;
   const [draft, setDraft] = useState(() => draftOf(type, rules));

@@ -111,7 +111,7 @@ const statusChoices = [
   { value: "ended", label: "Ended in the last 90 days" },
 ];
 
-/** Returns the name of a station or region; its id until the names are loaded. */
+/** Returns the name of a station (kind `data`) or region; its id until the names are loaded. */
 type NameOf = (kind: "data" | "regions", id: string) => string;
 
 function columns(status: "open" | "ended", nameOf: NameOf): readonly Column<OperatorAlert>[] {
@@ -148,6 +148,7 @@ function columns(status: "open" | "ended", nameOf: NameOf): readonly Column<Oper
   ];
 }
 
+/** Returns what an alert is about: stations and regions by name. Without any, it is about the whole system. */
 function placesText({ station_ids: stations, region_ids: regions }: OperatorAlert, nameOf: NameOf): string {
   const places = [...stations.map((id) => nameOf("data", id)), ...regions.map((id) => nameOf("regions", id))];
   return places.length === 0 ? "the whole system" : places.join(", ");

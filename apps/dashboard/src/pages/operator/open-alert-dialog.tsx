@@ -16,8 +16,14 @@ import { type FactError, FormContext, refusalOf } from "../gbfs/form-context.ts"
 import { valueOf } from "../gbfs/form-values.ts";
 import { useAction } from "../use-action.ts";
 
+/*
+ * The form of a new alert to riders. Its texts are in several languages, as the texts of facts are. So it uses the inputs of
+ * facts (fact-input.tsx) with their drafts and errors, although an alert is no fact.
+ */
+
 interface OpenAlertDialogProps {
   readonly systemId: string;
+  /** The types of alerts in words. */
   readonly types: Readonly<Record<OperatorAlert["type"], string>>;
   readonly onClose: () => void;
   readonly onOpened: () => void;
@@ -27,8 +33,10 @@ interface Draft {
   readonly type: OperatorAlert["type"];
   /** The drafts of texts in several languages, as `FactInput` holds them. */
   readonly texts: { readonly [Name in TextName]?: unknown };
+  /** When the alert begins and ends. Empty: not limited. */
   readonly start: string;
   readonly end: string;
+  /** Ids. */
   readonly stations: readonly string[];
   readonly regions: readonly string[];
 }
@@ -142,6 +150,7 @@ function choicesOf(things: readonly { readonly id: string; readonly name: string
   return things.map(({ id, name }) => ({ value: id, label: times.get(name)?.length === 1 ? name : `${name} (${id})` }));
 }
 
+/** Returns the request that opens the alert. It omits what was not typed. */
 function bodyOf({ type, texts, start, end, stations, regions }: Draft) {
   const given = (name: TextName) => valueOf(text, texts[name]) as LocalText[] | undefined;
   const [summary, description, url] = [given("summary"), given("description"), given("url")];
