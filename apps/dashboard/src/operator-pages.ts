@@ -1,4 +1,7 @@
-/** The operator's pages, in the order of the navigation: the city, its partners, its data, and the service itself. */
+/**
+ * The operator's pages, in the order of the navigation: the city, its partners, its data, and the service itself. `Page` in
+ * page.ts explains the fields.
+ */
 import { importId, keyId, type Page, requestId, route } from "./page.ts";
 
 const city: readonly Page[] = [

@@ -1,4 +1,4 @@
-/** A partner's pages, in the order of the navigation. */
+/** A partner's pages, in the order of the navigation. `Page` in page.ts explains the fields. */
 import { deliveryId, keyId, type Page, requestId, route } from "./page.ts";
 
 export const partnerPages: readonly Page[] = [

@@ -29,7 +29,10 @@ const PATIENCE_MS = 180_000;
 /** Milliseconds until charts and map are drawn and nothing moves. */
 const SETTLED_MS = 3_000;
 
-/** Matches when the usual number differs from the number a week ago, because then several weeks have been summed. */
+/**
+ * Matches the text about today's rides when the usual number differs from the number a week ago. Several weeks have been
+ * summed then. `(?!\1 a)` rejects a second number that equals the first one.
+ */
 const COMPARED = /usually ([\d,]+) by now, (?!\1 a)[\d,]+ a week ago/;
 
 /** What `start --json` prints when it is ready. */
@@ -41,6 +44,7 @@ interface Started {
 const dataDir = await mkdtemp(join(tmpdir(), "bikeshare-pictures-"));
 // If the tool runs as root, PostgreSQL runs under another account, which needs access to the directory.
 await chmod(dataDir, 0o711);
+// A receiver of webhooks that rejects every delivery, so that there is a failed one to show.
 const receiver = createServer((request, response) => {
   request.resume();
   response.writeHead(401, { "content-type": "application/json" });
@@ -103,6 +107,7 @@ async function takePictures({ url, sign_in: links }: Started): Promise<void> {
   }
 }
 
+/** Waits until a delivery fails, and returns its id. */
 async function failedDelivery(
   client: Awaited<ReturnType<typeof callAs>>,
   params: { readonly system_id: string; readonly partner_id: string },
@@ -120,8 +125,8 @@ async function failedDelivery(
 }
 
 /**
- * Waits until the sums of the past are ready. The page then compares today with earlier weeks, and shows the usual rides of
- * stations.
+ * Waits until the service has summed the rides of past weeks. The page then compares today with earlier weeks, and shows the
+ * usual rides of stations.
  */
 async function waitForSums(page: Page): Promise<void> {
   await page.getByText(COMPARED).waitFor();

@@ -17,6 +17,7 @@ type Request<Route extends AppRoute> = OptionalWhereEmpty<
   Pick<ClientInferRequest<Route>, keyof ClientInferRequest<Route> & ("params" | "query" | "body")>
 > & { readonly signal?: AbortSignal };
 
+/** Makes the parts optional to which `{}` can be assigned: all their fields are optional. */
 type OptionalWhereEmpty<Parts> = {
   readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? never : Part]: Parts[Part];
 } & { readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? Part : never]?: Parts[Part] };
@@ -114,6 +115,7 @@ async function send(
   throw error;
 }
 
+/** Reads the body of a successful response, and stores it with its ETag if it has one. */
 async function readBody(response: Response, address: string, tagged: Tagged): Promise<unknown> {
   const body: unknown = await response.json();
   const etag = response.headers.get("etag");
@@ -121,6 +123,7 @@ async function readBody(response: Response, address: string, tagged: Tagged): Pr
   return body;
 }
 
+/** Sends a request. Reports to `onReached` whether the server could be reached. */
 async function reach(address: string, options: ClientOptions, init: RequestInit): Promise<Response> {
   const ask = options.fetch ?? fetch;
   try {
@@ -134,7 +137,10 @@ async function reach(address: string, options: ClientOptions, init: RequestInit)
   }
 }
 
-/** Returns the address of a route such as `GET /console/v1/session`, with its parameters filled in. */
+/**
+ * Returns the address of a route such as `GET /console/v1/session`, with its parameters filled in. The route may lack the
+ * method.
+ */
 export function addressOf(route: string, params: AnyRequest["params"] = {}, query: AnyRequest["query"] = {}): string {
   const path = route
     .slice(route.indexOf(" ") + 1)
@@ -144,6 +150,7 @@ export function addressOf(route: string, params: AnyRequest["params"] = {}, quer
   return search === "" ? path : `${path}?${search}`;
 }
 
+/** Returns the error of a response. A response without the service's error body, such as a proxy's, is `unexpected`. */
 async function errorOf(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => undefined);
   const { error, message } = isErrorBody(body)

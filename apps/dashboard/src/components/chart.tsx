@@ -28,7 +28,7 @@ interface ChartProps {
   readonly children?: ComponentChildren;
   /** A line to compare with, such as a limit. */
   readonly limit?: { readonly value: number; readonly label: string };
-  /** The time zone of the labels. Undefined: days are named in UTC, times of day in the zone in which the pages show times. */
+  /** The time zone of the labels. Undefined: days are named in UTC, times of day in the zone of the pages. */
   readonly timeZone?: string | undefined;
   /** Marks events at points in time. */
   readonly notes?: readonly ChartNote[];
@@ -139,8 +139,8 @@ function Limit({ value, label, layout }: NonNullable<ChartProps["limit"]> & { re
 }
 
 /**
- * Returns the texts of the times. With a time zone: labels at round times of that zone. Without one: labels at both ends, and
- * days in UTC.
+ * Returns the texts of the times. With a time zone: labels at round times of that zone. Without one: labels at both
+ * ends, and days in UTC.
  */
 function textsOf(times: readonly string[], timeZone: string | undefined, width: number): TimeTexts {
   if (timeZone !== undefined) return zonedTexts(times, timeZone, width);
@@ -150,7 +150,7 @@ function textsOf(times: readonly string[], timeZone: string | undefined, width: 
   return { full, ticks: ends.map((index) => ({ index, text: full(times[index] ?? "") })) };
 }
 
-/** Returns the width of an element in pixels. A drawing of this width is not scaled, so its texts keep their size on a phone. */
+/** Returns the width of an element. A drawing of this width is not scaled, so its texts keep their size on a phone. */
 function useWidth(ref: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(USUAL_WIDTH);
   useEffect(() => {

@@ -206,8 +206,8 @@ function HeaderCell<Row>({ column, className, sorting, onSort }: HeaderCellProps
 }
 
 /**
- * Returns each column with the CSS classes of its cells. `lead`: the cell says what the row is about. `brief-not`: the column
- * is hidden while the page of a row is open beside the list.
+ * Returns each column with the CSS classes of its cells. `lead`: the cell says what the row is about. `brief-not`: the
+ * column is hidden while the page of a row is open beside the list.
  */
 function withClasses<Row>(columns: readonly Column<Row>[]) {
   const lead = columns.findIndex(({ title }) => title !== "");

@@ -52,6 +52,7 @@ function Group({ title, pages, current }: GroupProps) {
       <ul>
         {pages.map((page) => {
           const address = pageAddress(page, current, memberships);
+          // Problems are counted by the last part of a page's path, such as `endpoints`.
           const count = attention.get(page.path.slice(page.path.lastIndexOf("/") + 1)) ?? 0;
           return (
             <li key={page.path}>
@@ -106,6 +107,7 @@ function Switcher({ memberships, current }: SwitcherProps) {
   );
 }
 
+/** Tells whether the open page is the one at this address, or below it, such as `/operator/rides/<id>`. */
 function isWithin(path: string, address: string): boolean {
   const [page = ""] = address.split("?", 1);
   return path === page || path.startsWith(`${page}/`);

@@ -14,6 +14,7 @@ export function Shortcuts() {
   const [isShown, setShown] = useState(false);
   const pages = useLetters();
   const [, navigate] = useLocation();
+  // Until when a letter opens a page, after the key `g`.
   const goesUntil = useRef(0);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -27,6 +28,7 @@ export function Shortcuts() {
       else if (event.key === "/") focusFilter();
       else if (event.key === "j") moveRow(1);
       else if (event.key === "k") moveRow(-1);
+      // Escape closes the page beside a list. Without such a page, the browser handles the key.
       else if (event.key !== "Escape" || !closeItem()) return;
       event.preventDefault();
     };
@@ -85,6 +87,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("input, select, textarea, dialog, [popover]") !== null;
 }
 
+/** Moves the focus to the search box of the list. A list without one has a button that adds a filter: presses it. */
 function focusFilter(): void {
   const controls = document.querySelectorAll<HTMLElement>("main search :is(input, [data-filter=add])");
   const [control] = [...controls].toSorted((one, other) => Number(isButton(one)) - Number(isButton(other)));
@@ -106,6 +109,7 @@ function moveRow(step: 1 | -1): void {
   const links = (isSplit ? [...document.querySelectorAll(".split-list tbody tr")] : rows)
     .map(rowLink)
     .filter((link) => link !== null);
+  // The row with the focus, or the row whose page is open. Without either, the first row is next.
   const at = links.findIndex((link) => link.closest("tr")?.matches(":focus-within, [aria-current=true]"));
   const link = links[at === -1 ? 0 : Math.min(links.length - 1, Math.max(0, at + step))];
   link?.focus();
@@ -113,6 +117,7 @@ function moveRow(step: 1 | -1): void {
   if (isSplit) link?.click();
 }
 
+/** Closes the page of a row beside its list. Returns whether one was open. */
 function closeItem(): boolean {
   const close = document.querySelector<HTMLElement>(".split-close");
   close?.click();

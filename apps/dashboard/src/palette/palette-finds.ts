@@ -45,6 +45,7 @@ export function useFinds(typed: string, memberships: readonly Membership[], all:
   return { items: data ?? [], isPending, error };
 }
 
+/** Returns the text as it was when the reader last paused for `SETTLE_MS`. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -54,6 +55,7 @@ function useSettled(text: string): string {
   return settled;
 }
 
+/** Searches the data of one membership, and returns the results as items with the addresses of their pages. */
 async function find(
   q: string,
   membership: Membership,
@@ -78,6 +80,7 @@ async function find(
   }));
 }
 
+/** Returns the address of the page that shows a result. A partner finds only stations, keys and deliveries. */
 function addressOf({ kind, id }: FoundEntry, scope: Pick<Scope, "systemId" | "partnerId" | "isFirstSystem">): string {
   if (kind === "deliveries") return addressIn(scope, "deliveries", { resource_id: id });
   if (kind === "key") return addressIn(scope, "keys", { key: id });

@@ -1,4 +1,7 @@
-/** Computes the palette's suggestions for the typed text: recognised ids, pages, and items opened before. */
+/**
+ * Computes the suggestions of the palette (the search box) for the typed text: recognised ids, pages, and items opened
+ * before. A reader has a membership for each partner or operator that they belong to, and sees the pages of each.
+ */
 import type { Membership } from "@bikeshare/contract/console";
 import { listedPages, membershipName, pageAddress } from "../membership-pages.ts";
 import { keyId, type Page, withParameter } from "../page.ts";
@@ -14,7 +17,7 @@ export interface PaletteItem {
 }
 
 interface Choice {
-  /** The memberships to suggest pages of. The current one is the first. */
+  /** The memberships to suggest pages of. The current one, whose page is open, is the first. */
   readonly memberships: readonly Membership[];
   /** All memberships, in the order of the session. */
   readonly all: readonly Membership[];
@@ -82,6 +85,7 @@ export function currentFirst(
   return current === undefined ? memberships : [current, ...memberships.filter((one) => one !== current)];
 }
 
+/** Returns the pages that the navigation lists for each membership, and the personal pages such as the account. */
 function pageItems(memberships: readonly Membership[], all: readonly Membership[]): readonly PaletteItem[] {
   const own = memberships.flatMap((membership) =>
     listedPages(membership).map((page) => ({
@@ -131,6 +135,7 @@ function idItems(text: string, memberships: readonly Membership[], all: readonly
   );
 }
 
+/** Returns all pages of a membership, also those that the navigation does not list. */
 function pagesOf({ partner_id }: Membership): readonly Page[] {
   const audience = partner_id === null ? "operator" : "partner";
   return pages.filter((page) => page.audience === audience);
@@ -145,6 +150,7 @@ function matches(title: string, text: string): boolean {
     .every((word) => lower.includes(word));
 }
 
+/** Returns one item for each address: the first one, at the place of the last one. */
 function withoutRepeats(items: readonly PaletteItem[]): readonly PaletteItem[] {
   const first = new Map(items.toReversed().map((item) => [item.address, item]));
   return items.filter((item) => first.get(item.address) === item);

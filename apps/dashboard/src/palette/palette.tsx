@@ -26,6 +26,7 @@ export function Palette({ onClose, takeEarly }: PaletteProps) {
   const [selected, setSelected] = useState(0);
   const [, navigate] = useLocation();
   const { person } = useSignedIn();
+  // `items` are all suggestions. `finds` says whether the search of the service still runs or has failed.
   const { items, finds } = useItems(typed);
   // Whether Enter was pressed before anything was found. The first result is then opened as soon as it arrives.
   const [isEntered, setEntered] = useState(early.isEntered);

@@ -13,16 +13,23 @@ import { provePasskey } from "./passkeys.ts";
 import { ProviderButton, returnAddress } from "./provider.tsx";
 import { adoptSession, useSession } from "./session.ts";
 
+/*
+ * Before some actions, such as showing a secret, the server asks for a confirmation: the reader proves their identity once
+ * more, with a passkey, a password or at the identity provider.
+ */
+
 /** Thrown when the reader closes the dialog instead of confirming. Their action is not executed. */
 export class ConfirmationCancelled extends Error {
   override readonly name = "ConfirmationCancelled";
 }
 
+/** A request that waits for the reader's confirmation. */
 interface Pending {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
+/** Opens the dialog for a waiting request. Undefined: `ConfirmationDialog` is not rendered. */
 let show: ((pending: Pending) => void) | undefined;
 
 /**
@@ -134,6 +141,7 @@ interface PasswordFormProps {
   readonly onSubmit: (body: Confirmation) => void;
 }
 
+/** Asks for the password. The hidden input tells password managers whose password it is. */
 function PasswordForm({ asksForCode, isPending, onSubmit }: PasswordFormProps) {
   const { data: session } = useSession();
   const [password, setPassword] = useState("");

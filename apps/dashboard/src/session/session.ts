@@ -119,6 +119,7 @@ function currentMembership(memberships: readonly Membership[], path: string, sea
   const inSystem = memberships.filter(({ system_id }) => system === null || system_id === system);
   return (
     inSystem.find(({ partner_id }) => partnerId !== undefined && partner_id === partnerId) ??
+    // An operator's page, or a partner's page that the reader sees as the operator.
     inSystem.find(({ partner_id }) => area !== undefined && area !== "account" && partner_id === null) ??
     memberships[0]
   );

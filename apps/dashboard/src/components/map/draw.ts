@@ -1,6 +1,6 @@
 /**
- * Draws a city on a canvas: its area, regions and zones, arcs for its rides, its bikes, and its stations on top. The parts of
- * a `Scene` have world coordinates (`project` in viewport.ts). `toScreen` converts them to the pixels that are drawn.
+ * Draws a city on a canvas: its area, regions and zones, arcs for its rides, its bikes, and its stations on top. The parts
+ * of a `Scene` have world coordinates (`project` in viewport.ts). `toScreen` converts them to the pixels that are drawn.
  */
 import type { MappedStation } from "@bikeshare/contract/console";
 import { type Availability, availabilityOf, capacityOf } from "./availability.ts";

@@ -117,6 +117,7 @@ function SetupForm({ setup, isPending, onCode }: SetupFormProps) {
 
 /** Draws a QR code. Each row is a string of `1` (dark) and `0` (light). */
 function QrCode({ rows }: { readonly rows: readonly string[] }) {
+  // One rectangle for each run of dark squares in a row.
   const dark = rows.flatMap((row, y) =>
     [...row.matchAll(/1+/g)].map(({ 0: run, index }) => `M${index} ${y}h${run.length}v1h-${run.length}z`),
   );

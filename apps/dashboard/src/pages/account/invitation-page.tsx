@@ -71,6 +71,7 @@ function AcceptForm({ token, email, needsSignIn, provesAddress }: AcceptFormProp
   const [name, setName] = useState("");
   const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
   const methods = useSignInOptions().data?.methods;
+  // Whether the reader is signed in with the invited address. Then neither a sign-in nor a name is needed.
   const isOwn = session.data?.person.email === email;
   const { accept, error, isPending } = useAccept(token, isOwn);
   if (session.isPending || methods === undefined) return <Loading />;
@@ -115,8 +116,10 @@ function useAccept(token: string, isOwn: boolean) {
     try {
       const accepted = await api.invitations.accept({ body: { token, ...(name !== "" && { name }) } });
       sessionStorage.removeItem(TOKEN_KEY);
+      // What was read before the acceptance may belong to another person, or lack the new membership.
       queries.clear();
       adoptSession(accepted);
+      // A reader who was not signed in continues on the page of the account, where they add a way to sign in.
       if (accepted.credentials_removed) navigate("/account?notice=credentials_removed", { replace: true });
       else navigate(isOwn ? "/" : "/account", { replace: true });
     } catch (failure) {

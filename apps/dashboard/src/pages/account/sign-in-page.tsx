@@ -20,6 +20,7 @@ export function SignInPage() {
   const next = nextPage(useSearch());
   const [error, setError] = useState<string>();
   const [isPending, setIsPending] = useState(false);
+  /** Runs an attempt to sign in. `work` returns whether the reader is signed in: a password may need a code too. */
   const attempt = async (work: () => Promise<boolean>) => {
     setIsPending(true);
     setError(undefined);
@@ -111,5 +112,6 @@ function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
 /** Returns the path that the reader wanted to open, from `?next=`. Another site or the sign-in page itself becomes `/`. */
 function nextPage(search: string): string {
   const next = new URLSearchParams(search).get("next") ?? "/";
+  // Browsers read `//host` and `/\host` as another site.
   return /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : "/";
 }

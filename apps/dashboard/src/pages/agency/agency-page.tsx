@@ -73,6 +73,7 @@ function AgencyFacts({ agency }: OfAgency) {
   );
 }
 
+/** The statuses with which the city's requests for an hour or month are answered. */
 const words: Readonly<Record<200 | 202 | 404, readonly [tone: Tone, word: string]>> = {
   200: ["success", "200 ready"],
   202: ["progress", "202 not settled"],
@@ -225,7 +226,7 @@ function GivenInWords({ agency }: OfAgency) {
   );
 }
 
-/** Returns the fields that the requirements disallow: `trips: distance`. */
+/** Returns the fields that the city's requirements for this provider (`is_ours`) disallow: `trips: distance`. */
 function leftOutOf({ requirements }: ShownAgency): string[] {
   const all = requirements.programs.flatMap(({ is_ours: isOurs, endpoints }) => (isOurs ? endpoints : []));
   const fields = all.flatMap(({ endpoint, fields: its }) =>

@@ -12,7 +12,7 @@ import { useOperatorAccess, usePartnerAccess } from "../../session/session.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { actColumns } from "./act-columns.tsx";
 
-/** The filters of every list of audit entries. */
+/** The parameters of the address that both audit logs pass to the service. The operator's has more. */
 const partnerFilters = ["action", "subject", "since", "until", "cursor"] as const;
 
 /** The operator's audit log. */

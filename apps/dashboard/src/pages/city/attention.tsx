@@ -30,6 +30,7 @@ export function troubledStations(
   { at, stations: { empty, full } }: Pick<Glance, "at" | "stations">,
   sums: readonly StationSums[] | undefined,
 ): readonly TroubledStation[] {
+  // `sums`: the rides of each station in the last seven days.
   const byId = new Map(sums?.map((each) => [each.id, each]));
   const troubled = (kind: TroubledStation["kind"], list: typeof empty) =>
     list.data.map(({ id, name, since }): TroubledStation => {
@@ -54,6 +55,7 @@ interface TroubledProps {
 export function TroubledStations({ glance, scope, onSelect }: TroubledProps) {
   const { data } = useWeekOfStations(scope.systemId);
   const troubled = troubledStations(glance, data?.data);
+  // The stations that the list leaves out. `glance` counts all, but names only some.
   const rest = glance.stations.empty.count + glance.stations.full.count - Math.min(SHOWN, troubled.length);
   return (
     <section class="card troubled" aria-labelledby="troubled">

@@ -64,7 +64,10 @@ export function useWeekOfStations(systemId: string) {
 export const layers = ["bikes", "flows", "empty"] as const;
 export type Layer = (typeof layers)[number];
 
-/** Reads the data of the chosen layers. */
+/**
+ * Reads the data of the chosen layers: free-standing bikes, the rides of the last hour as arcs, and a shade for the share of
+ * today for which each station was empty.
+ */
 export function useLayers(systemId: string, chosen: readonly Layer[]): Pick<CityMapProps, "bikes" | "flows" | "shade"> {
   const params = { system_id: systemId };
   const bikes = useQuery({

@@ -15,6 +15,7 @@ interface Tile {
   readonly label: string;
   readonly value: number | undefined;
   readonly note: ComponentChildren;
+  /** The values of the sparkline. Null: not known. */
   readonly values: readonly (number | null)[];
   readonly needsAttention?: boolean;
   readonly href: string;
@@ -78,6 +79,7 @@ function tilesOf(glance: Glance | undefined, scope: Scope): readonly Tile[] {
   ];
 }
 
+/** Returns one value for each step of the last day, for a sparkline. */
 type Over = (of: (step: Glance["recent"][number]) => number | null | undefined) => readonly (number | null)[];
 
 function stationTiles(
@@ -116,6 +118,7 @@ const WEEK_MS = 7 * 86_400_000;
  */
 function usualText({ today, before, usual_until_now: usual }: Glance["rides"]): string {
   if (usual === null || usual === 0) return "nothing to compare with yet";
+  // The same weekday in earlier weeks, newest first. The newest is named only if it was a week ago.
   const [last] = before;
   const isLastWeek = last !== undefined && Date.parse(today.day) - Date.parse(last.day) === WEEK_MS;
   const lastWeek = isLastWeek ? `, ${count(last.until_now)} a week ago` : "";

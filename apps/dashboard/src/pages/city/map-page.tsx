@@ -21,7 +21,7 @@ import { stationPanel, useSelectedStation } from "./selected-station.ts";
 import { CLOCK, cityText, DATE } from "./times.ts";
 import "./map-page.css";
 
-/** The operator's page with the map of the city, now or at an earlier instant. */
+/** The operator's page with the map of the city, now or at an earlier instant (`at`). */
 export function MapPage() {
   const scope = useOperatorScope();
   return scope === undefined ? <NotFoundPage /> : <CityMapPage scope={scope} />;
@@ -33,6 +33,7 @@ function CityMapPage({ scope }: { readonly scope: Scope }) {
   const glance = useGlance(scope.systemId);
   const stations = useStations(scope, at);
   const [selectedId, select] = useSelectedStation();
+  // The address names the state of the stations to show. Undefined: all.
   const kind = AVAILABILITIES.find((one) => one === url.get("availability"));
   const list = stations.data?.data;
   const matching = useMemo(

@@ -71,6 +71,7 @@ const layerLabels: Readonly<Record<Layer, string>> = {
   empty: "Minutes empty today",
 };
 
+/** Returns the layers that the address names: `?layers=bikes,empty`. */
 function useChosenLayers(): readonly Layer[] {
   const names = useUrlState().get("layers").split(",");
   return layers.filter((layer) => names.includes(layer));

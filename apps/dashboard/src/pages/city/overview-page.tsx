@@ -74,6 +74,7 @@ function Overview({ scope }: { readonly scope: Scope }) {
   );
 }
 
+/** Reads the checks and the requests per minute. Two parts of the page share the result. */
 function useServiceHealth({ systemId }: Scope) {
   const params = { system_id: systemId };
   return useQuery({

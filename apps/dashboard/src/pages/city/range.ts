@@ -7,7 +7,7 @@ export type Period = (typeof periods)[number];
 export interface TimeRange {
   /** Undefined: the reader selected the range in a chart. */
   readonly period: Period | undefined;
-  /** RFC 3339. */
+  /** RFC 3339. The range ends just before `to`. */
   readonly from: string;
   readonly to: string;
   readonly step: "PT15M" | "PT1H" | "P1D";
@@ -28,11 +28,12 @@ export interface RangeParameters {
 }
 
 /**
- * Reads the range from an address. Periods consist of whole days in the city's time zone: a day is from midnight to
+ * Reads the range from an address. Periods consist of whole days in the time zone: a day is from midnight to
  * midnight, and a week has seven days.
  */
 export function readRange({ range, to, since, until }: RangeParameters, timeZone: string, now: number): TimeRange {
   const [start, end] = [Date.parse(since), Date.parse(until)];
+  // False if a parameter is missing or wrong: it is then NaN.
   if (start < end) return { period: undefined, from: iso(start), to: iso(end), step: stepOf(end - start) };
   const period = periods.find((one) => one === range) ?? "day";
   const today = dayOf(now, timeZone);
@@ -76,6 +77,7 @@ export function neighbour(
     const [since, until] = [range.from, range.to].map((at) => iso(Date.parse(at) + length));
     return Date.parse(since ?? "") >= now ? undefined : { range: "", to: "", since: since ?? "", until: until ?? "" };
   }
+  // The last day of the range, which ends at the midnight after it.
   const last = dayOf(Date.parse(range.to) - 1, timeZone);
   const to = daysLater(last, direction * periodDays[range.period]);
   if (direction === 1 && last >= today) return undefined;

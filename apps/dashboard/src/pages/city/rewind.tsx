@@ -4,6 +4,7 @@ import { Icon } from "../../components/icon.tsx";
 import { useUrlState } from "../../layout/url-state.ts";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart } from "./times.ts";
 
+/** The distance between two positions of the slider. */
 const STEP_MS = 15 * 60_000;
 /** Milliseconds for which the slider must rest before the stations at its instant are read. */
 const REST_MS = 120;
@@ -14,7 +15,9 @@ const PLAY_MS = 350;
 export function useInstant(): readonly [string | undefined, (at: string | undefined) => void] {
   const url = useUrlState();
   const given = Date.parse(url.get("at"));
+  // False, and so now, if the address has no instant (NaN) or one in the future.
   const at = given < new Date().getTime() ? new Date(given).toISOString() : undefined;
+  // The address has the instant to the minute: `2026-11-26T08:45Z`.
   return [at, (next) => url.filter({ at: next?.slice(0, 16).concat("Z") ?? "" })];
 }
 
@@ -24,7 +27,10 @@ interface RewindProps {
   readonly onChange: (at: string | undefined) => void;
 }
 
-/** Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now. */
+/**
+ * Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now. `given`
+ * is the position of `at`.
+ */
 function positionsOf(at: string | undefined, timeZone: string) {
   const now = new Date().getTime();
   const shown = at === undefined ? now : Date.parse(at);
@@ -32,6 +38,7 @@ function positionsOf(at: string | undefined, timeZone: string) {
   const isToday = day === dayOf(now, timeZone);
   const start = dayStart(day, timeZone);
   const end = isToday ? now : dayStart(daysLater(day, 1), timeZone) - STEP_MS;
+  // The index of the last position. Today has one more than its quarters: now.
   const last = Math.floor((end - start) / STEP_MS) + (isToday ? 1 : 0);
   const given = at === undefined ? last : Math.min(last, Math.max(0, Math.round((shown - start) / STEP_MS)));
   return {
@@ -42,6 +49,7 @@ function positionsOf(at: string | undefined, timeZone: string) {
     onDay: (count: number) => {
       const other = dayStart(daysLater(day, count), timeZone);
       const length = dayStart(daysLater(day, count + 1), timeZone) - other;
+      // A day on which the clocks change may be shorter: its last quarter stands in for later times.
       const next = other + Math.floor(Math.min(shown - start, length - STEP_MS) / STEP_MS) * STEP_MS;
       return next >= now ? undefined : new Date(next).toISOString();
     },
@@ -109,7 +117,10 @@ function DayChooser({ day: { isToday, start, onDay }, timeZone, onChange }: DayC
   );
 }
 
-/** Returns the position of the slider, which changes at once, and calls `act` when it has rested for `REST_MS`. */
+/**
+ * Returns the position of the slider and a function that moves it. A move is shown at once. `act` is called when the slider
+ * has rested for `REST_MS`, and should change `given`.
+ */
 function useResting(given: number, act: (position: number) => void): readonly [number, (position: number) => void] {
   const [moved, setMoved] = useState<number>();
   useEffect(() => {
@@ -121,6 +132,7 @@ function useResting(given: number, act: (position: number) => void): readonly [n
   return [moved ?? given, setMoved];
 }
 
+/** Moves the slider to the next position every `PLAY_MS` while it plays, until the last one. */
 function usePlaying(position: number, last: number, show: (position: number) => void) {
   const [isPlaying, setPlaying] = useState(false);
   useEffect(() => {

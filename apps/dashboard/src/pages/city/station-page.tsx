@@ -19,6 +19,7 @@ import { useAction } from "../use-action.ts";
 import { lastingSince, useGlance, useStations } from "./city-data.ts";
 import { StationDay, StationFill, StationFlowsView, StationWeekView } from "./station-view.tsx";
 
+/** The operator's part about the past of a station. Its module is loaded after the page. */
 const stationPast = lazyPart(async () => (await import("../operator/fleet-item-pages.tsx")).StationPast);
 
 /** The operator's page of one station: how full it is, its day and its week, where its rides go, and its history. */
@@ -148,6 +149,7 @@ function StationAlerts({ systemId, station, url }: AlertsProps) {
   );
 }
 
+/** Tells whether an alert names the station or its region. Alerts about the whole system do not count. */
 function isAbout({ station_ids: stations, region_ids: regions }: OperatorAlert, { id, region_id: region }: Station) {
   return (stations?.includes(id) ?? false) || (region !== null && (regions?.includes(region) ?? false));
 }

@@ -16,6 +16,11 @@ import { valuesUntilNow } from "./range.ts";
 import { CLOCK, cityText, DATE, dayOf, daysLater, dayStart, lastingText } from "./times.ts";
 import "./station.css";
 
+/*
+ * The parts of a station's page, for the operator and for partners: how full the station is now, its day, its week, and
+ * where its rides go. `systemSums` and `partnerSums` are the endpoints of numbers that the service has summed over time.
+ */
+
 interface StateProps {
   readonly station: Pick<
     MappedStation,
@@ -62,6 +67,7 @@ export function StationFill({ station, since, now }: StateProps) {
   );
 }
 
+/** The step of the day's history: a quarter of an hour, as ISO 8601 writes it. */
 const STEP = "PT15M";
 
 interface DayProps {
@@ -142,6 +148,7 @@ function usualOf(
   if (typical?.is_ready !== true) return undefined;
   const weekday = new Date(`${day}T00:00:00Z`).getUTCDay();
   const kind = weekday === 0 || weekday === 6 ? "weekend" : "weekday";
+  // The usual day has one entry for each quarter of an hour, by its time of day: `08:15`.
   const quarters = new Map(
     typical.data
       .find((each) => each.kind === kind)
@@ -150,6 +157,7 @@ function usualOf(
   return times.map((time) => quarters.get(cityText(time, timeZone, CLOCK)) ?? null);
 }
 
+/** What the heat map can show. `most`: the value with the darkest colour; undefined: the largest value of the week. */
 const measures = {
   minutes_empty: { label: "Minutes without a bike", unit: "min", most: 60, tone: "danger" },
   minutes_full: { label: "Minutes without a dock", unit: "min", most: 60, tone: "info" },
@@ -195,6 +203,7 @@ export function StationWeekView({ viewer, stationId }: Omit<DayProps, "timeZone"
   );
 }
 
+/** The heat map as a table. Weekdays are numbered from 1, Monday. */
 function WeekGrid({ cells, measure }: { readonly cells: StationWeek["data"]; readonly measure: Measure }) {
   const { label, unit, most, tone } = measures[measure];
   const byHour = new Map(cells.map((cell) => [`${cell.weekday} ${cell.hour}`, cell[measure]]));
@@ -283,6 +292,7 @@ interface FlowListProps {
   readonly addressOf: (id: string) => string;
 }
 
+/** A list of stations with a bar for their rides. The first has the most. */
 function Flows({ title, flows = [], total, addressOf }: FlowListProps) {
   const most = flows[0]?.rides ?? 1;
   return (

@@ -14,7 +14,7 @@ interface TrendsProps {
   readonly timeZone: string;
 }
 
-/** Charts of rides, fleet and stations over one range of time, compared with the period before. */
+/** Charts over one range of time. Those of rides and of stations also show the period before. */
 export function Trends({ scope, timeZone }: TrendsProps) {
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
@@ -49,10 +49,11 @@ export function Trends({ scope, timeZone }: TrendsProps) {
 }
 
 interface TrendProps {
-  /** Undefined until it is loaded. */
+  /** Undefined until it is loaded. `data.data` has the steps of the range, `data.before` those of the period before. */
   readonly data: ConsoleSummary | undefined;
   readonly range: TimeRange;
   readonly timeZone: string;
+  /** Called with the range that the reader selects in a chart. All charts then show it. */
   readonly narrow: (from: string, to: string) => void;
 }
 
@@ -95,6 +96,7 @@ function comparedSentence(
   const earlier = known.includes(null) ? 0 : sumOf(known);
   if (earlier === 0) return `Started in each ${stepWord(range)}.`;
   const compared = comparedText(sumOf(rides), earlier);
+  // `comparedText` returns "as many", "12 times as many", "8 % more" or "8 % fewer".
   const joined = `${compared.charAt(0).toUpperCase()}${compared.slice(1)} ${compared.endsWith("many") ? "as" : "than"}`;
   return `${joined} ${beforePhrase(range)}. Started in each ${stepWord(range)}.`;
 }
@@ -111,6 +113,7 @@ function beforePhrase({ period }: TimeRange): string {
   return period === undefined ? "in as much time before" : `the ${period} before by then`;
 }
 
+/** Marks the step with the most rides. Returns no mark if there are no rides. */
 function peakNote(
   steps: readonly Step[],
   rides: readonly (number | null)[],

@@ -66,6 +66,7 @@ interface DeliveryListProps {
   readonly webhooks: readonly Webhook[];
 }
 
+/** The list with its chart, filters, selection of rows and pages. */
 function DeliveryList({ access, endpointId, webhooks }: DeliveryListProps) {
   const [selection, setSelection] = useState<ResendSelection>();
   const { chosen, toggle, clear } = useChosen();
@@ -206,7 +207,11 @@ function SearchedNotice({ to }: { readonly to: string }) {
 /** The route that exports the list as CSV. */
 const CSV = routes.deliveries.export;
 
-/** Reads the page of the list that the address asks for, and returns it with its filters, paging and live updates. */
+/**
+ * Reads the page of the list that the address asks for, and returns it with its filters, paging and live updates.
+ * @param onChange called before the filters change
+ * @param isHeld whether the shown rows must not change, because some are selected
+ */
 function useDeliveryList(access: PartnerAccess, endpointId: string | undefined, onChange: () => void, isHeld: boolean) {
   const [search, setSearch] = useSearchParams();
   const target = {

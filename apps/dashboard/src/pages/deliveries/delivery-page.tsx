@@ -155,6 +155,7 @@ function useAddresses(partnerId: string, delivery: DeliveryDetail | undefined): 
     id === null || id === undefined
       ? undefined
       : `/partners/${encodeURIComponent(partnerId)}/deliveries/${encodeURIComponent(id)}${search === "" ? "" : `?${search}`}`;
+  // "Next" and "previous" are meant as in the list, which begins with the newest delivery.
   return { list, older: of(delivery?.next_failing_id), newer: of(delivery?.previous_failing_id) };
 }
 

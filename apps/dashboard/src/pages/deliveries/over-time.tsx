@@ -42,7 +42,9 @@ export function DeliveriesOverTime({ target, filters, onFilter }: OverTimeProps)
     placeholderData: (before) => before,
   });
   const { data } = query;
+  // A list beside the page of one delivery has no space for a chart.
   if (useContext(SplitSide) === "list") return null;
+  // A range that was selected in the chart also limits the list when the reader presses a cause.
   const part = range.period === undefined ? {} : { since: range.from, until: range.to };
   return (
     <div class="over-time-pair">
@@ -86,6 +88,7 @@ function OutcomeChart({ data, timeZone, onRange }: OutcomeChartProps) {
   ];
   const sums = series.map((each) => sumOf(each.values));
   const all = sumOf(sums);
+  // The last two series: failing and given up.
   const failing = sumOf(sums.slice(-2));
   return (
     <LazyChart

@@ -84,6 +84,7 @@ function useResend({ selection, client, target, onClose }: ResendDialogProps) {
   };
   return {
     count,
+    // The latest progress. Undefined: the resend has not begun.
     resend: progress.data ?? started,
     isPending,
     start: () => void run(begin),

@@ -20,6 +20,7 @@ export type Choice = Pick<ShownExport, "kind" | "month" | "format" | "privacy" |
 
 interface ExportDialogProps {
   readonly systemId: string;
+  /** `file`: makes one file. `schedule`: makes a file each month. */
   readonly form: "file" | "schedule";
   /** The month before the present one. */
   readonly lastMonth: string;
@@ -36,6 +37,7 @@ interface Wanted {
   readonly format: ShownExport["format"];
   readonly privacy: NonNullable<ShownExport["privacy"]>;
   readonly is_shared: boolean;
+  /** Months for which each file of a schedule is kept. */
   readonly keep: string;
 }
 
@@ -58,6 +60,7 @@ export function ExportDialog({ systemId, form, lastMonth, choice, onClose, onDon
   const submit = () =>
     void run(async () => {
       const params = { system_id: systemId };
+      // Only rides have a privacy level: how much the file reveals about them. Files of stations have no month.
       const privacy = kind === "rides" ? wanted.privacy : null;
       const body = { kind, format, privacy, is_shared: isShared };
       if (isSchedule) await api.exports.addSchedule({ params, body: { ...body, keep_months: Number(wanted.keep) } });

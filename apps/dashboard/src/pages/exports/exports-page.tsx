@@ -23,6 +23,7 @@ import { kindNames, leftOutText, sizeText } from "./words.ts";
 /** Milliseconds between two reads while a file is being made. */
 const POLL_MS = 2_000;
 
+/** The open dialog: its form and, for a file that is to be made again, the options of the earlier file. */
 type Open = { readonly form: "file" | "schedule"; readonly choice?: Choice };
 
 /** The page of open-data files, where the operator makes, shares, downloads and deletes them. */
@@ -190,6 +191,7 @@ function FileActions({ file, onAgain, onShare, onDelete }: FileActionsProps) {
 const DOWNLOAD = "/console/v1/systems/:system_id/exports/:id/file";
 
 function DownloadLink({ file, systemId }: { readonly file: ShownExport; readonly systemId: string }) {
+  // `file.file` is null until the file is made. `is_here`: whether the process that answered has the file on its machine.
   if (file.file === null || file.is_here !== true) return null;
   const href = addressOf(DOWNLOAD, { system_id: systemId, id: file.id });
   return (
@@ -232,12 +234,13 @@ function fileColumns(): readonly Column<ShownExport>[] {
       id: "asOf",
       title: "As of",
       isSecondary: true,
+      // An unfinished file shows when it was requested.
       cell: ({ file, requested_at: asked }) => <Time at={file?.as_of ?? asked} />,
     },
   ];
 }
 
-/** Returns the name of a file: `Rides, 2026-10, coarse`. */
+/** Returns the name of a file: `Rides, 2026-10, coarse`. Some kinds have no month or no privacy level. */
 function nameOf({ kind, month, privacy }: Pick<ShownExport, "kind" | "month" | "privacy">): string {
   return [kindNames[kind], month, privacy].filter((part) => part !== null).join(", ");
 }
@@ -311,6 +314,7 @@ interface DeleteDialogProps {
   readonly title: string;
   /** A sentence about what will be deleted. Undefined: the dialog is closed. */
   readonly what: string | undefined;
+  /** The text of the button. */
   readonly word?: string;
   readonly onDelete: () => Promise<unknown>;
   readonly onClose: () => void;

@@ -23,6 +23,7 @@ const MAX_TRIES = 8;
 /** The cache key of the progress of this tab's upload. */
 export const sendingKey = (systemId: string) => ["upload-sending", systemId] as const;
 
+/** Stops the upload of this tab. Each upload has a new one. */
 let stop = new AbortController();
 
 /** Stops the upload of this tab. */
@@ -30,6 +31,7 @@ export function stopSending(): void {
   stop.abort();
 }
 
+/** Makes the browser ask before the tab is closed. */
 const warn = (event: BeforeUnloadEvent) => event.preventDefault();
 const wait = (ms: number) =>
   new Promise((resolve) => {
@@ -71,6 +73,7 @@ export async function sendFile(systemId: string, file: File, timeZone: string): 
   }
 }
 
+/** Sends one part, and tries again after failures that may pass. `start` is the part's position in the upload. */
 async function send(
   systemId: string,
   id: string,
@@ -104,6 +107,7 @@ async function* partsOf(
     const { done, value } = await reader.read();
     if (done) break;
     for (let at = 0; at < value.length;) {
+      // A full part is sent only when more bytes have come: otherwise it is the last one.
       if (used === PART_BYTES) {
         yield { part, isLast: false };
         part = new Uint8Array(PART_BYTES);

@@ -12,6 +12,8 @@ import { Time } from "../../components/time.tsx";
 import "../facts.css";
 import type { UploadActions } from "./send-file.ts";
 
+/* The result of a trial: the service has read an uploaded trip file as an import would, without storing anything. */
+
 interface TrialResultProps {
   readonly systemId: string;
   readonly upload: ShownUpload;
@@ -25,6 +27,7 @@ const ridesText = (n: number) => `${number(n)} ${n === 1 ? "ride" : "rides"}`;
 /** Shows what the import of a file would do, with buttons to import or discard the file. */
 export function TrialResult({ systemId, upload, actions }: TrialResultProps) {
   const { id, result } = upload;
+  // The time zone in the form that tries the file again. Undefined: the form is closed.
   const [zone, setZone] = useState<string>();
   if (result === null) return null;
   const params = { system_id: systemId, id };
@@ -102,6 +105,7 @@ function TrialNotices({ result }: { readonly result: UploadResult }) {
   );
 }
 
+/** Asks whether the time zone is right: the file has rides that are stored already, at times that differ by some hours. */
 function ShiftNotice({ shift: { rows, seconds } }: { readonly shift: NonNullable<UploadResult["time_shift"]> }) {
   const hours = Number((Math.abs(seconds) / 3600).toFixed(2));
   return (

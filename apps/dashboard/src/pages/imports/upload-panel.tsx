@@ -24,6 +24,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     queryFn: ({ signal }) => api.uploads.get({ params: { system_id: systemId }, signal }),
     refetchInterval: ({ state }) => (isUnderWay(state.data?.upload) ? POLL_MS : false),
   });
+  // The progress of this tab's upload. `sendFile` writes it into the cache, so this query requests nothing.
   const { data: sending } = useQuery<Sending | null>({
     queryKey: sendingKey(systemId),
     queryFn: () => Promise.resolve(null),
@@ -53,6 +54,7 @@ export function UploadPanel({ access: { systemId, canChange } }: { readonly acce
     stopSending();
     act(() => api.uploads.discard({ params: { system_id: systemId, id: upload?.id ?? "" }, body: {} }));
   };
+  // The service keeps one upload for each system: the next one can begin when the last one is over.
   const hasRoom = upload === null || upload.state === "done" || upload.state === "failed";
   const actions = canChange ? { act, discard, isPending } : undefined;
   return (
@@ -138,6 +140,7 @@ interface StepProps {
   readonly actions: UploadActions | undefined;
 }
 
+/** The step at which the upload is: on its way or at work, tried, imported or failed. */
 function Step({ systemId, upload, sending, actions }: StepProps) {
   const { state, file_name: name } = upload;
   if (state === "tried") return <TrialResult systemId={systemId} upload={upload} actions={actions} />;
@@ -152,8 +155,8 @@ function Step({ systemId, upload, sending, actions }: StepProps) {
 }
 
 /**
- * The share of the progress above which a link to the import is shown. Reading a single file is the first fifth, after which
- * its import is recorded.
+ * The share of the progress above which a link to the import is shown. Reading a single file is the first fifth. Its import,
+ * which the link opens, is recorded only then.
  */
 const BEGUN_SHARE = 0.25;
 
@@ -166,8 +169,10 @@ function ImportLink({ id, label = "Report and undo" }: { readonly id: string | n
 
 function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   const { state, step, share, rows_done: rows, bytes, file_name: name, asked_by_name: by } = upload;
+  // Whether the file is still being uploaded.
   const isSent = state === "receiving";
   const isImport = step === "import";
+  // An import that has begun cannot be cancelled here. Its page can undo it.
   const isBegun = isImport && (state === "running" || upload.import_id !== null);
   const done = isSent ? (sending?.share ?? 0) : share;
   const percent = `${Math.floor(done * 100)} %`;
@@ -202,6 +207,7 @@ function UnderWay({ upload, sending, actions }: Omit<StepProps, "systemId">) {
   );
 }
 
+/** The result of an import that has ended, and whether it has been undone since. */
 function Done({
   systemId,
   upload: { result, import_id: id, file_name: name },

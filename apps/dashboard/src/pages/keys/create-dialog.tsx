@@ -60,6 +60,7 @@ export function CreateDialog({ systemId, partnerId, allowance, onClose, onMade }
   );
 }
 
+/** Returns the initial values: the earliest expiry, and at most 60 of the requests per minute that are left. */
 function proposal({ days, rate_limit_left: left }: ShownAllowance): Wanted {
   const [shortest] = expiriesWithin(days);
   return { name: "", scopes: [], days: shortest?.value ?? "", rate: String(Math.min(60, left)) };

@@ -21,6 +21,7 @@ export function IssueDialog({ systemId, onClose, onMade }: IssueDialogProps) {
   const [wanted, setWanted] = useState<NewKey>({ owner: "", name: "", scopes: [], days: "", rate: "" });
   const [isTried, setTried] = useState(false);
   const { run, isPending } = useAction();
+  // `issueOf` returns what is wrong with the form. It is shown once the reader has tried to submit.
   const error = isTried ? issueOf(wanted) : undefined;
   const issue = async () => {
     setTried(true);

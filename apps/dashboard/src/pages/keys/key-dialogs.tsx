@@ -30,6 +30,7 @@ export function keysHaveChanged(): Promise<unknown> {
   return Promise.all(changed.map((name) => queries.invalidateQueries({ queryKey: [name] })));
 }
 
+/** The choices of how many hours both keys work. */
 const overlaps = [
   { value: "24", label: "1 day" },
   { value: "168", label: "7 days" },

@@ -58,6 +58,7 @@ export function KeyPanel({ shown, scope, onAsk, onClose }: KeyPanelProps) {
   );
 }
 
+/** The facts of a key. Only the operator's keys have no scopes. */
 function Facts({ shown, scope }: Pick<KeyPanelProps, "shown" | "scope">) {
   return (
     <dl class="fact-rows">

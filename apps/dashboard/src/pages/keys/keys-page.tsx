@@ -20,6 +20,11 @@ import { KeyTable } from "./key-table.tsx";
 import "../facts.css";
 import "./keys.css";
 
+/*
+ * The pages of API keys. The operator issues keys for any partner. A partner's admins may create keys only if the operator
+ * has given the partner a key allowance. A `Scope` is whose page is shown, not a scope of a key.
+ */
+
 /** The page of a partner's keys. */
 export function PartnerKeysPage() {
   const scope = usePartnerScope();
@@ -32,6 +37,7 @@ export function OperatorKeysPage() {
   return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
 }
 
+/** The open dialog, and the key that it is about. */
 type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" | "create" };
 
 function Keys({ scope }: { readonly scope: Scope }) {
@@ -40,6 +46,7 @@ function Keys({ scope }: { readonly scope: Scope }) {
   const [asked, setAsked] = useState<Asked>();
   const [made, setMade] = useShownOnce<MadeKey>();
   const showsEnded = search.get("ended") === "true";
+  // The key whose panel is open. The address names it.
   const selected = data?.data.find(({ id }) => id === search.get("key"));
   const set = (name: string, value: string | undefined) => setSearch((before) => withParameter(before, name, value));
   const close = () => setAsked(undefined);
@@ -124,6 +131,7 @@ function KeysHeader({ scope, allowance, onAsk }: KeysHeaderProps) {
   );
 }
 
+/** Tells whether the allowance suffices for another key. */
 function isLeft({ keys_left: keys, rate_limit_left: rate }: ShownAllowance): boolean {
   return keys > 0 && rate > 0;
 }
@@ -171,6 +179,7 @@ function useKeys(scope: Scope) {
 
 interface ReadKeys {
   readonly data: readonly ShownKey[];
+  /** Only on a partner's page. Null: the partner has none. */
   readonly allowance?: ShownAllowance | null;
 }
 

@@ -14,7 +14,10 @@ import { OWN, type Place, PlaceLink, placeOf, useFeedQuality } from "../gbfs/fee
 import { NotFoundPage } from "../not-found-page.tsx";
 import "./feed-quality-page.css";
 
-/** The page "Feed quality": what journey planners can use of the feeds that the system publishes and follows. */
+/**
+ * The page "Feed quality": what journey planners can use of the feeds that the system publishes and follows. A report has a
+ * verdict for each planner (how much of the feed it shows) and findings (what to change in the feed).
+ */
 export function FeedQualityPage() {
   const access = useOperatorAccess();
   const url = useUrlState();
@@ -147,6 +150,7 @@ function Verdict({ verdict: { name, about, state, stations, vehicles, losses }, 
   );
 }
 
+/** A bar: how many of the feed's stations or vehicles a planner shows. */
 function Share({ noun, of: { shown, of } }: { readonly noun: string; readonly of: FeedVerdict["stations"] }) {
   if (of === 0) return null;
   return (
@@ -171,6 +175,7 @@ interface FindingProps {
   readonly isOwn: boolean;
 }
 
+/** A link to the form that fixes a problem. Renders nothing if there is no such form. */
 function FormLink({ place }: { readonly place: Place | undefined }) {
   if (place === undefined) return null;
   return (

@@ -127,6 +127,7 @@ const feedColumns: readonly Column<FollowedFeed>[] = [
   { id: "checked", title: "Last asked", isSecondary: true, cell: ({ checked_at: at }) => <Time at={at} /> },
 ];
 
+/** A table of the stations that the source listed earlier, and its latest snapshots did not. */
 function Missing({ source: { source, missing }, url }: { readonly source: FeedSource; readonly url: UrlState }) {
   return (
     <section class="stack">

@@ -23,6 +23,8 @@ import { ItemHeader, ItemPage } from "./item-page.tsx";
 import { AsApi, Timeline } from "./item-timeline.tsx";
 import { bikeName, durationText, FleetLink, rideColumns, RideStatus, UnderWay } from "./ride-columns.tsx";
 
+/* The operator's pages of one bike and of one ride, and the part about the past on the page of one station. */
+
 /** The operator's page of one bike, with its latest rides. */
 export function BikePage() {
   return (
@@ -70,6 +72,7 @@ interface BikeStateButtonProps {
 function BikeStateButton({ access, bike: { id, number, vehicle_state: present } }: BikeStateButtonProps) {
   const [isAsking, setAsking] = useState(false);
   const { run, isPending } = useAction();
+  // Whether the bike is out of service, so that the button makes it available.
   const isAway = present === "non_operational" || present === "missing";
   const set = () =>
     run(async () => {
@@ -192,6 +195,7 @@ function RideTimeline({ ride, names, url, systemId }: RidePartProps & { readonly
   return <Timeline systemId={systemId} url={url} of="ride" id={ride.id} moments={moments} />;
 }
 
+/** Says whether a ride counts in statistics: too short ones do not. Null: not known. */
 function countableText(isCountable: boolean | null): string | null {
   if (isCountable === null) return null;
   return isCountable ? "yes" : "no, too short";
@@ -259,7 +263,9 @@ function Described({ access, kind, id, label }: DescribedProps) {
 }
 
 interface ChangesProps {
+  /** When the station went offline and came back online. */
   readonly changes: readonly StationChange[];
+  /** How far back the events were searched. Undefined: as far as they are kept. */
   readonly searchedTo: string | undefined;
 }
 

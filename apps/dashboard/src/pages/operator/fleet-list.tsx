@@ -12,6 +12,7 @@ import { useUrlState } from "../../layout/url-state.ts";
 
 interface FleetPage<Row> {
   readonly data: readonly Row[];
+  /** The names of the stations and the numbers of the bikes in the rows, by id. */
   readonly names?: FleetNames;
   readonly total?: number | undefined;
   readonly next_cursor?: string | undefined;
@@ -28,6 +29,7 @@ interface FleetListProps<Row> {
   readonly scope: readonly unknown[];
   readonly read: (signal: AbortSignal) => Promise<FleetPage<Row>>;
   readonly columns: (names: FleetNames) => readonly Column<Row>[];
+  /** Whether the list is sorted by time, which the pager's buttons then say. */
   readonly isByTime: boolean;
   /** Renders actions for the shown rows. */
   readonly actions?: (rows: readonly Row[]) => ComponentChildren;
@@ -37,7 +39,7 @@ interface FleetListProps<Row> {
 
 const NO_NAMES: FleetNames = { stations: {}, bikes: {} };
 
-/** A page with a list of the fleet, or of imports. */
+/** A page with a list of bikes, rides, reservations or imports. The address has its filters and its cursor. */
 export function FleetList<Row extends { readonly id: string }>(props: FleetListProps<Row>) {
   const { title, about, filters, empty, scope, read, columns, isByTime, actions } = props;
   const url = useUrlState();

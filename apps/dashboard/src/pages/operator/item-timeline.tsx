@@ -64,6 +64,7 @@ interface EntriesProps {
 }
 
 function Entries({ events, moments, url }: EntriesProps) {
+  // The texts of moments by the event that reports the same.
   const told = new Map(moments.map((moment) => [moment.event, moment.text]));
   const entries = [
     ...events.map((event) => ({ at: event.at, key: event.id, text: told.get(event.event), event })),

@@ -25,6 +25,7 @@ export function PartnerDialog({ systemId, partner, isOpen, onClose, onDone }: Pa
   const [name, setName] = useState("");
   const [limit, setLimit] = useState("");
   const { run, isPending } = useAction();
+  // Fills the form each time the dialog opens. An empty limit stands for the service's default.
   useEffect(() => {
     setName(partner?.name ?? "");
     setLimit(partner?.has_own_max_reservations === true ? String(partner.max_reservations) : "");

@@ -7,6 +7,8 @@ import type { Column } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import type { UrlState } from "../../layout/url-state.ts";
 
+/* What the operator's lists and pages of rides and reservations share: states, names, links and columns. */
+
 const tones: Readonly<Record<Ride["status"], Tone>> = {
   started: "progress",
   completed: "success",
@@ -36,6 +38,7 @@ export function bikeName(id: string, number: string | null | undefined): string 
 /** A link to the page of a station, bike, ride or reservation. Without an id, the text `none`. */
 export function FleetLink({ of, id, names, url, none }: FleetLinkProps): ComponentChildren {
   if (id === null) return <span class="muted">{none ?? "none"}</span>;
+  // Rides and reservations have no names: the link shows their ids.
   const name = { stations: names?.stations[id], bikes: names && bikeName(id, names.bikes[id]) }[of as string];
   return (
     <Link href={url.link(`/operator/${of}/${encodeURIComponent(id)}`)} title={id}>

@@ -77,6 +77,7 @@ function RequestFigures({ hour, today, scope }: RequestFiguresProps) {
     label,
     value: shareText(count(hour), hour.requests),
     note: today === undefined ? countText(count(hour)) : `today ${shareText(count(today), today.requests)}`,
+    // From 5 % of the requests.
     isBad: count(hour) > 0 && count(hour) / hour.requests >= 0.05,
     href: to(query),
   });

@@ -53,7 +53,7 @@ interface ReferenceProps {
   readonly interfaces: readonly [Interface, ...(readonly Interface[])];
 }
 
-/** The endpoints, each with its required scope and a link to its description in the reference. */
+/** The endpoints, each with the scope that a key needs and a link to its description in the reference. */
 function Reference({ scope, interfaces }: ReferenceProps) {
   const { get, filter } = useUrlState();
   const shown = interfaces.find((each) => each === get("interface")) ?? interfaces[0];
@@ -161,6 +161,7 @@ function Endpoints({ scope, document, shown }: EndpointsProps) {
 type KeyScopes = readonly (readonly string[])[];
 
 interface ScopeNoteProps {
+  /** Whose page this is. It is no scope of a key. */
   readonly scope: Scope;
   readonly endpoint: Endpoint;
   readonly keyScopes: KeyScopes | undefined;

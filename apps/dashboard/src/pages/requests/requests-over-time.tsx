@@ -19,6 +19,7 @@ export function RequestsOverTime({ scope, keyId }: { readonly scope: Scope; read
   const now = new Date().getTime();
   const { range, set, narrow } = useRange(timeZone, now);
   const query = useUsage(scope, range, keyId);
+  // A list beside the page of one row has no space for a chart.
   if (useContext(SplitSide) === "list") return null;
   return (
     <RangeCard title="Requests over time" {...{ query, range, timeZone, now }} offered={["day", "week"]} onChange={set}>
@@ -37,6 +38,7 @@ export function WeekOfRequests(partner: { readonly systemId: string; readonly pa
 
 type Whose = Pick<Scope, "systemId" | "partnerId">;
 
+/** Reads the numbers of requests over a range of time: of a partner, or of the whole system if `partnerId` is undefined. */
 function useUsage({ systemId, partnerId }: Whose, { from, to, step }: TimeRange, keyId: string | undefined) {
   return useQuery({
     queryKey: ["usage-over-time", systemId, partnerId, from, to, keyId],
@@ -73,6 +75,7 @@ function UsageChart({ answer, timeZone, onRange }: UsageChartProps) {
   ];
   const sums = series.map((each) => sumOf(each.values));
   const all = sumOf(sums);
+  // Every series but the first, which counts the successful requests.
   const unsuccessful = sumOf(sums.slice(1));
   return (
     <LazyChart

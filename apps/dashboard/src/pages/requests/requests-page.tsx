@@ -34,6 +34,7 @@ function Requests({ scope }: { readonly scope: Scope }) {
   const filters = readFilters(search);
   const cursor = search.get("cursor") ?? undefined;
   const openId = search.get("request") ?? undefined;
+  // Only the newest requests are updated live, and not while the panel of one is open.
   const live = useIsLive(cursor === undefined && openId === undefined && filters.until === undefined);
   const keys = useKeys(scope);
   const { data, error, refetch, isPlaceholderData } = useQuery({

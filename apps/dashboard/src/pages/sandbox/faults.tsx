@@ -9,6 +9,8 @@ import { Notice } from "../../components/notice.tsx";
 import { Time } from "../../components/time.tsx";
 import type { SandboxControls } from "./sandbox-controls.ts";
 
+/* Faults that a sandbox simulates on request: the API answers with errors, or deliveries of webhooks go wrong. */
+
 type ApiFault = SandboxActivity["faults"][number];
 type DeliveryFaults = NonNullable<SandboxActivity["webhook_faults"]>;
 
@@ -30,6 +32,7 @@ export function ActiveFaults({ controls: { params, activity, isPending, act }, c
     });
   const endDeliveries = () =>
     act(async () => {
+      // Without faults in the body, all faults end.
       await api.partnerSandbox.setWebhookFaults({ params, body: {} });
       return { title: "Delivery faults", steps: ["They have ended."] };
     });

@@ -8,6 +8,8 @@ import { Form } from "../../components/form.tsx";
 import { Status } from "../../components/status.tsx";
 import type { SandboxControls } from "./sandbox-controls.ts";
 
+/* Forms that make things happen in a partner's sandbox: play a scenario, cause one event, or let time pass. */
+
 interface ControlsProps {
   readonly controls: SandboxControls;
 }

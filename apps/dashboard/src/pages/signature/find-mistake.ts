@@ -1,4 +1,4 @@
-/** Finds out why a signature was not accepted. Everything is computed in the browser. Nothing is sent. */
+/** Finds out why a receiver rejected the signature of a delivery. Everything is computed in the browser. Nothing is sent. */
 import { DEFAULT_TOLERANCE_SECONDS, isWebhookVerificationError, verify } from "@bikeshare/webhooks";
 import { relativeText } from "../../components/time.tsx";
 
@@ -26,6 +26,7 @@ export async function findMistake({ header, body, secret, now }: PastedRequest):
     };
   }
   // Verifies at the time of signing: a pasted signature is always old, which says nothing about its correctness.
+  // Without a readable time, the signature cannot be valid, and `verify` says why.
   const signedAt = Number(/(?:^|,)t=(\d{1,11})(?:,|$)/.exec(value)?.[1] ?? Number.NaN);
   const clock = Number.isFinite(signedAt) ? signedAt * 1000 : now;
   const pasted = { header: value, clock, body, secret };
@@ -52,7 +53,9 @@ async function issueOf({ header, body, secret, clock }: Verified): Promise<strin
   }
 }
 
+/** A change that may make the signature fit. A part that is undefined stays as it was pasted. */
 interface Change {
+  /** What the mistake was, if the signature fits then. */
   readonly message: string;
   readonly body?: string | undefined;
   readonly secret?: string;

@@ -27,6 +27,7 @@ export function StationsView({ viewer, addressOf }: StationsViewProps) {
   const stations = data?.data;
   const selected = useMemo(() => selectStations(stations ?? [], filters), [stations, search.toString()]);
   const matching = useMemo(() => new Set(selected.map(({ id }) => id)), [selected]);
+  // Only a turn of the page adds an entry to the browser's history.
   const change = (next: Partial<StationFilters>) =>
     setSearch((before) => withFilters(before, next), { replace: !("page" in next) });
   const [selectedId, select] = useSelectedStation();

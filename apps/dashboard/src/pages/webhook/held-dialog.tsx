@@ -55,7 +55,7 @@ export function HeldDialog(props: HeldDialogProps) {
   );
 }
 
-/** Reads the held deliveries and offers the actions on them. */
+/** Counts the held deliveries and offers the actions on them: `keep` resumes the webhook and leaves them held. */
 function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps) {
   const held = useQuery({
     queryKey: ["webhook", target, "held"],
@@ -89,6 +89,8 @@ function useHeld({ target, client, isPaused, isOpen, onClose }: HeldDialogProps)
   };
   const drop = async () => {
     let dropped = 0;
+    // Each call drops one batch. `total` is what the reader was shown, less the batches before. The first call fails if more
+    // is held than that. Later calls (`is_continued`) trust the number.
     for (let remaining = total; remaining > 0 && held.data !== undefined;) {
       const batch = await client.dropHeld({
         ...target,

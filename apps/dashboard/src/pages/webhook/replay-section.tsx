@@ -11,6 +11,7 @@ import { useAction } from "../use-action.ts";
 import { type WebhookTarget, refreshWebhooks, type WebhookClient } from "./webhook-client.ts";
 
 type Replay = NonNullable<WebhookClient["replay"]>;
+/** Which deliveries to send again: created within a time range, with one of some statuses. */
 type Range = Omit<Parameters<Replay>[0]["body"], "dry_run">;
 
 interface ReplaySectionProps {
@@ -27,13 +28,17 @@ const choices = {
   succeeded: { label: "Succeeded", statuses: ["succeeded"] },
 } as const;
 
-/** A form that sends a range of deliveries again. It shows their number first, and then sends exactly the counted range. */
+/**
+ * The operator's form that sends a range of deliveries again. It shows their number first, and then sends exactly the counted
+ * range.
+ */
 export function ReplaySection({ target, replay }: ReplaySectionProps) {
   const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
   const { run, isPending } = useAction();
   const count = (range: Range) =>
     run(async () => {
       const { since, until, total } = await replay({ ...target, body: { ...range, dry_run: true } });
+      // The service returns the exact range, so that the start covers the same deliveries: an empty end was "now".
       setCounted({ range: { ...range, since, until }, total });
     });
   const start = (range: Range) =>
@@ -104,6 +109,7 @@ function RangeForm({ isPending, onInput, onSubmit }: RangeFormProps) {
 interface ReplaysProps {
   readonly replays: Webhook["replays"];
   readonly systemId: string;
+  /** Undefined: the reader cannot stop a replay. */
   readonly stop: WebhookClient["stopReplay"];
 }
 

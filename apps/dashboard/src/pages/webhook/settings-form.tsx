@@ -21,7 +21,7 @@ interface SettingsFormProps {
   readonly canChange: boolean;
   /** Whether the partner has other webhooks too. */
   readonly hasOthers: boolean;
-  /** Called with the saved webhook's id, and the new secret if the response has one. */
+  /** Called with the saved webhook's id, and the new secret if the response has one. Only the operator's response has. */
   readonly onSaved: (id: string, secret: string | undefined) => void;
 }
 
@@ -59,7 +59,10 @@ export function SettingsForm(props: SettingsFormProps) {
   );
 }
 
-/** Holds the typed conditions of what is sent: events, places, thresholds, and the hourly limit. */
+/**
+ * Holds the typed conditions of what is sent: events, places, thresholds, and the hourly limit. `what` are the conditions as
+ * the service reads them, `fields` the typed values with their setters.
+ */
 function useConditions(webhook: Webhook | null) {
   const [chosen, setChosen] = useState<readonly string[]>(webhook?.events ?? []);
   const [places, onPlaces] = useState<GivenPlaces>(givenPlaces(webhook?.places ?? null));
@@ -75,7 +78,7 @@ function useConditions(webhook: Webhook | null) {
     setChosen(isChosen ? [...chosen, event] : chosen.filter((each) => each !== event));
   const onThresholds = (given: readonly GivenThreshold[]) => {
     setThresholds(given);
-    // Selects the events of thresholds too, because a threshold without its events sends nothing.
+    // A threshold was added: selects the events of thresholds too, because without them it sends nothing.
     if (given.length > thresholds.length) setChosen(withAlarms(chosen));
   };
   return { what, choose, fields: { places, onPlaces, thresholds, onThresholds, perHour, onPerHour } };
@@ -114,11 +117,13 @@ type Settings = Conditions & Pick<Webhook, "name" | "email" | "signature"> & { r
 function useSaving({ target, client, webhook, hasOthers, onSaved }: SettingsFormProps) {
   const { run, isPending } = useAction();
   const send = (settings: Settings) => {
+    // `set` without a webhook's id makes the first webhook. Further ones are added.
     if (webhook === null)
       return hasOthers
         ? client.add({ params: target.params, body: settings })
         : client.set({ ...target, body: settings });
     const { name, url, events, places, thresholds, max_per_hour, email, signature } = webhook;
+    // The settings before the change: the service saves nothing if somebody else has changed them since.
     const seen = { name, url, events, places, thresholds, max_per_hour, email, signature };
     return client.set({ ...target, body: { ...settings, seen } });
   };
@@ -173,6 +178,7 @@ function AddressField({ target, client, url, onUrl, canChange }: AddressFieldPro
   );
 }
 
+/** @param isShown whether the response has the new secret; otherwise the reader can request it */
 function describeOutcome(
   outcome: "created" | "changed" | "unchanged",
   hasNewSecret: boolean,
@@ -217,6 +223,7 @@ interface EventChoicesProps extends Pick<SettingsFormProps, "events" | "webhook"
   readonly onChange: (name: string, isChosen: boolean) => void;
 }
 
+/** Checkboxes for event types, and for patterns that select all events about one kind of resource. */
 function EventChoices({ events, chosen, webhook, canChange, onChange }: EventChoicesProps) {
   const patterns = [...new Set(events.map(({ name }) => patternOf(name)))];
   return (
@@ -239,6 +246,7 @@ function EventChoices({ events, chosen, webhook, canChange, onChange }: EventCho
           event={event}
           isChosen={chosen.includes(event.name) || chosen.includes(patternOf(event.name))}
           isUnreadable={webhook?.unreadable_events.includes(event.name) === true}
+          // A chosen pattern includes the event, so the event cannot be deselected alone.
           canChange={canChange && !chosen.includes(patternOf(event.name))}
           onChange={(isChosen) => onChange(event.name, isChosen)}
         />
@@ -255,6 +263,7 @@ function patternOf(event: string): string {
 interface EventChoiceProps {
   readonly event: EventDescription;
   readonly isChosen: boolean;
+  /** Whether no key of the partner may read what the event is about. */
   readonly isUnreadable: boolean;
   readonly canChange: boolean;
   readonly onChange: (isChosen: boolean) => void;

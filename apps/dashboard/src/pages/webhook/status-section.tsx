@@ -21,10 +21,11 @@ interface StatusSectionProps {
   readonly canChange: boolean;
 }
 
-/** The status of the webhook, and its problems. */
+/** The status of the webhook, its problems, and buttons to pause, resume, retry and remove it. */
 export function StatusSection({ target, client, webhook, canChange }: StatusSectionProps) {
   const { status, failing_since, pending, held, held_since, workers, paused_at, is_replaying: isReplaying } = webhook;
   const [tone, text] = endpointState(webhook);
+  // The deliveries of this hour, if the webhook has an hourly limit.
   const hour = hourText(webhook);
   // Whether the operator has paused the webhook and this is the partner's page, where the partner cannot resume it. Only the
   // operator's client has `replay`.

@@ -8,8 +8,9 @@ import type { PartnerParams } from "./webhook-client.ts";
 
 type Threshold = Webhook["thresholds"][number];
 
-/** The typed values of a threshold. */
+/** The typed values of a threshold. The page calls a threshold an alarm. */
 export interface GivenThreshold {
+  /** What is counted: `bikes` or `docks`. */
   readonly count: string;
   readonly fewerThan: string;
   readonly minutes: string;
@@ -17,6 +18,7 @@ export interface GivenThreshold {
   readonly places: readonly string[];
 }
 
+/** A station or region as one text, so that one field can hold both: `station 12`. */
 const placeOf = (kind: "station" | "region", id: string) => `${kind} ${id}`;
 const idsOf = (kind: "station" | "region", places: readonly string[]) =>
   places.filter((place) => place.startsWith(`${kind} `)).map((place) => place.slice(kind.length + 1));
@@ -40,6 +42,7 @@ export function thresholdsOf(given: readonly GivenThreshold[]): Threshold[] {
   }));
 }
 
+/** The proposed alarm: a station without a bike for ten minutes. */
 const EMPTY_STATION: GivenThreshold = { count: "bikes", fewerThan: "1", minutes: "10", places: [] };
 const counts = [
   { value: "bikes", label: "bikes" },

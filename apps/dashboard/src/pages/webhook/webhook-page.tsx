@@ -54,6 +54,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   const { scope, addressOf, of } = props;
   const [search] = useSearchParams();
   const [, navigate] = useLocation();
+  // The webhook that was saved last, with its secret if the response had one.
   const [made, setMade] = useShownOnce<{ readonly id: string; readonly secret: string | undefined }>();
   const { list, events } = useWebhooks(scope);
   if (list.data === undefined || events.data === undefined) {
@@ -64,6 +65,7 @@ export function WebhooksView(props: WebhooksViewProps) {
   const wanted = search.get("endpoint");
   const isAdding = search.has("new") || webhooks.length === 0;
   const chosen = wanted === null && webhooks.length === 1 ? webhooks[0] : webhooks.find(({ id }) => id === wanted);
+  // `hasOthers`: whether there are webhooks besides the one whose form is shown.
   const common = { ...props, catalogue: events.data.data, hasOthers: webhooks.length > (isAdding ? 0 : 1), made };
   const onSaved = (id: string, secret: string | undefined) => {
     setMade({ id, secret });
@@ -93,6 +95,7 @@ export function WebhooksView(props: WebhooksViewProps) {
 }
 
 interface PartProps extends WebhooksViewProps {
+  /** All event types. */
   readonly catalogue: readonly EventDescription[];
   readonly hasOthers: boolean;
   readonly made: { readonly id: string; readonly secret: string | undefined } | undefined;
@@ -137,6 +140,7 @@ function OneWebhook(props: OneWebhookProps) {
   const { canChange } = scope;
   const target = { params: paramsOf(scope), query: { endpoint_id: webhook.id } };
   const common = { target, client, canChange };
+  // The secret that was shown or rotated here, or else that of the webhook just added.
   const secret = shown ?? (made?.id === webhook.id ? made.secret : undefined);
   return (
     <div class="stack form-page">
