@@ -28,8 +28,8 @@ export interface RangeParameters {
 }
 
 /**
- * Reads the range from an address. Periods consist of whole days in the time zone: a day is from midnight to
- * midnight, and a week has seven days.
+ * Reads the range from an address. Periods consist of whole days in `timeZone`: a day is from midnight to midnight,
+ * and a week has seven days.
  */
 export function readRange({ range, to, since, until }: RangeParameters, timeZone: string, now: number): TimeRange {
   const [start, end] = [Date.parse(since), Date.parse(until)];

@@ -28,8 +28,8 @@ interface RewindProps {
 }
 
 /**
- * Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now. `given`
- * is the position of `at`.
+ * Returns the positions of the slider: one for each quarter of an hour of the shown day. Today's last position is now.
+ * `given` is the position of `at`.
  */
 function positionsOf(at: string | undefined, timeZone: string) {
   const now = new Date().getTime();

@@ -37,7 +37,7 @@ export function OperatorKeysPage() {
   return scope === undefined ? <NotFoundPage /> : <Keys scope={scope} />;
 }
 
-/** The open dialog, and the key that it is about. */
+/** The open dialog, and the key that it is about, if any. */
 type Asked = { readonly what: "rotate" | "revoke"; readonly key: ShownKey } | { readonly what: "issue" | "create" };
 
 function Keys({ scope }: { readonly scope: Scope }) {

@@ -29,8 +29,8 @@ const choices = {
 } as const;
 
 /**
- * The operator's form that sends a range of deliveries again. It shows their number first, and then sends exactly the counted
- * range.
+ * The operator's form that sends a range of deliveries again. It shows their number first, and then sends exactly the
+ * counted range.
  */
 export function ReplaySection({ target, replay }: ReplaySectionProps) {
   const [counted, setCounted] = useState<{ readonly range: Range; readonly total: number }>();
