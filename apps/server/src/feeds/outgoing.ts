@@ -8,6 +8,11 @@ import {
   lazySecureContext,
 } from "../outbound/addresses/connect.ts";
 
+/*
+ * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: redirects and host names may not
+ * lead into the operator's own network, and limits bound what a server can send.
+ */
+
 const DNS_TIMEOUT_MS = 5_000;
 const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
 
@@ -59,8 +64,9 @@ interface OutgoingRequest {
   readonly headers: (url: URL) => Readonly<Record<string, string>>;
   readonly maxRedirects: number;
   /**
-   * Most bytes of a body. The client counts bytes as they arrive on the connection, because chunk extensions and
-   * compressed data that unpack to nothing cost time without adding to the body. The reader of the body counts its bytes.
+   * Most bytes of a body. The client counts only the bytes that arrive on the connection, because chunk extensions and
+   * compressed data that unpack to nothing cost time without adding to the body. Whoever reads the body must count the
+   * unpacked bytes.
    */
   readonly maxBytes: number;
   readonly signal: AbortSignal;
@@ -191,6 +197,7 @@ function boundBytes(socket: Socket, most: number, when: string) {
   return { end: () => socket.off("readable", check) };
 }
 
+/** Connects to the host of a URL. Rejects when that fails, or as soon as `signal` is aborted. */
 async function connectUntil(url: URL, options: ConnectOptions, signal: AbortSignal) {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

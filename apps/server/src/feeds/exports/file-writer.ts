@@ -220,6 +220,7 @@ function parquetWriter(file: Output, columns: readonly Column[]): TableWriter {
     repetition_type: "OPTIONAL" as const,
     ...parquetTypes[type],
   }));
+  // `finish` does nothing, because the table writer below flushes the rest and finishes the file itself.
   const parquet = new ParquetWriter({
     writer: Object.assign(bytes, { flush, finish: () => undefined }),
     schema: [root, ...elements],

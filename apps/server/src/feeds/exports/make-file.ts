@@ -36,6 +36,12 @@ import {
   stationStatusRows,
 } from "./stations.ts";
 
+/*
+ * Makes an exported file and its manifest. Rides are exported with a privacy level. `full` has the service's ride ids and
+ * times to the millisecond, `stations` made-up ids and times to the second. `coarse` rounds times and positions, and names
+ * regions instead of stations for rare pairs of a start and an end station, or leaves out their rides.
+ */
+
 /** The columns of Citi Bike's trip files, in the same order, because existing notebooks and importers read that format. */
 const rideColumns: readonly Column[] = [
   { name: "ride_id", type: "text", text: "Made up for this file, unless it is `full`" },
@@ -103,6 +109,7 @@ async function* rideRows(
       else {
         if (naming !== "stations") merged++;
         const startedAt = clock.coarse(ride.startedAt);
+        // Rides come in the order of their start, so the rows of the previous quarter of an hour are complete.
         if (startedAt !== quarterStart) {
           done.push(...shuffled(quarter));
           quarter = [];
@@ -124,6 +131,7 @@ function reasonToLeaveOut(ride: RideRecord): keyof LeftOut | undefined {
   return ride.isCountable ? undefined : "short";
 }
 
+/** Counts the rides of each pair of stations. Returns a function that tells how the rides of a pair name their places. */
 async function countPairs(
   db: QueryRunner,
   systemId: string,
@@ -143,6 +151,7 @@ function shuffled(rows: Value[][]): Value[][] {
   return rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
 
+/** Returns a function that turns a ride into a row of the level `stations` or `full`. */
 function showRide(privacy: "stations" | "full", places: Places): (ride: EndedRide) => Value[] {
   const isFull = privacy === "full";
   const timeOf = isFull ? (instant: number) => instant : (instant: number) => Math.floor(instant / 1000) * 1000;
@@ -156,6 +165,7 @@ function showRide(privacy: "stations" | "full", places: Places): (ride: EndedRid
     );
 }
 
+/** Turns a ride into a row of the level `coarse`. */
 function showCoarsely(
   ride: EndedRide,
   startedAt: number,

@@ -6,6 +6,11 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Period } from "./months.rules.ts";
 
+/*
+ * The statements about exports, which are files with rides, stations or changes of stations. First the exports and the
+ * schedules that request them each month, then the data from which the files are made.
+ */
+
 /** The facts about a finished file that partners see, such as its size and checksum. */
 export type ExportFacts = { readonly [Name in keyof typeof exportFacts]: z.infer<(typeof exportFacts)[Name]> };
 
@@ -92,6 +97,7 @@ const claim = statement(
    update exports e set state = 'running', attempts = attempts + 1, seen_at = now(), rows_done = 0
    from next where e.system_id = $1 and e.id = next.id returning e.id`,
 );
+// True for the attempt that claimed the export last. A later claim has increased `attempts`.
 const hasMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "exports.progress",
@@ -197,6 +203,7 @@ export interface SharedFilters {
   readonly format?: ExportFormat | undefined;
 }
 
+/** Returns the parameters $2 to $4 of `isSharedFile`. */
 const filterValues = ({ kind, month, format }: SharedFilters) => [kind ?? null, month ?? null, format ?? null];
 
 /** Lists the finished files that partners may have, the newest first. */

@@ -20,7 +20,9 @@ export interface Places {
   readonly all: readonly StationRecord[];
   /** Returns the name of a region, or its id if it has no name. Null for null. */
   regionName(regionId: string | null): string | null;
+  /** Returns the id of a station's region; undefined: it has none, or there is no such station. */
   regionOf(stationId: string): string | undefined;
+  /** Returns a station with its exact position. */
   station(id: string | null): ShownPlace;
   /** Returns a station with its position rounded to about 100 metres. */
   coarseStation(id: string | null): ShownPlace;
@@ -56,6 +58,7 @@ export async function readPlaces(db: QueryRunner, systemId: string, language: st
   };
 }
 
+/** Returns each region with the average position of its stations. */
 function middlesOf(
   stations: readonly StationRecord[],
   names: ReadonlyMap<string, string>,
@@ -72,6 +75,7 @@ function middlesOf(
   );
 }
 
+/** Rounds a coordinate to 3 decimals, about 100 metres. */
 function coarsely(degrees: number): number {
   return Math.round(degrees * 1000) / 1000;
 }

@@ -38,6 +38,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
   for (const rule of rules) {
     if (!isApplicable(rule, set)) continue;
     runRule(rule, set, log);
+    // Rules for HTTP find nothing in files that were not read by HTTP. That is no success to report.
     const isOfServing = servingRules.includes(rule) && files.kind !== "address";
     if (rule.fine !== undefined && !isOfServing && !log.has(rule.id)) passed.push(rule.fine);
   }
@@ -66,6 +67,7 @@ export function checkFeed(files: FeedFiles, { now, for: asked }: CheckOptions): 
 
 function isApplicable({ since, needs = [], id }: Rule, set: FeedSet): boolean {
   if (since !== undefined && !isAtLeast(set.version, since)) return false;
+  // This rule compares reads over some minutes, which only some checks make.
   if (id === "ids-stay" && set.files.followed === undefined) return false;
   return needs.every((name) => set.one(name) !== undefined);
 }

@@ -166,6 +166,7 @@ function readFiles({ files }: FeedFiles) {
   const parsed: Parsed[] = [];
   const failed: FailedFile[] = [];
   const unknown: FeedFile[] = [];
+  // Up to GBFS 2.3, gbfs.json has no language (null), so files in one language make two values.
   const isTranslated = new Set(files.map(({ language }) => language)).size > 2;
   for (const source of files) {
     const name = feedNamed(source.name);

@@ -138,6 +138,7 @@ const listOf = (item: FieldType, min?: number): FieldType => ({
 });
 const texts3 = listOf({ kind: "object", fields: localText }) as FieldType<readonly LocalText[]>;
 const uris3 = listOf({ kind: "object", fields: localUri });
+// Polygons, their rings of 4 points or more, and points of 2 numbers or more.
 const coordinates = listOf(listOf(listOf(listOf({ kind: "number" }, 2), 4)));
 const multiPolygon: FieldType = {
   kind: "object",

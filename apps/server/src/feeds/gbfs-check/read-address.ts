@@ -55,6 +55,7 @@ export async function readAddress(location: URL, options: ReadAddressOptions): P
 
 /** Returns a function that fetches one file of a feed set again, such as the vehicles. */
 export function createFileReader(location: URL, options: ReadAddressOptions): (address: string) => Promise<Uint8Array> {
+  // Makes a reader for each call, because a reader fetches an address only once.
   return async (address) => (await new AddressReader(location, options).fetch(new URL(address))).bytes;
 }
 
@@ -94,6 +95,7 @@ class AddressReader {
     return held;
   }
 
+  /** Reads a listed file from the first of its possible addresses that responds. Returns a failure instead of throwing. */
   async read({ name, language, url }: ListedFeed, base: URL): Promise<ReadFile> {
     let failure: string | undefined;
     for (const address of feedAddresses(url, name, base)) {
@@ -125,6 +127,7 @@ class AddressReader {
     try {
       const again = await this.#request(from, etag ? { "if-none-match": etag } : {});
       if (again.status === 304) return { ...file, http: { ...file.http, answersNotModified: true } };
+      // With another ETag, the file has changed, so the response does not tell whether the server sends 304.
       const isSame = etag !== null && again.etag === etag;
       return { ...file, ...(isSame && { http: { ...file.http, answersNotModified: false } }), later: again.bytes };
     } catch {

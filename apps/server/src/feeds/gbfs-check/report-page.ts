@@ -126,6 +126,7 @@ function verdict({ name, about, state, text, stations, vehicles, losses }: FeedV
 
 function share(noun: string, { shown, of }: FeedVerdict["stations"]): Html {
   if (of === 0) return nothing;
+  // Rounded down, so that the bar is full only if all are shown.
   const percent = Math.floor((shown / of) * 100);
   return markup`<div class="share">
     <span>${noun}</span><span class="bar"><span style="width:${percent}%"></span></span

@@ -38,7 +38,7 @@ interface VersionField {
   readonly isRequired: boolean;
 }
 
-/** Checks one document. */
+/** Checks one document. An object is closed if its schema allows no other fields. */
 class Walk {
   /** The fields of each kind of object in this version, computed once. */
   readonly #fields = new Map<Fields, ReadonlyMap<string, VersionField>>();
@@ -124,6 +124,7 @@ class Walk {
     );
   }
 
+  /** Reports an unknown field. @param field the field of this name in the table of fields, which other versions have */
   #unknown(name: string, value: unknown, field: Field | undefined, place: Place, isClosed: boolean): void {
     if (name.startsWith("_") && !isClosed) return;
     const { since, until } = field ?? {};
@@ -137,6 +138,7 @@ class Walk {
     this.#add("unknown-field", isClosed ? "error" : "note", here, text, fix, value);
   }
 
+  /** Checks a value, and the values in it. @param given its type in the table of fields */
   #value(value: unknown, given: FieldType, place: Place, name: string): void {
     const version = this.#version;
     const type = typeIn(version, given);
@@ -166,6 +168,7 @@ class Walk {
   }
 
   #fault(name: string, text: string, fix: string, place: Place, value: unknown): void {
+    // A wrong `version` is reported by a rule of its own. Only the field beside `data` has this path.
     if (place.path === "version") return this.#versionFault(value);
     this.#add("field-value", "error", place, `\`${name}\` ${text}`, fix, value);
   }
@@ -240,6 +243,7 @@ class Walk {
     }
   }
 
+  /** Checks one list of feeds of gbfs.json. */
   #feeds(listed: unknown, place: Place): void {
     const version = this.#version;
     this.#value(listed, listOfFeeds(version), place, "feeds");

@@ -47,6 +47,7 @@ export function createSystemList({ read, clock }: SystemListOptions): SystemList
   }
 
   function isDue(): boolean {
+    // The clock may be set back.
     return readAt === undefined || Math.abs(clock() - readAt) >= REREAD_INTERVAL_MS;
   }
 

@@ -121,6 +121,7 @@ export interface TypeInputs {
 
 export function vehicleTypes(inputs: TypeInputs): Data<"vehicle_types"> {
   const { types, plans, uses, hasStations } = inputs;
+  // Bikes without a type are published with the type `UNSPECIFIED`, so that type is listed if such bikes exist.
   const isNamed = types.some(({ id }) => id === UNSPECIFIED);
   const isMissing = !isNamed && (uses.has(UNSPECIFIED) || inputs.hasUntypedCounts);
   const listed: readonly Known<TypeFacts>[] = isMissing
@@ -440,6 +441,7 @@ export function systemCalendar(system: KnownSystem): Data<"system_calendar"> | u
   return { calendars: [calendar] };
 }
 
+/** Returns the system's opening hours in the form of GBFS 2.3; undefined when they are unknown or cannot be expressed. */
 function givenHours({ facts }: KnownSystem) {
   const hours: Hours | undefined = facts.opening_hours === undefined ? undefined : hoursFrom(facts.opening_hours);
   return hours && plainHours(hours);

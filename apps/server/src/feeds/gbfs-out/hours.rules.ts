@@ -44,7 +44,7 @@ const RULE = new RegExp(
   `^(?:(?<season>${DATE}(?: ?- ?${DATE})?):? ?)?(?:(?<days>${list(`${DAY}(?: ?- ?${DAY})?`)}) ?)?` +
     `(?:(?<always>24/7)|(?<times>${list(`${TIME} ?- ?${TIME}`)}))? ?(?<state>off|closed|open)?$`,
 );
-/** Separates rules: a semicolon, or a comma that does not continue a list. */
+/** Separates rules: a semicolon, or a comma between a time and a month or weekday. Other commas continue a list. */
 const NEXT_RULE = new RegExp(`\\s*;\\s*|\\s*,\\s*(?=(?:${MONTH}|${DAY}))(?<=${TIME}\\s*,\\s*)`);
 
 /** Parses `opening_hours`. @returns undefined when the text cannot be evaluated */
@@ -155,9 +155,11 @@ export function dayAfter(date: string, days: number): string {
 /** Tells whether hours are open at a local time. */
 export function isOpenAt(hours: Hours, { date, minute }: LocalTime): boolean {
   const isWithin = (day: string, at: number) => spansOf(hours, day).some(([from, to]) => at >= from && at < to);
+  // The hours of the day before may end after midnight.
   return isWithin(date, minute) || isWithin(dayAfter(date, -1), minute + DAY_MINUTES);
 }
 
+/** Returns the opening times of a date. */
 function spansOf({ rules }: Hours, date: string): HoursRule["spans"] {
   const weekday = new Date(`${date}T00:00:00Z`).getUTCDay();
   const dayOfYear = Number(date.slice(5, 7)) * 100 + Number(date.slice(8));
@@ -243,6 +245,7 @@ export function openingHoursOf({ rental_hours: hours = [], calendars = [] }: Sai
     const end = /^(23:59|24:00|00:00)/.test(end_time) ? "24:00" : end_time.slice(0, 5);
     return `${season}${names} ${start_time.slice(0, 5)}-${end}`;
   });
+  // Joins by commas, so that all hours of a day count. After a semicolon, a rule would replace those before it.
   return texts.length === 0 ? `${season}00:00-24:00` : [...new Set(texts)].join(", ");
 }
 

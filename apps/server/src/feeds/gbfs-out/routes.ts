@@ -103,6 +103,7 @@ function routesTo(
     feed30: (call) => answer({ version: "3.0", file: call.params.feed }, call),
     feed: (call) => answer({ version: call.params.version, file: call.params.feed }, call),
     versionsOfSystem: (call) => {
+      // The path may have a version instead of a system id.
       const { system_id: id } = call.params;
       const file = "gbfs_versions.json";
       return answer(gbfsVersionPaths.has(id) ? { version: id, file } : { systemId: id, version: NEWEST, file }, call);

@@ -53,6 +53,11 @@ import {
 import { type FeedData, writeData } from "./writer.ts";
 import { geofencingZones } from "./zones.rules.ts";
 
+/*
+ * Publishes a system as GBFS feeds. Builds a document from the database when it is requested. Stores a digest of each feed's
+ * content, its publication, so that `last_updated` is the time at which the content last changed.
+ */
+
 /** The dependencies of publishing feeds. */
 export interface GbfsContext {
   readonly db: Database;

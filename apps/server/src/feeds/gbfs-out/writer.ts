@@ -76,6 +76,7 @@ interface FieldConversion {
   readonly convert: Convert | undefined;
 }
 
+/** Makes the conversion of an object with these fields; undefined: the version has the object in canonical form. */
 function objectConverter(
   fields: Fields,
   version: GbfsVersion,
@@ -90,9 +91,9 @@ function objectConverter(
       derive: derived?.[name],
       convert: converterOf(field.type, version),
     }));
-  // Fields that GBFS dropped before 3.0 need no conversion, because no canonical record has them.
   const isSame = ({ name, newName, derive, convert }: FieldConversion) =>
     name === newName && derive === undefined && convert === undefined;
+  // Fields that later versions dropped (`until`) need not be left out, because no canonical record has them.
   const isLeftOut = (field: Field) => field.until === undefined && !hasField(version, field);
   if (conversions.every(isSame) && !Object.values(fields).some(isLeftOut)) return undefined;
   return (value, languages) => {

@@ -23,6 +23,11 @@ import {
 import { AnswerError, FeedFailure } from "./problems.ts";
 import type { GbfsSource } from "./snapshot.ts";
 
+/*
+ * Reads a GBFS source from its address: fetches the `gbfs.json` and the feeds that it lists, in all languages. Skips feeds
+ * that have not changed, that their `ttl` says will not have changed, or that failed and wait for their next try.
+ */
+
 /** Fetches the documents of one source. */
 interface FeedClient {
   /**
@@ -159,8 +164,9 @@ export class AddressSource implements GbfsSource {
   readonly #responded = new Set<DocumentName>();
   /** The age of the data of each feed that responded in the latest poll. */
   readonly #ages = new Map<DocumentName, DocumentAge>();
+  /** The latest list of feeds, and the address from which it came. */
   #list: (DiscoveredFeeds & { readonly base: URL }) | undefined;
-  /** By language, or by the address of one document. */
+  /** The earliest time of the next try, by language, or by the address of one document. */
   readonly #translationRetryAt = new Map<string, number>();
   /** True from the fetch of a list until `commit`: what follows from the list is not stored yet. */
   #isListNew = false;
@@ -312,9 +318,11 @@ export class AddressSource implements GbfsSource {
     const isUnchanged =
       before?.hash === main.hash && others.size === before.translations.size && ![...others].some(isChanged);
     if (isUnchanged) {
+      // The server sent equal bytes again: keeps the validators of the new response.
       if (main.bytes !== undefined) this.#newResponses.set(feed, { ...before, ...responseOf(main) });
       return undefined;
     }
+    // Something has changed, so the reader needs every document whole. Fetches those again that came as "not modified".
     const bytes = main.bytes ?? (await this.#client.get(address)).bytes;
     if (bytes === undefined) return undefined;
     const translations: Translation[] = [];
@@ -402,6 +410,7 @@ export function feedAddresses(listed: string, feed: string, base: URL): URL[] {
   const given = URL.parse(listed, base.href);
   if (given === null || !isHttp(given)) return [beside];
   if (base.protocol === "https:" && given.protocol === "http:") {
+    // A port that an http address names does not serve https.
     if (given.port !== "") return [beside];
     given.protocol = "https:";
   }

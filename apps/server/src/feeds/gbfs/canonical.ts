@@ -141,6 +141,7 @@ export function readValue(type: FieldType, value: unknown, context: ReadingConte
 }
 
 function readString(value: unknown, context: ReadingContext, field: string): string | undefined {
+  // A blank string counts as missing, and is not logged.
   const text = typeof value === "string" || typeof value === "number" ? textFrom(value) : undefined;
   if (text === undefined && !(typeof value === "string" && value.trim() === "")) {
     context.problem(field, value, "not_a_string");
@@ -244,6 +245,7 @@ export function readObject(
     context.problem(path, value, "not_an_object");
     return undefined;
   }
+  // Only the rules of geofencing zones have this field.
   const given = fields["ride_through_allowed"] === undefined ? value : currentRule(value);
   for (const name of Object.keys(given)) if (!Object.hasOwn(fields, name)) context.unknown(pathOf(path, name));
   const read: Record<string, unknown> = {};
@@ -271,7 +273,7 @@ export function currentFields(fields: Fields): readonly (readonly [string, Field
   return current;
 }
 
-/** Fields of stations whose form changed in GBFS 3.0: the new name and the old name. */
+/** Fields of stations whose form changed in GBFS 3.0: the new name and the old name. The similar names are not the pairs. */
 const oldCapacities = [
   ["vehicle_types_capacity", "vehicle_capacity"],
   ["vehicle_docks_capacity", "vehicle_type_capacity"],

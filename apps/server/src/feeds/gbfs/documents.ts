@@ -24,7 +24,9 @@ import type { RecordReader, Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
 // Reads the documents of a GBFS source: parses the bytes, merges languages, reads the records of each feed, and says when
-// the document may change next.
+// the document may change next. An invalid value does not reject its record if the record is of use without it: the value is
+// left out or replaced, and logged with `repaired`. Fields without a column in the database are kept together as the
+// record's facts (`canonical.ts`).
 
 // Before GBFS 3.0, a feed has one document for each language. These are merged into one document that has each text in
 // several languages, as GBFS 3.0 writes it.
@@ -195,6 +197,7 @@ const vehicles: FeedFormat<VehicleReport> = {
     const station_id = reader.identifier("station_id");
     const position = positionOf(reader);
     if ("reason" in position) {
+      // A vehicle at a station needs no position.
       if (station_id === null) return position;
       if (position.reason !== "position_missing") reader.repaired("lat", position.reason);
     }

@@ -83,6 +83,7 @@ export function readFeed<Content extends object>(
       records.set(id, content);
     }
   }
+  // An id with a valid record counts as valid, even if another record with the id was left out.
   for (const id of records.keys()) rejected.delete(id);
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
   return {

@@ -43,6 +43,7 @@ export function logPolls(
   const works = new Map<string, WorkCondition>();
   /** For each failing feed, a key of its last failure. It contains the time of the next try, so each try has its own. */
   const lastFailures = new Map<string, string>();
+  // An empty name stands for a failure that is not a feed's.
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
     const work =

@@ -104,6 +104,7 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const isAnyUsable = information ?? status ?? vehicles;
   const isDescribed = (reading.snapshot.descriptions ?? []).some(({ feed }) => feed !== "system_information");
   // A source without stations and vehicles may still describe prices or zones, for a fleet that the operator reports itself.
+  // If it has such a feed and the feed failed, the import fails.
   if (isAnyUsable === undefined && (!isDescribed || reading.failures.some(({ feed }) => OF_FLEET.has(feed))))
     throw nothingUsable(reading.failures);
   const unread = ((await source.names?.()) ?? []).filter((name) => !READ.has(name));

@@ -7,6 +7,11 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 import type { ReportEntry, ReportSummary } from "./report.rules.ts";
 
+/*
+ * The statements about imports, in four parts: the records of imports, the progress of running imports, the reports of
+ * rejected and repaired records, and the removal of a feed's source when its import is undone.
+ */
+
 /** A row of the table `imports`. */
 export type ImportRow = Omit<Tables["imports"], "system_id">;
 
@@ -31,7 +36,7 @@ const insert = statement(
   `insert into imports (system_id, ${written.list()}) select $1, ${written.list()} from ${written.unnest(2, "row")}`,
 );
 
-/** A timestamp after that of every import, for the first page. */
+/** A timestamp after that of every import. It stands for the missing position before the first page. */
 const BEHIND_ALL = "'infinity'";
 
 const listPage = statement(
@@ -157,6 +162,7 @@ export async function updateImportProgress(
   return (await tx.query(updateProgress, values)).length > 0;
 }
 
+/** Marks a running import as done. Changes nothing if it is being undone or was undone. */
 export async function updateImportFinished(
   db: Queryable,
   systemId: string,
@@ -213,7 +219,7 @@ export async function updateImportUndone(tx: Transaction, systemId: string, id: 
   await tx.query(setUndone, [systemId, id, at]);
 }
 
-/** The progress of an import. */
+/** The progress of a running import, which is stored in a table of its own. */
 export type ProgressRow = Pick<Tables["running_imports"], "share" | "rows_read" | "created" | "unchanged" | "rejected">;
 
 const upsert = statement(
@@ -414,6 +420,7 @@ const deleteBikes = statement(
   "delete from bikes where system_id = $1 and source = $2 returning station_id",
 );
 
+// Deletes everything else that is stored about a source: its descriptions, the state of its documents and its health.
 const deleteKnowledge = [
   "gbfs_pending_station_parts",
   "gbfs_descriptions",

@@ -35,6 +35,7 @@ const WRITE_INTERVAL_MS = 5_000;
 /** How long an import whose process was killed counts as running. Four intervals, so that a slow import still counts. */
 const ALIVE_MS = 20_000;
 
+/** The import whose progress is written. A replay and a feed's import have no row in `imports` while they run. */
 export interface ReportedImport {
   readonly db: Queryable;
   readonly systemId: string;
@@ -139,6 +140,7 @@ export function finishImport(db: Queryable, systemId: string, id: string, report
   });
 }
 
+/** Stores the summary of a report that has entries. */
 async function keepReport(tx: Queryable, systemId: string, id: string, report: ImportReport): Promise<void> {
   if (report.first.length > 0) await insertImportReport(tx, systemId, id, report);
 }
@@ -150,6 +152,7 @@ export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: 
   return write(db, by, start, "running", NOTHING, null);
 }
 
+/** Inserts the record of an import, and an entry of the audit log. */
 function write(
   db: Queryable,
   by: Omit<ActorContext, "db">,

@@ -60,6 +60,7 @@ export async function createAgency(
     const inTransaction = { ...context, db: tx };
     const { id: partnerId } = await createPartner(inTransaction, systemId, name);
     const agency = { partner_id: partnerId, agency_id: agencyId ?? uuid() };
+    // Changes nothing if an earlier agency of the system has created the provider.
     await insertProvider(tx, systemId, {
       ...{ provider_id: providerId ?? uuid(), namespace: uuid(), logged_since: new Date(context.clock()) },
     });
@@ -113,6 +114,7 @@ const NO_SETTINGS: AgencySettings = {
   ...{ time_zone: null, trips_since: null, boundary: null, requirements: null, left_out: null },
 };
 
+/** Returns the settings after a change. @param providerId the operator's id, to which requirement files refer */
 function changed(
   before: AgencySettings,
   { timeZone, tripsSince, boundary, requirements }: AgencyChange,

@@ -14,6 +14,7 @@ import type { RecordContext } from "./records.rules.ts";
 import { type Agency, agencyOf, type AgencyReads, recordRead, type SettledHour } from "./service.ts";
 
 export interface HourContext extends AgencyReads, Omit<ActorContext, "actor"> {
+  /** Limits the hours that are sent at the same time: each takes a place until it is sent. */
   readonly places: Places;
 }
 
@@ -101,6 +102,7 @@ async function sendHour<Row>(
   { path, list, records, agency, settled }: OpenedHour<Row>,
 ) {
   reply.header("content-type", MDS_MEDIA_TYPE);
+  // The ETag depends on everything that determines the body, such as the fields that are left out and the boundary.
   const given = `${JSON.stringify(agency.leftOut[list] ?? [])} ${agency.boundaryHash}`;
   const sent = `${agency.providerId} ${path} ${hour} ${settled.version} ${given}`;
   const etag = `W/"${hash("sha1", sent, "base64url")}"`;

@@ -4,6 +4,11 @@ import { readFactValue } from "../../city/descriptions/fact-values.rules.ts";
 import { pathTo } from "../../city/fleet/vehicle-events.rules.ts";
 import { isObject } from "../gbfs/values.ts";
 
+/*
+ * An agency reads only what happens within its boundary, its jurisdiction. This file tests whether a position is within,
+ * derives the events that an agency reads when a vehicle crosses the boundary, and reads boundaries from GeoJSON.
+ */
+
 /** Tells whether a position in WGS 84 degrees is within an agency's boundary. */
 export type Jurisdiction = (lat: number, lon: number) => boolean;
 
@@ -42,7 +47,9 @@ export function jurisdictionOf({ coordinates }: MultiPolygon): Jurisdiction {
   }
   return (lat, lon) => {
     let isInside = false;
+    // A latitude beyond the boundary has no band.
     for (const [fromLon, fromLat, toLon, toLat] of bands[bandOf(lat)] ?? []) {
+      // The ends of the edge lie on different sides of the latitude.
       const crosses = fromLat > lat !== toLat > lat;
       if (crosses && lon < fromLon + ((lat - fromLat) / (toLat - fromLat)) * (toLon - fromLon)) isInside = !isInside;
     }

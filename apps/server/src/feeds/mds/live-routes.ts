@@ -83,7 +83,7 @@ export function liveRoutes(context: LiveContext): LiveRoutes {
   };
 }
 
-/** Returns the vehicles that are within the agency's boundary, or left the boundary recently. */
+/** Returns the vehicles that are within the agency's boundary, or left it recently. Without a boundary, returns all. */
 function deployedOf(rows: readonly VehicleRow[], agency: Agency, context: LiveContext) {
   const since = leftSince(context, "deployed");
   const isTold = (row: VehicleRow) => agency.boundaryHash === null || lastEventRecord(row, agency, since) !== undefined;
@@ -120,6 +120,7 @@ async function readEvents(context: LiveContext, agency: Agency, { from, to }: Ev
 
 /**
  * Returns the position after which a page begins; undefined: the first page.
+ * @param scope names the list: a cursor of another list is rejected
  * @throws ServiceError `invalid_cursor`
  */
 function readCursor({ cursors }: LiveContext, scope: string, cursor: string | undefined): string | undefined {

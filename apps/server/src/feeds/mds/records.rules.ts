@@ -94,6 +94,7 @@ export function statusRecord(row: VehicleRow, context: RecordContext, leftSince:
  */
 function telemetryRecord(row: VehicleRow, event: MdsEvent, { uuid, isWithin }: RecordContext): MdsTelemetry {
   const { device_id, provider_id, location, timestamp, stop_id } = event;
+  // Without a reported position within the boundary, the location of the last event stands in for it.
   const isHidden = row.lat === null || row.lon === null || row.position_at === null || !isWithin(row.lat, row.lon);
   const seen = isHidden
     ? { timestamp, location, ...(stop_id !== undefined && { stop_id }) }

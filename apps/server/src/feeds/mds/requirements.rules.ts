@@ -4,6 +4,11 @@ import { z } from "zod";
 import type { LeftOutFields, RecordList } from "./left-out.rules.ts";
 import { everyEndpoint, type ServedEndpoint, servedEndpoints } from "./served-fields.rules.ts";
 
+/*
+ * Reads requirement files. In such a file an agency lists, by program, the endpoints and fields that providers must give it,
+ * and the fields that they must not give it (disallowed).
+ */
+
 const names = z
   .array(z.string())
   .nullish()

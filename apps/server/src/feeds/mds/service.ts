@@ -30,6 +30,11 @@ import type { RecordContext } from "./records.rules.ts";
 
 export type { VehicleRow } from "./queries.ts";
 
+/*
+ * What agencies read by MDS: vehicles, their events and positions from the log of vehicle events, and trips. Agencies read
+ * events and trips hour by hour. An hour is settled when late reports no longer change it (`hours.rules.ts`).
+ */
+
 /** The context of an agency's requests. */
 export interface AgencyReads {
   readonly filtered: FilteredReads;
@@ -41,6 +46,7 @@ export interface AgencyReads {
 export interface Agency extends RecordContext {
   readonly whose: ListReader;
   readonly agencyId: string;
+  /** When the system's log of vehicle events began, in milliseconds since 1970. */
   readonly loggedSince: number;
   /** The agency reads trips that ended at or after this time, in milliseconds since 1970. */
   readonly tripsSince: number;
@@ -157,6 +163,7 @@ export async function findNamed<Row>(
 ): Promise<Row> {
   const wanted = named.toLowerCase();
   let after = "";
+  // Reads the ids batch by batch. Does not search for a text that is no UUID.
   while (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(wanted)) {
     const from = after;
     const ids = await filtered.read(whose, (db) => listIds(db, whose.systemId, from, SEARCHED_IDS));
@@ -174,7 +181,7 @@ export function vehicleOfDevice(reads: AgencyReads, agency: Agency, deviceId: st
   return findNamed(reads, agency, deviceId, { kind: "device", listIds: listVehicleIds, find: findVehicle });
 }
 
-/** The content of one hour of a list, such as the trips of an hour. */
+/** The content of one hour of a list, such as the trips of an hour. Only hours of telemetry may be not settled yet. */
 export interface SettledHour<Row> {
   /** A text that changes whenever the content of the hour changes. */
   readonly version: string;

@@ -35,6 +35,12 @@ import { openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
 import { createShiftCounter } from "./trip-times.rules.ts";
 
+/*
+ * Imports files of past trips as rides of a system. Each file is first staged: its rows are checked, and its rides go to a
+ * spool, which is a temporary file on disk. Then its rides are written to the database. The spool divides the rides into
+ * lanes: a lane is written in order, and all lanes at the same time. A trial runs the same steps, but stores nothing.
+ */
+
 /** Most warnings of one file that are remembered, to report each once. Beyond it, in broken files, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
 const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
@@ -127,7 +133,8 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
   try {
     for (const [index, input] of inputs.entries()) {
       const staged = await stage(all, input, index);
-      // Files are written one after the other, so that the first of two rows with the same id wins.
+      // Files are written one after the other, so that the first of two rows with the same id wins. If writing the file
+      // before failed, the import ends here, and the spool of this file is closed.
       await written.catch(async (error: unknown) => {
         await staged?.spool.close();
         throw error;
@@ -341,6 +348,7 @@ function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPas
       const placeholders = await previewPlaceholderStations(db, systemId, sightings);
       const fresh = placeholders.made.filter((id) => !made.has(id));
       for (const id of fresh) made.add(id);
+      // The database has none of the placeholders that earlier files of this trial would have created; `made` has them.
       return { made: fresh, withoutLocation: placeholders.withoutLocation.filter((id) => !made.has(id)) };
     },
     rides: tryBatch,
@@ -373,8 +381,8 @@ type Report = ReturnType<typeof createReport>;
 function createReport(path: string | null) {
   let file: number | undefined;
   let waiting = "";
-  // Writes synchronously, because the parser that adds entries cannot wait. Entries are few, so this costs little.
   const summary = createReportSummary();
+  // Writes synchronously, because the parser that adds entries cannot wait. Entries are few, so this costs little.
   const flush = () => {
     if (waiting === "" || path === null) return;
     if (file === undefined) {

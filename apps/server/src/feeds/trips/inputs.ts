@@ -9,6 +9,12 @@ import { createOutgoingClient, isAddress, type OutgoingResponse, shownAddress } 
 import { ImportFileError } from "./problems.ts";
 import { readRange } from "./spool.ts";
 
+/*
+ * Finds the trip files that the arguments of an import name: files, zip archives, folders, addresses and standard input.
+ * Copies an input to a temporary file if it cannot be opened where it is: a download, a pipe, or an archive in an archive.
+ * Limits protect against zip bombs and endless downloads.
+ */
+
 /** Bytes of one read. Too low: costs processor time for more promises. Too high: takes memory. */
 export const CHUNK_BYTES = 256 * 1024;
 
@@ -177,6 +183,7 @@ async function* download(address: string, limits: DownloadLimits): AsyncGenerato
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       silence.refresh();
       yield Buffer.from(chunk);
+      // Restarts the timer: while the reader used the chunk, the server could not be read.
       silence.refresh();
     }
   } catch (error) {
@@ -311,6 +318,7 @@ async function findArgument(finding: Finding, argument: string): Promise<void> {
   }
 }
 
+/** Adds an input that was found. All inputs share one text budget. */
 function addInput({ inputs, textBudget }: Finding, input: TripInput): void {
   inputs.push({ ...input, textBudget });
 }
@@ -324,6 +332,7 @@ async function findOrReject({ refused }: Finding, name: string, find: () => Prom
   }
 }
 
+/** Finds the inputs at a path. @param isOneOfMany whether the file was found in a folder, rather than named */
 async function findPath(finding: Finding, path: string, isOneOfMany = false): Promise<void> {
   const about = await stat(path);
   if (about.isDirectory()) return findFolder(finding, path);
@@ -352,6 +361,7 @@ async function findFolder(finding: Finding, path: string): Promise<void> {
   }
 }
 
+/** Finds the inputs in an archive, and in the archives in it. @param depth 1 for an archive that lies in no other */
 async function findArchive(finding: Finding, name: string, fd: number, budget: Budget, depth: number): Promise<void> {
   const entries = await readArchive(fd, budget);
   budget.files -= entries.length;
@@ -407,6 +417,7 @@ function isArchive(fd: number): boolean {
   return readSync(fd, head, 0, head.length, 0) === head.length && ZIP.includes(head.toString("latin1"));
 }
 
+/** Returns the budget of an archive that lies in no other. @param packedSize bytes of the archive file */
 function budgetOf({ textBudget }: Finding, packedSize: number): Budget {
   const allowed = packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES;
   return { bytes: Math.min(allowed, textBudget?.left ?? allowed), files: MAX_ARCHIVE_FILES };

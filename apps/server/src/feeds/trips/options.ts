@@ -74,7 +74,9 @@ export interface TripImportResult {
   readonly created: number;
   readonly unchanged: number;
   readonly rejected: number;
+  /** The number of rejected rows for each reason. */
   readonly reasons: Readonly<Record<string, number>>;
+  /** The number of warnings for each reason. */
   readonly warnings: Readonly<Record<string, number>>;
   readonly stations_created: number;
   /** The files that were rejected as a whole. */
@@ -95,7 +97,7 @@ const READING_SHARE = 0.2;
 
 export type ProgressMeter = ReturnType<typeof createProgressMeter>;
 
-/** Computes the completed share of an import from the reading and the writing of all its files. */
+/** Computes the completed share of an import from the reading and the writing of all its files, weighted by their size. */
 export function createProgressMeter(inputs: readonly TripInput[], onProgress: (progress: TripProgress) => void) {
   const all = inputs.reduce((sum, { size }) => sum + size, 0);
   const done = new Map<TripInput, number>();

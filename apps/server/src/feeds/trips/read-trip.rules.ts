@@ -35,6 +35,7 @@ export interface Trip {
   readonly end: TripEnd;
 }
 
+/** What reading the rows of one file needs. */
 export interface TripReading {
   readonly layout: Layout;
   readonly source: string;
@@ -153,6 +154,7 @@ function columnName({ layout }: RowValues, field: TripField): string {
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
+/** Returns the rejection of a row for the value of one field. The caller throws it. */
 function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): RowRejected {
   return new RowRejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
 }
@@ -178,6 +180,7 @@ function durationSeconds(values: RowValues): number | null {
   const text = value(values, "duration");
   if (text === undefined) return null;
   const seconds = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text) ? Number(text.replaceAll(",", "")) : NaN;
+  // Also rejects NaN.
   if (!(seconds <= MAX_DURATION_SECONDS)) throw issue(values, "bad_duration", "duration");
   return Math.floor(seconds);
 }
@@ -185,7 +188,8 @@ function durationSeconds(values: RowValues): number | null {
 function identifier(values: RowValues, field: TripField): string | null {
   const text = value(values, field);
   if (text === undefined) return null;
-  // The first test is the fast one; the second allows the printable characters of any script.
+  // The first test is the fast one; the second allows the printable characters of any script. The ids `.` and `..` are
+  // rejected, because in a URL they are steps of the path.
   const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
   if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw issue(values, "bad_identifier", field);
   return text;
@@ -212,6 +216,7 @@ function degrees(values: RowValues, field: TripField, bound: number): number | n
   const text = value(values, field);
   if (text === undefined) return null;
   const number = Number(text);
+  // Also rejects NaN.
   if (!(Math.abs(number) <= bound)) throw issue(values, "bad_coordinate", field);
   return number;
 }
@@ -235,12 +240,14 @@ function identity(
   const id = () => {
     if (columnIndexes.rideId !== undefined) return requiredIdentifier(values, "rideId");
     if (givenBike !== undefined) return `${source}:${givenBike}:${at}`;
+    // `at` ends with milliseconds. The further digits keep more ids different.
     const microseconds = /\.\d{3}(\d+)/.exec(value(values, "startedAt") ?? "")?.[1] ?? "";
     return `${source}:${ends.start.stationId ?? ""}:${ends.end.stationId ?? ""}:${at}${microseconds}:${times.endedAt - times.startedAt}`;
   };
   const rideId = id();
   const bikeId = givenBike ?? `${source}:ride:${rideId}`;
   if (Math.max(rideId.length, bikeId.length) > MAX_ID_LENGTH) {
+    // Names the column from which the too long id was made.
     const madeOf = (["rideId", "bikeId"] as const).find((field) => columnIndexes[field] !== undefined);
     throw issue(values, "bad_identifier", madeOf ?? "startStationId");
   }

@@ -16,7 +16,7 @@ import {
  */
 export interface Spool {
   add(ride: PastRide): void;
-  /** Writes full batches to disk. To be called now and then. */
+  /** Writes full batches to disk. To be called now and then. No ride may be added meanwhile: the buffers are in use. */
   writeFull(): Promise<void>;
   /** Writes the remaining rides to disk. */
   finish(): Promise<void>;
@@ -56,6 +56,7 @@ export async function openSpool(directory: string, name: string, origin: RideOri
     if (rows.length === 0) return;
     const start = end;
     const marksAt = start + used;
+    // The marks follow the lines: the rows and the starts of the batch, as one array of numbers.
     const marks = Buffer.from(Float64Array.from([...rows, ...lane.starts]).buffer);
     end = marksAt + marks.length;
     Object.assign(lane, emptyLane());
@@ -87,7 +88,7 @@ export async function openSpool(directory: string, name: string, origin: RideOri
   };
 }
 
-/** Rides that are written in order, on one connection: those that are not on disk yet, and the batches on disk. */
+/** Rides that are written to the database in order: those that are not on disk yet, and the batches on disk. */
 interface Lane {
   /** The lines of the rides that are not on disk yet. Only the first `used` bytes are filled. */
   bytes: Buffer;
@@ -119,6 +120,7 @@ function append(lane: Lane, { row, startedAt }: PastRide, line: string): void {
   lane.starts.push(startedAt);
 }
 
+/** Returns the index of the lane for a ride id. */
 function laneOf(id: string): number {
   let hash = 0;
   for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;

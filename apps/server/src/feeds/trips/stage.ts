@@ -19,7 +19,9 @@ import { isSpreadsheetTime, type TimeZone } from "./trip-times.rules.ts";
 /** A file that was read to its end without an error. */
 export interface StagedFile {
   readonly rows: number;
+  /** The number of rejected rows for each reason. */
   readonly rejected: ReadonlyMap<RejectReason, number>;
+  /** The stations that the valid rows name. */
   readonly sightings: Sightings;
   /** The name of the column with the rides' ids; null: the file has none, and the import makes the ids. */
   readonly idColumn: string | null;
@@ -28,6 +30,7 @@ export interface StagedFile {
   readonly starts: { readonly first: number; readonly last: number } | null;
 }
 
+/** What staging one file needs: the file, how to read it, and functions that receive its problems. */
 export interface Staging {
   readonly input: TripInput;
   readonly source: string;

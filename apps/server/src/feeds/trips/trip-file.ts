@@ -67,6 +67,7 @@ function createTextCheck(): (chunk: Buffer, isLast?: boolean) => void {
     const whole = bytes.subarray(0, isLast ? bytes.length : endOfCharacters(bytes));
     begun = bytes.subarray(whole.length);
     const isWrong = !isText(whole);
+    // Counts lines. In a piece that is not text, stops at the first line that is not text, for the error.
     let start = 0;
     for (let end = whole.indexOf(LINE_FEED); end !== -1; end = whole.indexOf(LINE_FEED, start)) {
       if (isWrong && !isText(whole.subarray(start, end))) break;

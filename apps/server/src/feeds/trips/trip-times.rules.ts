@@ -1,6 +1,11 @@
 import type { DifferingRide } from "../../city/fleet/ride-import.ts";
 import { isoInstant } from "../../iso-instant.ts";
 
+/*
+ * Turns the local times of trip files into instants: opens time zones, resolves times near a change of clocks, and reads the
+ * spellings of times. Also recognises that the same trips were imported before with another time zone.
+ */
+
 /** A time zone. Its local times are milliseconds since 1970-01-01 00:00 on a wall clock in the zone. */
 export interface TimeZone {
   readonly name: string;
@@ -55,6 +60,7 @@ export function openTimeZone(name: string): TimeZone {
       const instant = local - found.offset;
       const next = stretches[at + 1];
       if (next !== undefined && local - next.offset >= next.from) return [instant, local - next.offset];
+      // Caches the local times that only this period has. Near its ends, the neighbouring period may have them too.
       const before = stretches[at - 1];
       sureOffset = found.offset;
       sureFrom = found.from + Math.max(found.offset, before?.offset ?? found.offset);
@@ -64,7 +70,7 @@ export function openTimeZone(name: string): TimeZone {
   };
 }
 
-/** Returns the two instants that a local time can mean which clocks skipped. */
+/** Returns the two instants that a skipped local time can mean. The later instant comes first. */
 function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonly number[] {
   const after = stretches.findIndex(({ from, offset }) => local - offset < from);
   const moved = stretches[after];
@@ -149,6 +155,7 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
  * summer time: half a year of trips would be wrong by an hour without an error.
  */
 function refuseUnlessZone(name: string): void {
+  // `offsetFormat` rejects unknown names with a slash.
   if (name.includes("/") || name === "UTC") return;
   if (/^(?:UTC|GMT)?[+-]\d/i.test(name)) {
     throw new UnknownTimeZone(
@@ -227,6 +234,7 @@ export function resolveTripTimes(
     for (const endedAt of ends) {
       const issue = durationError(endedAt - startedAt, duration);
       if (best !== undefined && issue >= smallestError) continue;
+      // The second instant of a skipped time is the earlier one, and is no second occurrence.
       best = { startedAt, endedAt, isSecondOccurrence: index === 1 && startedAt > (starts[0] ?? startedAt) };
       smallestError = issue;
     }
@@ -242,6 +250,7 @@ type ClockChange = "time_never_shown" | "time_shown_twice";
 /** Returns why a local time can mean two instants; undefined: it means one. */
 export function clockChangeAt(time: WallTime, zone: TimeZone): ClockChange | undefined {
   const [first = 0, second = first] = possibleInstants(time, zone);
+  // `instants` returns the later instant first only for a skipped time.
   if (first === second) return undefined;
   return first > second ? "time_never_shown" : "time_shown_twice";
 }
@@ -250,12 +259,19 @@ function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }
 
-/** Returns how badly a trip's length fits its duration; 0 fits best. An end before the start is worse than any length. */
+/**
+ * Returns how badly a trip's length fits; 0 fits best. With a duration: the difference from it. Without one, the shortest
+ * trip fits best, and an end before the start is worse than any length.
+ */
 function durationError(length: number, duration: number | undefined): number {
   if (duration !== undefined) return Math.abs(length - duration);
   return length >= 0 ? length : Number.MAX_SAFE_INTEGER / 2 - length;
 }
 
+/**
+ * Returns the times of a trip whose clock was not moved during the trip, as `resolveTripTimes` explains. Undefined: the
+ * difference of the local times does not fit the duration, the clock did not change, or the file gives offsets.
+ */
 function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: TripTimes): TripTimes | undefined {
   if (start.offset !== undefined || end.offset !== undefined) return undefined;
   const shown = end.local - start.local;
@@ -334,13 +350,14 @@ function fromParts(
   second: Digits,
   ms: number,
 ): number | undefined {
+  // Missing digits are NaN, and each comparison with NaN is false: so a text that did not match is rejected here.
   const [h, mi, s] = [Number(hour), Number(minute), Number(second ?? 0)];
   if (!(h < 24 && mi < 60 && s < 60)) return undefined;
   const midnight = midnightOf(Number(year), Number(month), Number(day));
   return midnight === undefined ? undefined : midnight + ((h * 60 + mi) * 60 + s) * 1000 + ms;
 }
 
-// Caches the date of the last time, because successive times are mostly on the same day.
+// Caches the date of the last time, because successive times are mostly on the same day. NaN equals no date.
 let lastDate = { year: NaN, month: NaN, day: NaN, midnight: NaN };
 
 /** Returns the local midnight at which a day begins; undefined when the calendar does not have the day. */

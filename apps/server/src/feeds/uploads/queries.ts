@@ -75,6 +75,7 @@ const claim = statement(
    update trip_uploads u set state = 'running', attempts = attempts + 1, seen_at = now(), share = 0, rows_done = 0
    from next where u.system_id = $1 and u.id = next.id returning u.id`,
 );
+// True for the attempt that claimed the upload last. A later claim has increased `attempts`.
 const hasMine = "system_id = $1 and id = $2 and state = 'running' and attempts = $3";
 const progress = statement(
   "uploads.progress",
@@ -213,6 +214,7 @@ export async function updateUploadImport(
   return (await db.query(setImport, [...attemptValues(attempt), importId])).length > 0;
 }
 
+/** Stores the result of a trial. */
 export async function updateTried(db: QueryRunner, attempt: UploadAttempt, result: UploadResult): Promise<void> {
   await db.query(setTried, [...attemptValues(attempt), JSON.stringify(result)]);
 }

@@ -136,6 +136,7 @@ const db = openDatabase({
 try {
   report(await run(db));
 } catch (error) {
+  // An unavailable database lets the step be repeated later. A full disk ends the upload.
   const isAway = isUnavailable(error) && !isDiskFull(error);
   const isTold = error instanceof ImportUndone || error instanceof UploadGone;
   const text = error instanceof Error ? error.message : String(error);

@@ -26,6 +26,11 @@ import {
 } from "./queries.ts";
 import type { UploadThreadOptions, UploadThreadReport } from "./upload-thread.ts";
 
+/*
+ * The background work on trip files that people upload. A step of an upload is its trial or its import (`service.ts`
+ * explains the states). An attempt is one process's run of a step.
+ */
+
 export interface UploadWorkOptions {
   readonly db: Database;
   readonly clock: () => number;
@@ -122,6 +127,7 @@ async function begunImport(db: Database, { systemId, id }: UploadAttempt): Promi
   return importId !== null && (await findImport(db, systemId, importId)) !== undefined ? importId : null;
 }
 
+/** Runs a step while it writes signs of life. A lost attempt or a full disk aborts the step. */
 async function doStep(
   options: UploadWorkOptions,
   attempt: UploadAttempt,
@@ -240,6 +246,7 @@ async function runApart(
   }
 }
 
+/** Turns a thread's lack of memory into an UploadProblem. Returns any other error unchanged. */
 function explained(error: unknown): unknown {
   const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
   return isTooMuch

@@ -17,6 +17,7 @@ export const conditionRules: readonly Rule[] = [
     fine: "Every vehicle has a position or a station.",
     *find(set) {
       for (const vehicle of recordsOf(set, "vehicle_status")) {
+        // At a station, both coordinates may be missing, but not one of them.
         const [lat, lon] = [vehicle.raw["lat"], vehicle.raw["lon"]];
         if (lat !== undefined && lon !== undefined) continue;
         if (lat === undefined && lon === undefined && vehicle.raw["station_id"] !== undefined) continue;
@@ -87,6 +88,7 @@ export const conditionRules: readonly Rule[] = [
     *find(set) {
       const document = set.one("system_information");
       if (document === undefined) return;
+      // This service publishes an address that ends in `.invalid` if the operator gives none (`NO_ADDRESS`).
       const given = [document.data["feed_contact_email"], document.data["email"]];
       if (!given.some((email) => typeof email === "string" && !email.endsWith(".invalid")))
         yield inData(document, "feed_contact_email");
@@ -309,7 +311,7 @@ export const conditionRules: readonly Rule[] = [
   },
 ];
 
-/** The propulsion types that the official schemas treat as motorized. */
+/** The propulsion types that the official schemas treat as motorized. For `motorTypes`, unknown words are motors too. */
 const MOTORS = new Set([
   ...[
     "electric",
@@ -322,6 +324,7 @@ const MOTORS = new Set([
   ],
 ]);
 
+/** Yields the stations and vehicles that have a link into an app of a platform. */
 function* recordsWithLinks(set: Parameters<Rule["find"]>[0], platform: string) {
   for (const name of ["station_information", "vehicle_status"] as const) {
     for (const record of recordsOf(set, name)) {

@@ -3,6 +3,10 @@ import { instantFrom, isObject, numberFrom, textFrom } from "../../gbfs/values.t
 import { type FeedSet, ttlOf } from "../feed-set.ts";
 import { inData, objectsIn, type PlacedRecord, recordsOf, type Rule, wholeFile } from "./rule.ts";
 
+/*
+ * Rules of the check of GBFS feeds (`rule.ts` explains their fields): for implausible values, and for how files are served.
+ */
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How far ahead the publisher's clock may be. */
@@ -18,7 +22,8 @@ const MAX_LIVE_TTL_SECONDS = 300;
 /** Maximum extent of a system in kilometres. Too low: reports large regions. Too high: misses swapped coordinates. */
 const MAX_KM = 100;
 /**
- * Minimum share of coarse positions that is reported. Too low: reports chance, because one coordinate in ten ends in 0.
+ * Minimum share of coarse positions that is reported. Too low: reports chance, because one position in a hundred has two
+ * coordinates that end in 0.
  */
 const COARSE_SHARE = 0.1;
 /** Minimum stations with the same `last_reported` that are reported. Too low: reports chance. */
@@ -40,6 +45,7 @@ export const contentRules: readonly Rule[] = [
         const all = numberFrom(station.get("num_vehicles_available"));
         if (!Array.isArray(types) || types.length === 0 || all === undefined) continue;
         const sum = objectsIn(types).reduce((total, { count }) => total + (numberFrom(count) ?? 0), 0);
+        // A sum below the number is only a warning.
         if (sum !== all)
           yield {
             ...station.at("vehicle_types_available", { sum, of: all }),
@@ -340,6 +346,7 @@ export const servingRules: readonly Rule[] = [
 
 type HttpTest = (http: NonNullable<FeedSet["files"]["files"][number]["http"]>, bytes: number) => boolean;
 
+/** Returns a rule that tests how each file is served. */
 function served(
   id: string,
   severity: Rule["severity"],
@@ -364,6 +371,7 @@ function served(
   };
 }
 
+/** Yields the documents that were read a second time, with the time and the data of the second read. */
 function* laterReads(set: FeedSet) {
   for (const document of set.documents) {
     const { later } = document.source;

@@ -168,6 +168,7 @@ function* typesNamed(set: FeedSet): Generator<NamedType> {
     for (const field of ["vehicle_types_capacity", "vehicle_docks_capacity"])
       for (const { vehicle_type_ids: types } of objectsIn(station.get(field)))
         for (const type of stringsIn(types)) yield { ...station.at(field, type), type };
+    // The forms before GBFS 3.0: objects with a count for each type.
     for (const field of ["vehicle_capacity", "vehicle_type_capacity"]) {
       const counts = station.get(field);
       for (const type of isObject(counts) ? Object.keys(counts) : []) yield { ...station.at(field, type), type };
@@ -175,6 +176,7 @@ function* typesNamed(set: FeedSet): Generator<NamedType> {
   }
 }
 
+/** Yields the texts that lack one of the languages that the system declares. From GBFS 3.0 on. */
 function* textsWithoutLanguage(set: FeedSet): Generator<Found> {
   const document = set.one("system_information");
   const languages = stringsIn(document?.data["languages"]);

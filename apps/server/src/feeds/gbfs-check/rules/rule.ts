@@ -15,7 +15,7 @@ export interface Found {
   readonly severity?: FeedSeverity;
 }
 
-/** A rule that the table of fields (`gbfsFeeds`) cannot express. */
+/** A rule of the check of GBFS feeds. `structure.rules.ts` checks what the table of fields (`gbfsFeeds`) can express. */
 export interface Rule {
   readonly id: string;
   readonly severity: FeedSeverity;
