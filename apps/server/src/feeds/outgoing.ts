@@ -9,8 +9,8 @@ import {
 } from "../outbound/addresses/connect.ts";
 
 /*
- * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: redirects and host names may not
- * lead into the operator's own network, and limits bound what a server can send.
+ * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: only the configured address may
+ * be in a private network, redirects may not lead into one, and limits bound what a server can send.
  */
 
 const DNS_TIMEOUT_MS = 5_000;

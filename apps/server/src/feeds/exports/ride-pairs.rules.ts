@@ -64,6 +64,7 @@ export class PairCounter {
     return index;
   }
 
+  /** Returns the counts of the pairs with a start. Lengthens them if they have none for `end`. */
   #row(start: number, end: number): Uint8Array {
     const row = this.#counts[start] ?? new Uint8Array(0);
     if (end < row.length) return row;

@@ -78,6 +78,7 @@ export async function presentMonth(db: QueryRunner, systemId: string, instant: n
   return monthOf(instant, await timeZoneOfSystem(db, systemId), offset);
 }
 
+/** Requires a privacy level for rides, and none for other kinds. @throws ServiceError */
 function requireFittingPrivacy({ kind, privacy }: ExportChoice): void {
   if ((kind === "rides") !== (privacy !== null)) throw serviceError("invalid_parameter", "exportPrivacy");
 }

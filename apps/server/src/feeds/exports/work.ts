@@ -107,6 +107,7 @@ async function takeCare({ db, clock, ids }: ExportWorkOptions, systemId: string)
   return false;
 }
 
+/** Returns the export that a schedule requests for a month. */
 function wantedBy(schedule: ExportSchedule, month: string, id: string, now: Date) {
   const { kind, format, privacy, is_shared } = schedule;
   return {
@@ -145,6 +146,7 @@ async function makeNext(options: ExportWorkOptions, systemId: string, closed: Ab
 /** Another process has claimed the export, or somebody deleted it. */
 class AttemptLost extends Error {}
 
+/** Makes the file of an export while it writes signs of life. A lost attempt ends without an error. */
 async function make(
   options: ExportWorkOptions,
   attempt: Attempt,
@@ -190,6 +192,7 @@ function factsOf(manifest: ExportManifest): ExportFacts {
   return Object.fromEntries(factNames.map((name) => [name, manifest[name]])) as unknown as ExportFacts;
 }
 
+/** Removes the file and the manifest of an attempt. */
 async function removeFilesOf(directory: string, stored: StoredExport): Promise<void> {
   const path = storedPathOf(directory, stored);
   for (const each of [manifestOf(path), path]) await rm(each, { force: true });

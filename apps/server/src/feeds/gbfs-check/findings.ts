@@ -29,6 +29,7 @@ export class FindingLog {
     const path = brief(place);
     const { file, text, fix } = finding;
     const rest = { ...finding, file: brief(file), text: brief(text), fix: brief(fix) };
+    // Without the indexes, equal problems of different records have the same key.
     const general = path.replaceAll(/\[\d+\]/g, "[]");
     const key = [rest.rule, rest.file, general, rest.text].join("\n");
     const group = this.#groups.get(key);

@@ -7,6 +7,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { UNSPECIFIED } from "./defaults.ts";
 
+/*
+ * The statements for publishing GBFS feeds. Feeds name a bike by its public id, which is random and changes after a ride.
+ * Feeds never contain the private id, by which the service knows the bike: with it, rides could be followed.
+ */
+
 const stationColumns = columnsOfTable("stations").only(
   "id",
   ...informationFields,

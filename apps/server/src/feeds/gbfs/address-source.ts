@@ -24,8 +24,8 @@ import { AnswerError, FeedFailure } from "./problems.ts";
 import type { GbfsSource } from "./snapshot.ts";
 
 /*
- * Reads a GBFS source from its address: fetches the `gbfs.json` and the feeds that it lists, in all languages. Skips feeds
- * that have not changed, that their `ttl` says will not have changed, or that failed and wait for their next try.
+ * Reads a GBFS source from its address: fetches the `gbfs.json` and the feeds that it lists, with their translations. Skips
+ * feeds that have not changed, whose `ttl` has not passed, or that failed and wait for their next try.
  */
 
 /** Fetches the documents of one source. */

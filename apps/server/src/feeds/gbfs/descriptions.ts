@@ -104,6 +104,7 @@ function readSystem(
   };
 }
 
+/** Reads the records of any feed but `system_information`. Only feeds whose records have ids return `ids`. */
 function readData(
   feed: Exclude<DescriptiveFeed, "system_information">,
   data: JsonObject,
@@ -163,6 +164,7 @@ function readItems(feed: DescriptiveFeed, items: readonly unknown[], fields: Fie
   });
 }
 
+/** Returns a record as JSON, and collects its references. Empty: no field of the record is left. */
 function jsonOf(record: JsonObject, reader: RecordReader): string[] {
   reader.refers(record);
   return [boundedJson(record, MAX_RECORD_LENGTH, reader)].filter((json) => json !== null);

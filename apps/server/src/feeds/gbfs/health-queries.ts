@@ -5,7 +5,7 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type DocumentAge, type FeedHealth, staleAfterMs, type StoredAge } from "./feed-health.rules.ts";
 
 // Takes the `greatest` of times, because a process that has just started knows no earlier success, and a slow process must
-// not set times back. Keeps the stored age of the data of a feed that has not responded.
+// not set times back. Keeps the stored age of the data of a feed that has not responded: `stale_after_seconds` is null then.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (

@@ -104,6 +104,7 @@ interface Wish {
   readonly id: string;
 }
 
+/** An undo that runs in this process. */
 interface Run {
   /** Resolves once the undo has begun. Rejects if the import cannot be undone. */
   readonly decided: Promise<true>;
@@ -115,6 +116,7 @@ interface Run {
 
 function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: AbortSignal, wish: Wish): Run {
   const { actor, systemId, id } = wish;
+  // Nobody waits for the decision of a resumed undo, so its rejection is handled here.
   const decision = Promise.withResolvers<true>();
   decision.promise.catch(() => undefined);
   let isAwaited = true;

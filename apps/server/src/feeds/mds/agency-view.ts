@@ -28,6 +28,7 @@ interface ViewContext {
   readonly mds?: boolean | undefined;
 }
 
+// How many of the latest hours, months and reads the console shows.
 const SHOWN_HOURS = 24;
 const SHOWN_MONTHS = 13;
 const SHOWN_READS = 10;
@@ -87,6 +88,7 @@ function vehiclesIn(
   };
 }
 
+/** Returns what the agency has read, from the audit log, the newest first. */
 async function readsOf(db: Queryable, systemId: string, partnerId: string): Promise<ShownAgency["reads"]> {
   const acts = await listActs(db, systemId, { subject: partnerId, limit: SEARCHED_ACTS });
   return acts

@@ -92,6 +92,7 @@ export interface VehicleRow {
   readonly propulsion_type: string | null;
 }
 
+// Parts of the statements below: the columns of a `VehicleRow`, and the tables that they come from.
 const event = "b.last_event::json";
 const vehicle = `b.id, b.number, b.last_event, b.vehicle_state, b.station_id, b.lat, b.lon,
   b.reported_position_at as position_at, b.battery_percent,

@@ -3,6 +3,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Jurisdiction } from "./jurisdiction.rules.ts";
 import { FORM_FACTOR, joinType } from "./type-sql-fragments.ts";
 
+/*
+ * The statements for the monthly reports that agencies read. A report counts trips. The counts of each day are stored, and
+ * counted again only when rides of the day have changed.
+ */
+
 /** A day in local time, with the number of its trips as last counted. */
 export interface DayRow {
   readonly day: string;

@@ -27,7 +27,7 @@ const K_ANONYMITY = 10;
 /** The number that is published instead of a smaller count, and as the number of riders, which is not known. */
 const HIDDEN = -1;
 
-/** Writes a month's report as CSV: a row for each group of riders and each vehicle type of MDS. */
+/** Writes a month's report as CSV: a row for each group of riders and each vehicle type of MDS that occurs. */
 export function reportText({ month, counts, shapes }: Report, { providerId, leftOut }: Agency): string {
   const forms = [...shapes, ...counts.map(({ form_factor: form }) => form)].map(formFactorOf);
   const groups = (["all_riders", ...mdsSpecialGroups] as const).filter(

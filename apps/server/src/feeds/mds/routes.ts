@@ -102,6 +102,7 @@ export function mdsRoutes(context: MdsContext): RouterImplementation<typeof mdsC
   };
 }
 
+/** Returns a list of the record; empty when the agency may not see it. */
 function listed<Record>(record: Record | undefined): readonly Record[] {
   return record === undefined ? [] : [record];
 }
@@ -127,6 +128,7 @@ async function judgeCredentials(
   const clientId = basic?.[0] ?? form["client_id"];
   const secret = basic?.[1] ?? form["client_secret"];
   const isGiven = typeof clientId === "string" && typeof secret === "string";
+  // The client id is the partner's id, and the secret is its API key.
   const token = isGiven ? await tokens.issue(clientId, secret) : undefined;
   if (token !== undefined) return { token };
   const description = "Send the agency's id as client_id and its key as client_secret, by HTTP Basic or in the form.";

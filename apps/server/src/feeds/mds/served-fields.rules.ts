@@ -11,6 +11,11 @@ import { mdsContract, mdsReportRow } from "@bikeshare/contract/mds";
 import { z } from "zod";
 import type { RecordList } from "./left-out.rules.ts";
 
+/*
+ * Tells which endpoints and fields this service gives agencies, for comparison with an agency's requirement file. Takes the
+ * endpoints of MDS from the contract, and those of GBFS from the table of fields (`gbfsFeeds`).
+ */
+
 /** A field that agencies get. */
 interface ServedField {
   readonly name: string;
@@ -103,6 +108,7 @@ function unwrap(schema: z.ZodTypeAny): z.ZodTypeAny {
   return schema instanceof z.ZodArray ? unwrap(schema.element as z.ZodTypeAny) : schema;
 }
 
+/** Returns the endpoint of a GBFS feed in a version. Empty: the feed is not published. */
 function servedFeed(asked: string, name: string): readonly ServedEndpoint[] {
   const version = gbfsVersionPaths.get(asked);
   if (version === undefined) return [];

@@ -12,6 +12,7 @@ export interface StopContext extends RecordContext {
 
 /** Returns a station as agencies see it. */
 export function stopRecord(row: StopRow, { providerId, uuid, formFactors }: StopContext): MdsStop {
+  // Counts without a type count as the only form factor of the system, or as bicycles.
   const shapes = new Set(formFactors.values());
   const usual = formFactorOf(shapes.size === 1 ? [...shapes][0] : undefined);
   const counted = (n: number | null): Counts => (n === null ? {} : { [usual]: n });

@@ -17,10 +17,11 @@ interface TokensOptions {
   readonly db: Queryable;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
+  /** The service's encryption keys, from which the keys that sign tokens are derived. */
   readonly keys: KeySource<NumberedKey>;
 }
 
-/** Issues and checks the access tokens of agencies. A token stands for a key, and is rejected as soon as its key is. */
+/** Issues and checks the access tokens of agencies. A token stands for an API key, and is rejected as soon as the key is. */
 export interface AgencyTokens extends AccessTokens {
   /** Returns a token for an agency's credentials; undefined when these are wrong, or the key or the agency is not active. */
   issue(clientId: string, secret: string): Promise<string | undefined>;
@@ -39,6 +40,7 @@ export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTo
       const now = clock();
       if (keyStatus(key, now) !== "active" || key.partner_suspended) return undefined;
       const agency = await findAgency(db, key.system_id, clientId);
+      // The first key signs. The others only verify tokens.
       const [current] = prepared();
       if (agency === undefined || current === undefined) return undefined;
       const [kid, signing] = current;
@@ -50,6 +52,7 @@ export function createAgencyTokens({ db, clock, keys }: TokensOptions): AgencyTo
         .setExpirationTime(seconds + TOKEN_SECONDS)
         .sign(signing);
     },
+    // Returns the API key whose id is the token's subject.
     async keyOf(token) {
       const payload = await verify(token, prepared(), clock());
       if (typeof payload?.sub !== "string" || typeof payload["system"] !== "string") return undefined;
@@ -63,6 +66,7 @@ function isAgencyKey({ scopes }: KeyRow): boolean {
   return scopes.includes(MDS_SCOPE);
 }
 
+/** Returns the content of a token; undefined when it was not signed by one of `keys`, or has expired. */
 async function verify(token: string, keys: ReadonlyMap<string, Uint8Array>, now: number) {
   try {
     const keyNamed = ({ kid }: { kid?: string }) => {

@@ -165,6 +165,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
     .map((format) => ({ format, ...compareColumns(keys, format) }))
     .toSorted((a, b) => a.missing.length + a.extra.length - (b.missing.length + b.extra.length));
   const best = ranked[0];
+  // A header that lacks more than half of the nearest format's columns is of an unknown kind.
   if (best === undefined || best.missing.length > Object.keys(best.format.columns).length / 2) {
     const known = tripFormats.map(({ name }) => name).join("; ");
     throw new ImportFileError(

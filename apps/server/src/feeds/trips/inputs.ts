@@ -183,7 +183,7 @@ async function* download(address: string, limits: DownloadLimits): AsyncGenerato
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       silence.refresh();
       yield Buffer.from(chunk);
-      // Restarts the timer: while the reader used the chunk, the server could not be read.
+      // Restarts the timer: while the chunk was used, nothing was read from the server.
       silence.refresh();
     }
   } catch (error) {

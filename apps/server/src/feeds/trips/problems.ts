@@ -81,6 +81,7 @@ export function countRowIssues() {
   const rejected = new Map<RejectReason, number>();
   const firstOf = new Map<RejectReason, { row: number; problem: RowProblem }>();
   let rows = 0;
+  /** Throws when more than half of the rows so far have an issue that shows that the file is damaged. */
   const finish = () => {
     for (const [reason, { row, problem }] of firstOf) {
       const fileError = FILE_ERRORS[reason];

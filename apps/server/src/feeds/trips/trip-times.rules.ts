@@ -270,7 +270,7 @@ function durationError(length: number, duration: number | undefined): number {
 
 /**
  * Returns the times of a trip whose clock was not moved during the trip, as `resolveTripTimes` explains. Undefined: the
- * difference of the local times does not fit the duration, the clock did not change, or the file gives offsets.
+ * difference of the local times does not fit the duration, no change of clocks lies between them, or the file gives offsets.
  */
 function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: TripTimes): TripTimes | undefined {
   if (start.offset !== undefined || end.offset !== undefined) return undefined;

@@ -140,6 +140,7 @@ export function startUpload(context: ActorContext, systemId: string, id: string)
   });
 }
 
+/** Returns who requests a step, and when. */
 const asking = ({ clock, actor }: ActorContext) => ({ asked_at: new Date(clock()), asked_by: actor });
 
 /** Discards a file and its result. @throws ServiceError when it is being imported, or there is no such upload */

@@ -1,7 +1,7 @@
 import type { FeedConsumer, FeedLoss, FeedVerdict } from "@bikeshare/contract/console";
 import type { FeedSet } from "../feed-set.ts";
 
-/** The parts of a feed set that a consumer uses. */
+/** The parts of a feed set that a consumer, such as a trip planner, shows to riders. */
 export interface Taken {
   /** How many stations riders see with the consumer, and how many the feed has. */
   readonly stations: { readonly shown: number; readonly of: number };

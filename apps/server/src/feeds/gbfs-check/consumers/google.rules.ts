@@ -62,6 +62,7 @@ function publishesVersion2(set: FeedSet): boolean {
   );
 }
 
+/** Returns the platforms for which the system names its app. */
 function appsOf(set: FeedSet): string[] {
   const apps = set.field("system_information", "rental_apps");
   return ["android", "ios"].filter((platform) => {

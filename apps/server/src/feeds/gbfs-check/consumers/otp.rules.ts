@@ -13,7 +13,7 @@ export const otp: Consumer = {
   take,
 };
 
-/** The versions that OpenTripPlanner reads. It reads a feed without a version as 2.3. */
+/** The versions that OpenTripPlanner reads. `undefined`: it reads a feed without a version as 2.3. */
 const VERSIONS: readonly (string | undefined)[] = [undefined, "1.1", "2.0", "2.1", "2.2", "2.3", "3.0"];
 
 function take(set: FeedSet): Taken {
@@ -65,7 +65,7 @@ function refusalOf(set: FeedSet): Refusal | undefined {
   return stationRefusal(set) ?? zoneRefusal(set);
 }
 
-/** Rejects a feed in which a station counts a vehicle type twice. */
+/** Returns the refusal of a feed in which a station counts a vehicle type twice. */
 function stationRefusal(set: FeedSet): Refusal | undefined {
   for (const station of recordsOf(set, "station_status")) {
     const types = objectsIn(station.get("vehicle_types_available")).map(({ vehicle_type_id: type }) => type);
@@ -79,12 +79,13 @@ function stationRefusal(set: FeedSet): Refusal | undefined {
   return undefined;
 }
 
-/** Rejects a feed with a zone without rules, because OpenTripPlanner reads `rules[0]` of each zone. */
+/** Returns the refusal of a feed with a zone without rules, because OpenTripPlanner reads `rules[0]` of each zone. */
 function zoneRefusal(set: FeedSet): Refusal | undefined {
   const bare = zonesOf(set).find((rules) => rules.length === 0);
   return bare === undefined ? undefined : { why: "a zone has no rule", fix: "Give each zone a rule, or remove it." };
 }
 
+/** Returns the rules of each zone. */
 function zonesOf(set: FeedSet) {
   const zones = set.field("geofencing_zones", "geofencing_zones");
   return objectsIn(isObject(zones) ? zones["features"] : []).map(({ properties }) =>
