@@ -9,8 +9,8 @@ import {
 } from "../outbound/addresses/connect.ts";
 
 /*
- * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: only the configured address may
- * be in a private network, redirects may not lead into one, and limits bound what a server can send.
+ * The HTTP client for addresses of feeds and trip files. Their publishers are not trusted: only the configured host may be
+ * in a private network, and limits bound what a server can send.
  */
 
 const DNS_TIMEOUT_MS = 5_000;
@@ -65,8 +65,8 @@ interface OutgoingRequest {
   readonly maxRedirects: number;
   /**
    * Most bytes of a body. The client counts only the bytes that arrive on the connection, because chunk extensions and
-   * compressed data that unpack to nothing cost time without adding to the body. Whoever reads the body must count the
-   * unpacked bytes.
+   * compressed data that unpack to nothing cost time without adding to the body. The reader of the body must count the
+   * unpacked bytes itself.
    */
   readonly maxBytes: number;
   readonly signal: AbortSignal;

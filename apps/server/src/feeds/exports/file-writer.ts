@@ -9,6 +9,11 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer"
 import { codeOf, isDiskFull } from "../../storage/db/errors.ts";
 import type { CityClock } from "./months.rules.ts";
 
+/*
+ * Writes the rows of an exported file, as gzipped CSV or as Parquet. The file is a draft under another name until
+ * `publishFile` renames it.
+ */
+
 /** A value of a row. Instants are milliseconds since 1970. */
 export type Value = string | number | boolean | null;
 

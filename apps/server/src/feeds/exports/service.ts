@@ -29,6 +29,11 @@ import {
 
 export { type ExportSchedule, findExport, listExports, listSchedules, type StoredExport } from "./queries.ts";
 
+/*
+ * Exports are files with rides, stations or changes of stations. People request them, or a schedule requests one each month;
+ * a worker makes the files (`work.ts`). Partners can download those that the operator shares.
+ */
+
 /** Most exports of a system that people requested and have not deleted. Too high: files fill the disk unnoticed. */
 const MAX_EXPORTS = 200;
 /** Most exports of a system that wait or are being made. Each process makes one at a time. */

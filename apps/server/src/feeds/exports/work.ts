@@ -30,6 +30,11 @@ import {
 } from "./queries.ts";
 import { storedNameOf, storedPathOf } from "./service.ts";
 
+/*
+ * The background work on exports. An attempt is one process's try to make a file. While a process makes a file, it writes
+ * signs of life. If they cease, another process claims the export.
+ */
+
 export interface ExportWorkOptions {
   readonly db: Database;
   readonly clock: () => number;

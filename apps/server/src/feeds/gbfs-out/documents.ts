@@ -17,7 +17,8 @@ import { linksOf, linkWriter } from "./links.rules.ts";
 import type { PublishedBike, PublishedStation, TypeUse } from "./queries.ts";
 import type { FeedData } from "./writer.ts";
 
-// Builds the canonical `data` of each document. GBFS has no null: an unknown field is undefined, and so omitted.
+// Builds the `data` of each published document in canonical form, which is that of GBFS 3.1; `writer.ts` converts it to
+// older versions. GBFS has no null: an unknown field is undefined, and so omitted.
 
 type Data<Feed extends GbfsFeedName> = FeedData<Feed>;
 

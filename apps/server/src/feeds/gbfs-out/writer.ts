@@ -18,8 +18,9 @@ import {
 } from "@bikeshare/contract";
 import { EARLIEST_MS, NO_ADDRESS } from "./defaults.ts";
 
-// Converts canonical data to a version of GBFS. The conversion of each feed and version is made once, from the table of
-// fields (`gbfsFeeds`). Parts that are the same in both are not copied, so that JSON.stringify does most of the work.
+// Converts data from canonical form, which is that of GBFS 3.1, to a version of GBFS. The conversion of each feed and
+// version is made once, from the table of fields (`gbfsFeeds`). Parts that are the same in both are not copied, so that
+// JSON.stringify does most of the work.
 
 /** The languages of a document. They matter before 3.0 only, when texts have one language. */
 export interface DocumentLanguages {

@@ -15,7 +15,8 @@ import { openingHoursFrom } from "../../city/descriptions/fact-values.rules.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../../city/descriptions/lenient-values.rules.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, type JsonObject, numberFrom, textFrom } from "./values.ts";
 
-// Parses the values of feeds to their canonical form. Geometries come first, then all other kinds of values.
+// Parses the values of feeds of any version to their canonical form, which is that of GBFS 3.1. The database stores this
+// form. Geometries come first, then all other kinds of values.
 
 /** Maximum points of one geometry. The outline of a large city has some thousand points, of some 20 bytes each. */
 const MAX_POINTS = 50_000;
@@ -60,8 +61,8 @@ function ringFrom(given: readonly unknown[]): number[][] | undefined {
   return ring.length < MIN_RING_POINTS ? undefined : ring;
 }
 
-// Parses values of any version of GBFS to their canonical form, which is that of GBFS 3.1. An invalid value is omitted and
-// logged. A valid value in an unusual spelling is accepted without a log.
+// All other kinds of values. An invalid value is omitted and logged. A valid value in an unusual spelling is accepted
+// without a log.
 
 /** The context of a value, and the log of its problems. */
 export interface ReadingContext {

@@ -107,6 +107,7 @@ function startThread(resourceLimits: ResourceLimits): Worker {
 /** The thread did not answer in time. */
 class ReadTimeout extends Error {}
 
+/** Sends the thread a request. @returns its answer @throws ReadTimeout, or the error that ended the thread */
 async function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise<ThreadAnswer> {
   const stop = new AbortController();
   const { signal } = stop;

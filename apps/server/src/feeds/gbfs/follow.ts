@@ -14,6 +14,11 @@ import { FeedFailure } from "./problems.ts";
 import { ProblemJournal } from "./report.ts";
 import { type GbfsSnapshot, readSnapshot } from "./snapshot.ts";
 
+/*
+ * Follows a live GBFS source: polls its feeds at an interval, applies what has changed, stores the health of the feeds, and
+ * logs failures. A failure that lasts is logged as a condition.
+ */
+
 /** A part of pino's logger. */
 interface PollLogger {
   debug(detail: object, message: string): void;

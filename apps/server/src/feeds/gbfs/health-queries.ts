@@ -4,6 +4,11 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type DocumentAge, type FeedHealth, staleAfterMs, type StoredAge } from "./feed-health.rules.ts";
 
+/*
+ * The statements about the health of followed GBFS sources: first of their feeds, then of the sources as a whole, and last
+ * the stations and bikes that each source has.
+ */
+
 // Takes the `greatest` of times, because a process that has just started knows no earlier success, and a slow process must
 // not set times back. Keeps the stored age of the data of a feed that has not responded: `stale_after_seconds` is null then.
 const upsertFeedHealth = statement(

@@ -22,6 +22,11 @@ import {
 } from "./queries.ts";
 import type { ReportSummary } from "./report.rules.ts";
 
+/*
+ * What imports of trip files and of feeds have in common: their progress while they run, the record by which they can be
+ * listed and undone, and the report of rejected and repaired records.
+ */
+
 /** The progress of a running import; an omitted number is 0 or unknown. */
 export type Progress = Partial<ProgressRow>;
 

@@ -12,6 +12,10 @@ import { type AgencySettings, insertAgency, findAgencySettings, updateAgencySett
 import { findProvider, insertProvider } from "./queries.ts";
 import { leftOutFields, type RequirementFile } from "./requirements.rules.ts";
 
+/*
+ * Creates and changes agencies. An agency is a partner that reads the system by MDS. MDS calls the operator the provider.
+ */
+
 /** Settings of an agency. A change keeps the settings that it omits. A new agency starts without the omitted settings. */
 export interface AgencyChange {
   /** The time zone of its monthly reports, an IANA name; null: the system's time zone. */

@@ -105,6 +105,7 @@ export function ownRequirements(): RequirementFile {
   });
 }
 
+/** Tells whether a program concerns the operator: it names the operator, or no provider. */
 function isOurs({ provider_ids: ids }: Program, providerId: string | undefined): boolean {
   return ids.length === 0 || ids.some((id) => id.toLowerCase() === providerId);
 }
@@ -121,6 +122,7 @@ interface Demand {
   readonly served: readonly ServedEndpoint[];
 }
 
+/** Returns the endpoints that a program requires, as a flat list. */
 function demandsOf({ required_data_specs: specs }: Program): Demand[] {
   return (specs ?? []).flatMap(({ data_spec_name: spec, version, required_apis: apis }) =>
     (apis ?? []).flatMap(({ api_name: api, required_endpoints: endpoints }) =>

@@ -12,7 +12,7 @@ import type { TripImportResult } from "../trips/options.ts";
 import { openTimeZone } from "../trips/trip-times.rules.ts";
 import { findUploadPart, type StoredUpload } from "./queries.ts";
 
-/** The options of the worker thread that runs one step of an upload. */
+/** The options of the worker thread that runs one step of an upload: the trial or the import of a trip file. */
 export interface UploadThreadOptions {
   readonly connectionString: string;
   readonly systemId: string;

@@ -5,7 +5,7 @@ import { inData, motorTypes, objectsIn, recordsOf, type Rule, stringsIn, wholeFi
 /** The default id of a system in this service. */
 export const UNNAMED_SYSTEM = "main";
 
-/** Rules for fields that GBFS requires under a condition. */
+/** Rules for fields and files that GBFS requires under a condition. `rule.ts` explains the fields of a rule. */
 export const conditionRules: readonly Rule[] = [
   {
     id: "vehicle-position",

@@ -3,7 +3,10 @@ import { isObject } from "../../gbfs/values.ts";
 import type { FeedSet } from "../feed-set.ts";
 import { type Found, inData, objectsIn, recordsOf, type Rule, stringsIn, wholeFile } from "./rule.ts";
 
-/** Rules for ids that refer to nothing, and for duplicate ids. */
+/**
+ * Rules for ids that refer to nothing, for repeated and unusual ids, and for missing languages. `rule.ts` explains the
+ * fields of a rule.
+ */
 export const referenceRules: readonly Rule[] = [
   {
     id: "unknown-vehicle-type",
