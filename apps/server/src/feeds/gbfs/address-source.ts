@@ -272,6 +272,7 @@ export class AddressSource implements GbfsSource {
     return this.#now < (this.#responses.get(feed)?.changesAt ?? this.#now);
   }
 
+  /** Replaces the list of feeds. Forgets the health of feeds that the new list does not name. */
   #takeList(list: DiscoveredFeeds, base: URL): void {
     this.#list = { ...list, base };
     this.#isListNew = true;
@@ -309,6 +310,7 @@ export class AddressSource implements GbfsSource {
     throw failure;
   }
 
+  /** Fetches and reads a feed with its translations. @returns undefined when neither it nor a translation has changed */
   async #fetch<Name extends DocumentName>(feed: Name, address: URL) {
     const before = this.#responses.get(feed);
     const main = await this.#get(address, before);

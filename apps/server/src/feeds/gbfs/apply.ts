@@ -163,7 +163,7 @@ async function applyVehicles(
   return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions: await findPositions() });
 }
 
-/** Returns the ids of stations where vehicles stand whose position the feed does not give. */
+/** Returns the ids of stations at which vehicles without a position in the feed stand. */
 function stationsOfParked(feed: Feed<VehicleReport> | undefined): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const { position, station_id } of feed?.records.values() ?? []) {

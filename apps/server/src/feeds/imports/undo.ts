@@ -114,6 +114,7 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
+/** Starts an undo on a connection of its own. */
 function beginRun({ db, clock, ids, logger }: RunningUndosOptions, signal: AbortSignal, wish: Wish): Run {
   const { actor, systemId, id } = wish;
   // Nobody waits for the decision of a resumed undo, so its rejection is handled here.
@@ -275,6 +276,7 @@ function recordUndo(
   return insertActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
 }
 
+/** @throws ServiceError when rides of the import have changed since */
 async function requireUnchangedTrips(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const rides = ridesOf(systemId, row);
   const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
@@ -288,11 +290,13 @@ async function requireUnchangedTrips(tx: Transaction, systemId: string, row: Imp
   });
 }
 
+/** @throws ServiceError when the source has changed since the import, or is in use */
 async function requireUnchangedFeed(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const reason = await sourceSinceImport(tx, systemId, row);
   if (reason !== undefined) throw commandError("conflict", "importSourceInUse", { id: row.id, reason });
 }
 
+/** Returns the commands that undo imports, one a line, for a message. */
 function commands(ids: readonly string[]): string {
   return ids.map((id) => `\n  bikeshare import undo ${id}`).join("");
 }

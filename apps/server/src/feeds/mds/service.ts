@@ -259,6 +259,7 @@ interface HourReads<Row> {
   readonly list: (db: QueryRunner, systemId: string, span: LogHour, last: Row | undefined) => Promise<readonly Row[]>;
 }
 
+/** Returns the content of an hour; undefined when it is not settled. */
 async function settledHour<Row>(
   reads: AgencyReads,
   agency: Agency,
@@ -269,6 +270,7 @@ async function settledHour<Row>(
   return hourOf(reads, agency, hour, statements);
 }
 
+/** Returns the content of an hour, settled or not. */
 async function hourOf<Row>(
   { filtered }: AgencyReads,
   { whose }: Agency,
@@ -281,6 +283,7 @@ async function hourOf<Row>(
     let last: Row | undefined;
     for (;;) {
       const from = last;
+      // Patient, because the answer has begun and would break off if this read were refused.
       const rows = await filtered.read({ ...whose, isPatient: true }, (db) => list(db, whose.systemId, span, from));
       if (rows.length > 0) yield rows;
       if (rows.length < BATCH_SIZE) return;
