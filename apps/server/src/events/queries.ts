@@ -8,6 +8,12 @@ import { type FetchSize, fetchSize, joinRows } from "../storage/lists/page.ts";
 import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";
 
+/*
+ * The statements on events: of the sequencer, of pages of the events list, of the history of one station or resource, and
+ * of the outbox. An event without a `partner_id` is public. A viewer (`EventViewer`) sees the public events and its own
+ * partner's events, of the names that its key allows.
+ */
+
 /** Selects the ids of events whose numbering failed. These events are numbered apart from the others. */
 const apart = "select unit from work_failures where system_id = $1 and work = 'number-event'";
 
@@ -67,8 +73,8 @@ const move = statement(
 );
 
 /**
- * Tells whether the outbox holds committed events of a system whose numbering has not failed (`waiting`), and whether a
- * retry is due for events whose numbering failed (`has_due`).
+ * Looks for a system's committed events in the outbox. `waiting`: there are some whose numbering has not failed. `has_due`:
+ * there are some whose numbering failed, and their retry is due.
  */
 export async function findWhetherEventsWait(
   db: Queryable,
@@ -117,7 +123,7 @@ export async function insertEventsFromOutbox(
   return last + ids.length;
 }
 
-/** The rows of a page, and the position of the last row that the page shows; null when the page is not full. */
+/** The rows of a page, and the day and position of the last row that the page shows; both null when it is not full. */
 interface EventRows {
   /** The events' JSON, joined by `joinRows`; null: the page is empty. */
   readonly rows: string | null;
@@ -133,8 +139,8 @@ const json = `'{"id":' || to_json(id) || ',"event":"' || name
 const visible = "name = any($2::text[]) and (partner_id is null or partner_id = $3)";
 
 /*
- * Reads, for each name, the public events and the partner's own events from an index that each day's partition has for this
- * statement (storage/partitions/partition-queries.ts). The first events of all these are the page. So the statement never
+ * Reads, for each name, the public events (the owner '') and the partner's own events (the owner $3), from an index that
+ * each day's partition has for this statement (storage/partitions/partition-queries.ts). The first events of all these are the page. So the statement never
  * reads events that the viewer may not see: skipping them takes 900 ms for one rare name among 3 million events. The
  * statement sorts by the position alone. If it sorted by day and position, PostgreSQL would use the primary key while it has
  * few statistics of a new day, and would have to skip events after all.

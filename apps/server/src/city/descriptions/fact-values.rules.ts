@@ -25,7 +25,7 @@ function listOf(item: string): string {
   return `(?:${item}(?: ?, ?${item})*)`;
 }
 
-/** The parts of a rule in their order; each is optional. */
+/** The parts of a rule in their order; each is optional. A part ends before anything but a letter or digit. */
 const parts = [YEARS, DATES, WEEKS, ":", DAYS, TIMES, "(?:off|closed|open|unknown)", '"[^"]*"'].map(
   (part) => new RegExp(`${part}(?![A-Za-z0-9])`, "y"),
 );
@@ -42,6 +42,7 @@ export function openingHoursFrom(value: unknown): string | undefined {
   return text.length <= MAX_LENGTH && areRules(text) ? text : undefined;
 }
 
+/** Tells whether a text consists of rules. Takes one part after another from the text, always at the index `at`. */
 function areRules(text: string): boolean {
   let at = 0;
   const take = (pattern: RegExp): boolean => {
@@ -71,8 +72,8 @@ type Position = readonly number[];
 const MAX_POINTS = 5_000;
 
 /**
- * Returns what a value lacks to be a valid MultiPolygon; undefined when it is valid. Consumers need closed rings without
- * crossings, and holes inside their polygon.
+ * Returns what an invalid value must be instead, as a phrase for `FactIssue`; undefined for a valid MultiPolygon. Consumers
+ * need closed rings without crossings, and holes inside their polygon.
  */
 function multiPolygonIssue(value: unknown): string | undefined {
   const { type, coordinates } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
@@ -145,6 +146,7 @@ function areNeighbours(a: Edge, b: Edge): boolean {
   return distance <= 1 || distance === a.last;
 }
 
+/** Tells whether each edge's ends lie on different sides of the other edge. Edges that only touch do not cross. */
 function cross(a: Edge, b: Edge): boolean {
   const sides = [side(a, b.from), side(a, b.to), side(b, a.from), side(b, a.to)] as const;
   return sides[0] * sides[1] < 0 && sides[2] * sides[3] < 0;
@@ -155,6 +157,7 @@ function side({ from, to }: Edge, position: Position): number {
   return Math.sign((x(to) - x(from)) * (y(position) - y(from)) - (y(to) - y(from)) * (x(position) - x(from)));
 }
 
+/** Checks the holes of polygons whose rings do not cross, so that one position shows whether a hole is inside. */
 function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): string | undefined {
   const isOutside = polygons.some(([outer = [], ...holes]) =>
     holes.some(([first]) => first && !contains(outer, first)),
@@ -162,12 +165,16 @@ function holeIssue(polygons: readonly (readonly (readonly Position[])[])[]): str
   return isOutside ? "holes that lie inside their polygon's first ring" : undefined;
 }
 
-/** Tells whether a position is inside a ring or equal to one of the ring's positions. */
+/**
+ * Tells whether a position is inside a ring or equal to one of the ring's positions. A position is inside if a line from it
+ * to the east crosses an odd number of the ring's edges.
+ */
 function contains(ring: readonly Position[], position: Position): boolean {
   let isInside = false;
   for (let at = 1; at < ring.length; at++) {
     const [from = position, to = position] = [ring[at - 1], ring[at]];
     if (samePlace(from, position)) return true;
+    // Both ends of the edge are north of the position, or neither is: the line does not cross it.
     if (y(from) > y(position) === y(to) > y(position)) continue;
     const crossing = x(from) + ((y(position) - y(from)) / (y(to) - y(from))) * (x(to) - x(from));
     if (x(position) < crossing) isInside = !isInside;
@@ -243,6 +250,7 @@ export function readFactValue(type: FieldType, value: unknown, path: string, lan
       const issue = multiPolygonIssue(value);
       return issue === undefined ? value : refuse(issue);
     }
+    // Only feeds of GBFS before 3.0 have such fields. An operator cannot set them.
     case "counts":
       return refuse("left out");
     default: {
@@ -349,6 +357,7 @@ function lineFrom(text: string): string | undefined {
 function textFrom(text: string): string | undefined {
   const trimmed = text.trim();
   const isFit = trimmed !== "" && trimmed.length <= MAX_TEXT_LENGTH && trimmed.isWellFormed();
+  // The expression matches a control character other than the two listed.
   return isFit && !/[^\P{Cc}\n\t]/u.test(trimmed) ? trimmed : undefined;
 }
 

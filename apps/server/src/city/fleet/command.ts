@@ -40,9 +40,15 @@ import {
   type VehiclePosition,
 } from "./vehicle-events.rules.ts";
 
+/*
+ * Every change of a system's bikes, rides, reservations and stations runs as a `FleetCommand` in one transaction. The
+ * command locks rows and collects its effects. At its end it writes the bikes and whatever follows from them: counters of
+ * stations, the log of vehicle events (MDS), events, notices and stored counts.
+ */
+
 /** The effects of a command so far, and the rows to write at its end. */
 interface Effects {
-  /** The locked bikes by id, as they are in the database. */
+  /** The locked bikes by id, before the changes that are still to be written. */
   readonly held: Map<string, BikeState>;
   /** The locked bikes by id, as the command has changed them. */
   readonly bikes: Map<string, BikeState>;
@@ -126,7 +132,10 @@ function changedBikes({ held, bikes }: Effects): ChangedBike[] {
   });
 }
 
-/** Returns a changed bike with its public id: a new one if it has none, and after a ride, so that it cannot be tracked. */
+/**
+ * Returns a changed bike with its public id. The bike gets a new one if it has none, and after each ride, so that nobody can
+ * follow it from ride to ride.
+ */
 function withPublicId({ before, after }: ChangedBike, ids: Ids): BikeState {
   const isBack = before.ride_id !== null && after.ride_id === null;
   const publicId = isBack || before.public_id === null ? newPublicId(ids) : before.public_id;
@@ -139,8 +148,8 @@ type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
  * Runs a command on a system's fleet in one transaction. `work` locks rows in the order of `LOCK_ORDER`, decides, changes
- * bikes and writes other rows. Then `runCommand` writes the bikes, their stations' counters, events and numbers of rows, so that no command can
- * forget them.
+ * bikes and writes other rows. Then `runCommand` writes the bikes, their stations' counters, events and numbers of rows, so
+ * that no command can forget them.
  */
 export function runCommand<Result>(
   { db, clock, ids }: CommandContext,
@@ -170,7 +179,7 @@ export class FleetCommand implements Command {
     this.ids = ids;
   }
 
-  /** The locked bikes by id, as the command has changed them so far. */
+  /** The locked bikes by id, as the command has changed them so far. The map grows and changes with the command. */
   get bikes(): ReadonlyMap<string, BikeState> {
     return this.#effects.bikes;
   }
@@ -270,6 +279,7 @@ export class FleetCommand implements Command {
     );
     this.count("bikes", inserted.length);
     const ids = new Set(inserted.map(({ id }) => id));
+    // Only `beginLog` needs the inserted bikes among the locked ones.
     if (isLogged) {
       for (const bike of bikes) {
         if (!ids.has(bike.id)) continue;
@@ -284,6 +294,7 @@ export class FleetCommand implements Command {
   beginLog(bike: BikeState): void {
     if (bike.last_event !== null || (bike.source ?? OPERATOR) !== OPERATOR) return;
     this.#effects.logStarts.add(bike.id);
+    // Changes nothing but the object, which makes the bike count as changed, so that `writeBikes` logs its first event.
     this.changeBike(bike, {});
   }
 
@@ -302,6 +313,7 @@ export class FleetCommand implements Command {
     if (outcomes.length === 0) return [];
     this.locks("reservations");
     const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
+    // Only the outcome `fulfilled` has a time of its own (the start of the ride); any other takes effect now.
     const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
     for (const reservation of ended) {
       const {
@@ -444,6 +456,7 @@ export class FleetCommand implements Command {
   /** Returns the vehicle events and positions to log for a changed bike. */
   #logOf({ before, after }: ChangedBike): { events: VehicleEvent[]; positions: VehiclePosition[] } {
     const { causes, logStarts } = this.#effects;
+    // Without a last event, the bike is logged only if `beginLog` has requested it.
     if (before.last_event === null && !logStarts.delete(before.id)) return { events: [], positions: [] };
     const surroundings = { now: this.now, randomBytes: (bytes: number) => this.ids.randomBytes(bytes) };
     const events = vehicleEvents({ before, after, causes: causes.get(before.id) ?? [] }, surroundings);
@@ -456,6 +469,7 @@ export class FleetCommand implements Command {
     if (stationIds.size === 0) return;
     this.locks("stations");
     const ids = [...stationIds].sort();
+    // Takes the stations and shifts, so that a later `writeBikes` does not apply them again.
     const shifted = shifts.splice(0);
     stationIds.clear();
     if (await writeCounters(this, ids, shifted, arrivals)) this.notify("stations");

@@ -27,6 +27,11 @@ import {
   type RentingStation,
 } from "./reservation-queries.ts";
 
+/*
+ * Creates reservations of partners. Most requests share a transaction (`createReservations`), which takes only bikes that
+ * nobody else has locked. If these do not suffice, the request runs alone and waits for locks (`createReservation`).
+ */
+
 export interface CreateReservation extends ReservationOwner {
   readonly request: ReservationRequest;
 }
@@ -94,6 +99,7 @@ async function reserve(
     command.writeBikes(),
   ]);
   return decisions.map((decision): CallOutcome<string> => {
+    // Any value will do: the outcome of a call that was answered before is ignored.
     if (decision === "answered") return "run-alone";
     if ("error" in decision) return decision;
     if ("noneFree" in decision) {
@@ -101,6 +107,7 @@ async function reserve(
     }
     const { reservation, bike } = decision;
     const json = written.get(reservation.id);
+    // The rider has an active reservation after all. The bike is written as reserved already; the command's end undoes that.
     if (json === undefined) {
       command.setBike(bike);
       return { error: serviceError("rider_has_active_reservation") };
@@ -161,6 +168,7 @@ function quotaLeft(partnerId: string, { quotaOf }: ReservationFacts): QuotaUse {
   return quota;
 }
 
+/** Chooses a bike of the station that a request names; undefined when none is free. */
 function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: ReservationFacts): BikeState | undefined {
   const station = stations.get(wanted.stationId);
   if (station === undefined) throw serviceError("not_found", "station");
@@ -168,6 +176,7 @@ function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: Reser
   return chooseBike(command.bikes.values(), wanted);
 }
 
+/** Returns the bike that a request names. @throws ServiceError when it may not be reserved */
 function named(command: FleetCommand, { request }: CreateReservation, { stations }: ReservationFacts): BikeState {
   const bike = command.bikes.get(request.bike_id ?? "");
   if (bike === undefined) throw serviceError("not_found", "bike");

@@ -38,6 +38,11 @@ import type { FleetCommand } from "./command.ts";
 import { insertPastRides, listOverlappingRides, type RideState, type RideTimes, updateRides } from "./ride-queries.ts";
 import { COSTS, costsOf, describeRide, overlapIssue } from "./ride.rules.ts";
 
+/*
+ * Two commands of the operator's backend on rides that are over. `upsertPastRides` adds rides that the service has not
+ * followed, or changes them; it moves no bike. `correctRides` corrects rides that have ended, and moves their bikes.
+ */
+
 /** Adds rides that are over, or corrects them. Records no events and moves no bike. */
 export function upsertPastRides(
   context: CommandContext,
@@ -91,6 +96,7 @@ interface Facts {
   readonly writtenOfBike: Map<string, PastRide[]>;
 }
 
+/** Locks the rides and their bikes: with its bike locked, no other command writes a ride that overlaps. */
 async function lockFacts(command: FleetCommand, wanted: ReadonlyMap<string, WantedRide>): Promise<Facts> {
   const rides = [...wanted.values()].map(({ item }) => item);
   const bikeIds = rides.map((ride) => ride.bike_id);
@@ -117,6 +123,7 @@ function isAccepted(
     return false;
   }
   const ofBike = writtenOfBike.get(item.bike_id) ?? [];
+  // The rides that this batch has changed are compared as it has changed them (`ofBike`), not as they are stored.
   const storedOthers = (others.get(item.id) ?? []).filter(({ id }) => !written.has(id));
   // Rides that overlap already, because an import wrote them, may still be changed.
   const other = [...storedOthers, ...ofBike].find(
@@ -156,6 +163,7 @@ interface WantedRide extends Indexed<PastRide> {
 
 type PastRide = RideState & { readonly ended_at: Date };
 
+/** Tells whether two rides with one id are the same ride, which may then be changed. */
 function isSameRide(stored: RideState, wanted: PastRide): boolean {
   return (
     stored.status === "completed" &&
@@ -187,6 +195,7 @@ function pastRide(item: PastRideUpsert, startedAt: Date, endedAt: Date): PastRid
   };
 }
 
+/** The fields, besides `ended_at`, that `upsertPastRides` may change. */
 const compared = [
   "start_station_id",
   "end_station_id",
@@ -198,6 +207,7 @@ const compared = [
   ...COSTS,
 ] as const;
 
+/** Tells whether a stored ride needs no change. */
 function isSame(stored: RideState, wanted: PastRide): boolean {
   return (
     stored.ended_at?.getTime() === wanted.ended_at.getTime() &&
@@ -253,6 +263,7 @@ async function listMeanwhile(
   rides: ReadonlyMap<string, RideState>,
   entries: readonly Indexed<RideCorrection>[],
 ): Promise<CorrectionBatch["others"]> {
+  // For each ride that gets a later end: the time from its stored end to the latest end that an item gives it.
   const longer = new Map<string, RideTimes>();
   for (const { item } of entries) {
     const ride = rides.get(item.id);
@@ -364,6 +375,7 @@ function movedBike(
   if (item.ended_at === undefined && item.end_station_id === undefined && item.lat === undefined) return bike;
   const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
   const [knownState, knownLocation] = [datedState(bike), datedLocation(bike)];
+  // The ride's original end is the newest known report of the location, or of the state.
   const isEndOf = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
   const where = endLocation(after, item, stations) ?? (isEndOf ? knownLocation.value : undefined);
   const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isEndOf);

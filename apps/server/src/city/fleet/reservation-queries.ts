@@ -6,12 +6,17 @@ import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/*
+ * The statements with which commands create and end reservations. A reservation that is stored as active past its
+ * `expires_at` is overdue: it counts as expired, and a sweeper stores that later.
+ */
+
 type Row = Tables["reservations"];
 
 const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.ride_cancelled_at, r.updated_at) as json`;
 
-// The lock serializes requests of one partner only.
+// Serializes the requests of each partner, and not those of different partners.
 const lockQuota = statement(
   "reservations.lockQuotas",
   `select partner_id from reservation_quotas where system_id = $1 and partner_id = any($2::text[])
@@ -23,6 +28,7 @@ const listUnended = statement(
   `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
 );
 
+/** The columns of a new reservation. The others are constant or have defaults. */
 const made = columnsOfTable("reservations").without(
   "system_id",
   "status",
@@ -148,7 +154,7 @@ export function listUnendedReservations(tx: Transaction, systemId: string, partn
   return tx.query<HeldBike>(listUnended, [systemId, partnerId]);
 }
 
-/** The columns of a new reservation. */
+/** The values of a new reservation. */
 export type NewReservation = Parameters<typeof made.arrays>[0][number];
 
 /** Inserts active reservations, except for riders who have one. @returns the JSON of the inserted reservations, by id */

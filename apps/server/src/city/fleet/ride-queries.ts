@@ -5,7 +5,8 @@ import { CHANGED, updatedAt } from "../../storage/db/sql-fragments.ts";
 import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
-// The statements on rides: first those that write, try and undo imports of past rides, then those of commands.
+// The statements on rides: first those of imports of past rides, then those of commands. An import writes rides, compares
+// them with the stored rides that have their ids ("held"), only tries them without writing any ("tried"), or is undone.
 
 /** The columns by which two rides of one id are compared: every field that a trip file has. */
 const compared = columnsOfTable("rides").only(
@@ -220,7 +221,7 @@ export interface ImportOverlaps {
   readonly ids: readonly string[];
 }
 
-/** @param times when the import's first and last rides start */
+/** Finds an import's rides that overlap. @param times when the import's first and last rides start */
 export async function findImportOverlaps(
   tx: Transaction,
   systemId: string,
@@ -313,7 +314,7 @@ export async function deleteUntouchedRides(
   return tx.query<Pick<Tables["rides"], "started_at" | "ended_at">>(deleteBatch, [systemId, ids, importId, writtenAt]);
 }
 
-/** A ride that is under way. */
+/** A ride that has been under way for long. */
 export type LongRide = Pick<Tables["rides"], "id" | "bike_id" | "started_at">;
 
 // Uses the index of the rides that are not completed.

@@ -8,7 +8,10 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { FLAG_UNITS, STATUSES } from "./changes-state.rules.ts";
 import type { KnownHour } from "./typical.rules.ts";
 
-/* Reads sums: of one station, of pairs of stations, and of the whole system. */
+/*
+ * Reads the sums (`sums-queries.ts`) for forecasts, flows and summaries: of one station, of pairs of stations, and of the
+ * whole system. Also finds since when stations are empty, full or offline, and writes invented past states of stations.
+ */
 
 const hours = statement(
   "typical.hours",
@@ -176,7 +179,7 @@ const recent = statement(
    from summed order by rides desc, start_station_id, end_station_id limit $4::int`,
 );
 
-/** Returns where the rides went that ended in a short time, the most frequent pairs first. */
+/** Returns the pairs of stations of the rides that ended after `from` until `to`, those with most rides first. */
 export function listRecentPairs(
   db: QueryRunner,
   systemId: string,
@@ -217,7 +220,7 @@ export async function findLocalTime(
 
 const sampled = ["available", "reserved", "on_trip", "disabled", "missing", "online", "empty", '"full"', "offline"];
 
-/** SQL: whether an hour between two instants has not been summed even once. */
+/** SQL: whether an hour that overlaps with the time between two instants has not been summed even once. */
 const isUnsummed = (from: string, to: string) => `exists (
        select from sum_marks mark where mark.system_id = $1 and mark.is_first
          and mark.hour > ${from} - interval '1 hour' and mark.hour < ${to})`;
@@ -304,6 +307,7 @@ const underWay = statement(
    from rides where system_id = $1 and status = 'started'`,
 );
 
+/** Counts the rides under way, and those of them that started before `longBefore`. */
 export async function countRidesUnderWay(
   db: QueryRunner,
   systemId: string,
@@ -315,13 +319,16 @@ export async function countRidesUnderWay(
 /** A state that a station may have for a long time. */
 export type LastingState = "empty" | "full" | "offline";
 
+/** The condition that the row `s` of a station has a state. */
 const OWN: Readonly<Record<LastingState, string>> = {
   empty: "s.status = 'online' and s.num_bikes_available = 0",
   full: "s.status = 'online' and s.num_docks_available = 0",
   offline: "s.status = 'offline'",
 };
+/** The condition that a change `c` of a station has a status. For the encoding see `FLAG_UNITS`. */
 const status = (name: (typeof STATUSES)[number]) =>
   `(c.flags / ${FLAG_UNITS.status}) & 7 = ${STATUSES.indexOf(name) + 1}`;
+/** The condition that a change `c` of a station has another state. It is never null, even if the free docks are unknown. */
 const NOT: Readonly<Record<LastingState, string>> = {
   empty: `not (${status("online")} and c.bikes = 0)`,
   full: `not (${status("online")} and c.docks is not distinct from 0)`,
@@ -407,7 +414,7 @@ export type StationSumsRow = Pick<Tables["station_hours"], "rides_started" | "ri
   readonly bikes: number | null;
 };
 
-/** Returns what happened at each station between two hours. */
+/** Returns what happened at each station in the hours from `from` until before `to`. */
 export function listStationSums(db: QueryRunner, systemId: string, from: Date, to: Date): Promise<StationSumsRow[]> {
   return db.query<StationSumsRow>(stationSums, [systemId, from, to]);
 }

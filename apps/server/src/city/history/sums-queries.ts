@@ -4,8 +4,13 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { stationPieces } from "./changes-sql-fragments.ts";
 
-// The statements that keep the sums: the rides and states of each station by hour (`station_hours`), rides between pairs of
-// stations by day (`flow_days`), rides by quarter of an hour (`ride_quarters`), and samples of the fleet (`fleet_samples`).
+// The statements of `sums.ts`, which keeps the sums for summaries and forecasts: rides and states of each station by hour
+// (`station_hours`), rides between pairs of stations by day (`flow_days`, called flows), rides by quarter of an hour
+// (`ride_quarters`), and samples of the fleet (`fleet_samples`).
+//
+// A mark is a row that asks for an hour (`sum_marks`) or a day of flows (`flow_marks`) to be summed again. Summing computes
+// all of it anew and deletes its marks. A mark with `and_after` stands for its hour and all later ones. A mark with
+// `is_first` says that its hour has no sums yet, so readers show the rides as unknown rather than 0.
 
 /** The progress of a system's sums. */
 export type SumProgress = Tables["sum_progress"];
@@ -57,7 +62,11 @@ const expandMarks = statement(
    select (select min(hour) from opened) as "from"`,
 );
 
-/** Replaces the marks of `insertOpenMark` by a mark of each past hour. @returns the first hour; null: there were none */
+/**
+ * Replaces the marks of `insertOpenMark` by one mark for each hour from the earliest of them on, within `oldest` (inclusive)
+ * and `nextHour` (exclusive).
+ * @returns the earliest marked hour; null: there were no such marks
+ */
 export async function expandOpenMarks(
   tx: Transaction,
   systemId: string,
@@ -92,7 +101,7 @@ const updateProgress = statement(
    where system_id = $1`,
 );
 
-/** Begins the sums of a system, if they have not begun, at its first ride or station state, but not before sums are kept. */
+/** Begins the sums of a system, if they have not begun, at its first ride or station state, but not before `oldest`. */
 export async function insertProgress(
   tx: Transaction,
   systemId: string,
@@ -166,7 +175,11 @@ const markHours = statement(
    from ${rowsOfSystem("generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') as marked (hour)")}`,
 );
 
-/** Marks every hour from `from` until before `to`. @param summedTo the end of the hours summed as they passed; null: none */
+/**
+ * Marks every hour from `from` until before `to`.
+ * @param summedTo the instant until which hours were summed while they were current; null: none was. Marks the hours from
+ *   this instant on as never summed (`is_first`)
+ */
 export async function insertMarksBetween(
   tx: Transaction,
   systemId: string,
@@ -223,6 +236,7 @@ export function takeSumMarks(tx: Transaction, systemId: string, before: Date, li
   return tx.query<MarkedHour>(takeMarks, [systemId, before, limit]);
 }
 
+/** SQL: a step with the hours $2 that begin before $3. An hour that contains $3 ends there. */
 const HOURS = `hours as materialized (
     select hour as starts_at, least(hour + interval '1 hour', $3::timestamptz) as ends_at
     from unnest($2::timestamptz[]) as given (hour) where hour < $3::timestamptz)`;
@@ -239,6 +253,7 @@ const columns = [
   "docks",
 ] as const;
 
+/** SQL: an array of a station's bikes or docks at the beginning of each quarter of an hour; null: not online. */
 const quarters = (column: "bikes" | "docks") =>
   `array[${[0, 1, 2, 3]
     .map(
@@ -297,6 +312,7 @@ const sumStations = statement(
 const QUARTER = "interval '15 minutes'";
 const binned = (instant: string) => `date_bin(${QUARTER}, ${instant}, timestamptz 'epoch')`;
 
+// Like `sumStations`, for the whole system. $4 and $5 are the bounds of the hours $2 together, for the index by `starts_at`.
 const sumQuarters = statement(
   "sums.sumQuarters",
   `with ${HOURS},
@@ -358,6 +374,10 @@ const insertSample = (rows: string, isLive: boolean) => `
    on conflict (system_id, at) do update set ${SAMPLE.map((name) => `${name} = excluded.${name}`).join(", ")},
      is_live = excluded.is_live`;
 
+/**
+ * SQL: the fleet and the stations now. Bikes at stations come from the stations' counters, the others from their own rows.
+ * `missing` is null when no bike is stored, and so is `on_trip` when no ride is under way either.
+ */
 const liveFleet = `
   select stations.available + bikes.available as available, stations.reserved + bikes.reserved as reserved,
     case when bikes.n > 0 or rides.n > 0 then greatest(bikes.on_trip, rides.n) end as on_trip,
@@ -471,6 +491,7 @@ export async function makeFleetSamples(
   if (hours.length > 0) await tx.query(makeSamples, [systemId, hours, until]);
 }
 
+// An hour (UTC) lies in two days where a time zone has an offset of half an hour: both days are marked.
 const markDays = statement(
   "sums.markDays",
   `insert into flow_marks (system_id, day, due_at)

@@ -42,6 +42,12 @@ import {
   stretchesOf,
 } from "./ride-day.rules.ts";
 
+/*
+ * Pages of lists of rides with filters. A list is cut into stretches of time (`ride-day.rules.ts`). The process remembers
+ * how many rides most stretches have (`memory.ts`), and only the others are counted. Each statement also checks that the
+ * remembered numbers are valid (`holds`). If they are not, the page is undefined, and `service.ts` tries again.
+ */
+
 export type { RideFilters } from "./asked-rides.ts";
 
 /**
@@ -131,6 +137,7 @@ const knownPast = (past: PastCount) => ({ sql: pastChanges, value: past.pastChan
 /** Returns the stretches of the list of a bike or a station. */
 function stretchesOfPast({ byDay }: AskedRides, past: PastCount, days: KnownDays | undefined): Stretch[] {
   const { upto } = past;
+  // Days of another state do not fit the counts. Without days, `changedIn` does not know what has changed.
   const known = days?.pastChanges === past.pastChanges ? days : { days: [], upto: -Infinity, since: -Infinity };
   const parts = past.parts.map(({ from, n }) => {
     const part = { from, to: Math.min(from + PART_DAYS * DAY_MS, upto) };
@@ -277,6 +284,7 @@ async function listBehind(
   const isOwners = asked.names.some((name) => name === "bike_id" || name === "station_id");
   const at = Date.parse(request.after.at);
   const parts = known.days === undefined ? stretches : byHourBehind(stretches, known.days, asked.byDay, at);
+  // The days count the rides of all bikes and stations: of one of these, any stretch may have too few rides for the page.
   const span = behind(parts, at, isOwners ? Infinity : size);
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;
@@ -306,6 +314,7 @@ function countPrepared(
   const bind = (value: unknown) => `$${values.push(value)}`;
   const uncounted = stretches.filter(({ n }) => n === undefined);
   if (uncounted.length > PREPARED_COUNTED) return undefined;
+  // Fills up with stretches without any ride.
   while (uncounted.length < PREPARED_COUNTED) uncounted.push({ from: Infinity, to: Infinity, n: undefined });
   const sum = stretches.reduce((n, each) => n + (each.n ?? 0), 0);
   const counts = uncounted.map((each) => countWithin(asked, each, bind));
@@ -313,12 +322,14 @@ function countPrepared(
   return { sql, values };
 }
 
+/** SQL: how many rides of a stretch pass the filters. */
 function countWithin(asked: AskedRides, stretch: Pick<Stretch, "from" | "to">, bind: Bind): string {
   const inside = within(stretch, bind);
   const { filter, names, byDay } = asked;
   const hasOwnNumber = names.every((name) => NUMBERED.includes(name)) && isWholeDays(stretch);
   if (hasOwnNumber && (byDay.status ?? "completed") === "completed") {
-    // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own.
+    // The numbers of rides by whole day are stored, and rides that are not completed have an index of their own. Both
+    // conditions on the status are needed: one picks the rides, the other is the index's own condition.
     const all = `(select coalesce(sum(n), 0) from ride_counts where system_id = $1 and period = 'day' and ${inside.replaceAll("started_at", "starts_at")})`;
     const others = `(select count(*) from rides where system_id = $1 and status in ('started', 'cancelled') and status <> 'completed' and ${inside})`;
     return byDay.status === undefined ? all : `(${all} - ${others})`;

@@ -4,6 +4,14 @@ import { systemsOf } from "../systems/service.ts";
 import { countRidesByHour, type Depth, listChangedDays, MAX_DAYS, type ReadDays, type RideHours } from "./queries.ts";
 import { DAY_MS, type PastDays, type RideDay, rideDay } from "./ride-day.rules.ts";
 
+/*
+ * What a process remembers of past rides, so that numbered pages of lists of rides need not count all rides:
+ * - `DayIndex`: numbers by day and hour, for lists filtered by status or last change;
+ * - `PastCounts`: the number of rides for each requested filter by bike or station;
+ * - `DepthIndex`: the number of rides before each hour, for the unfiltered list.
+ * The database counts changes of rides (`lateChanges`, `pastChanges`). Numbers are valid as long as these counts stay.
+ */
+
 /** The days in memory of a system's past rides; valid while `lateChanges` equals the database's value. */
 export interface KnownDays extends PastDays {
   readonly lateChanges: number;
@@ -99,6 +107,7 @@ export function createDayIndex({ read, clock, maxWaitMs = MAX_WAIT_MS }: DayInde
       const system = systemOf(systemId);
       const waitMs = isPatient ? maxWaitMs : Math.min(maxWaitMs, IMPATIENT_WAIT_MS);
       if (system.known === undefined || system.known.since > -Infinity) await within(waitMs, learn(systemId, system));
+      // Begins to refresh the days, and does not wait for them.
       else if (Math.abs(clock() - system.at) > MAX_DAY_AGE_MS) await within(0, learn(systemId, system, true));
       return system.known;
     },
@@ -134,6 +143,7 @@ async function learnDays(
   for (;;) {
     const found = await read(new Map([...system.days].map(([from, { changes }]) => [from, changes])));
     const { upto, lateChanges, pastChanges, unnoted } = found;
+    // It is not known which days the unnoted changes concern, so all days are read again.
     if (unnoted !== system.unnoted && forget(() => true)) continue;
     system.unnoted = unnoted;
     // Reads again the days of which more hours have become past meanwhile.
@@ -292,6 +302,7 @@ function createDepthIndex(options: {
     locate(systemId, skip) {
       const known = systems.get(systemId);
       if (known === undefined) return undefined;
+      // The number of rides that are older than the first of the page.
       const older = known.total - 1 - skip;
       const index = older < 0 ? -1 : firstAbove(known.upto, older);
       const [startsAt, rides] = [known.hours.startsAt[index], known.upto[index]];

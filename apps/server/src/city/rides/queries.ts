@@ -6,6 +6,12 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { type FetchSize, fetchSize, joinRows, type PageRows, type TimePosition } from "../../storage/lists/page.ts";
 import type { RideGroup } from "./ride-day.rules.ts";
 
+/*
+ * The statements on the list of rides, the youngest first: its unfiltered pages, and the numbers of past rides that a
+ * process remembers (`memory.ts`). Tables of counts keep how many rides there are, how many started in each month, day and
+ * hour (`ride_counts`), and how often past rides have changed (`list_counts`).
+ */
+
 const order = "order by started_at desc, id desc";
 const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
 /** SQL: the number of rides, and of changes to past rides, read once, as of the statement. */

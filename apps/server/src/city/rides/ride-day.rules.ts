@@ -5,7 +5,10 @@ type Status = Tables["rides"]["status"];
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-// The numbers of past rides that a process remembers by day and hour. With them it counts filtered lists and finds pages.
+// Rules for filtered lists of rides, the youngest first (`filtered-queries.ts`). A process remembers for each past day how
+// many rides started in each hour, by status and last change (`RideDay`). `partsOf` and `stretchesOf` cut a list into
+// stretches of time, and give each the number of its rides if that follows from the days. The database counts the rides of
+// the other stretches. `spanOf` then finds where a page begins and ends.
 
 /** Rides that started in the same hour, have a status, and were last changed at about the same time. */
 export interface RideGroup {
@@ -35,7 +38,10 @@ export interface RideDay {
   readonly statuses: readonly StatusOfDay[];
   /** Whether a ride of the day is under way, so that the numbers of its hour may change. */
   readonly isUnderWay: boolean;
-  /** The groups, `WIDTH` numbers each: as objects they take three times the memory. */
+  /**
+   * The groups, `WIDTH` numbers each: hour, index of the status in `STATUSES`, first, last, n. As objects they would take
+   * three times the memory.
+   */
   readonly groups: Float64Array;
 }
 
@@ -59,6 +65,7 @@ const WIDTH = 5;
 /** Maximum number of remembered groups of an hour. When an hour has more, the groups of each status are merged. */
 const MAX_GROUPS_OF_HOUR = 12;
 
+/** Makes a day from its groups. */
 export function rideDay(from: number, to: number, given: readonly RideGroup[]): RideDay {
   const groups = given.length > MAX_GROUPS_OF_HOUR ? withFewGroups(given) : given;
   return {
@@ -83,6 +90,7 @@ function withFewGroups(groups: readonly RideGroup[]): readonly RideGroup[] {
   ];
 }
 
+/** Merges the groups with the same key: adds up their rides, and widens the time of their changes. */
 function together<Group extends StatusOfDay>(groups: readonly Group[], keyOf: (group: Group) => string): Group[] {
   const found = new Map<string, Group>();
   for (const group of groups) {
@@ -131,6 +139,7 @@ function countOfHours(
   for (let at = 0; at < groups.length; at += WIDTH) {
     const [hour = 0, is = 0, first = 0, last = 0, n = 0] = groups.subarray(at, at + WIDTH);
     if (hour < begin || hour >= end) continue;
+    // The status of this ride may have changed since the day was read.
     if (STATUSES[is] === "started") return undefined;
     if (wanted !== undefined && is !== wanted) continue;
     const changed = changedOf({ first, last }, since);
