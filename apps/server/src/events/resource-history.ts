@@ -70,6 +70,7 @@ function windowAround(at: number) {
     first: firstIdAt("event", from),
     end: firstIdAt("event", to),
     firstDay: dayOf(from),
+    // An event may be numbered on the day after the one on which it was recorded.
     lastDay: dayOf(to + DAY_MS),
   };
 }

@@ -8,6 +8,12 @@ import { createPartitions } from "../storage/partitions/service.ts";
 import { isOfUnits, sweepUnits, type Swept, type UnitWork } from "../storage/set-aside/units.ts";
 import { findWhetherEventsWait, insertEventsFromOutbox, listWaitingEvents, lockSequence } from "./queries.ts";
 
+/*
+ * Commands write events to the outbox (`event_outbox`). The sequencer gives committed events consecutive numbers, and
+ * moves them to the events list, so that readers who follow the list miss none. If a batch fails, the events that make it
+ * fail are found and retried later, while the others are numbered (`sweepUnits`).
+ */
+
 /** Gives committed events their position in their system's list. Any number of processes may run a sequencer. */
 export interface Sequencer {
   /** Numbers new events soon. To be called with each notification on the channel `event_outbox`. */
@@ -89,6 +95,7 @@ export function createSequencer({
  * Returns the function `runOnce` of a sequencer, which moves the events of a system to the list and returns their number.
  */
 function createMover({ db, clock, onError, watch }: SequencerOptions): (systemId: string) => Promise<number> {
+  // The day for which the last batch found or created the partitions of the events table.
   let preparedDay: string | undefined;
 
   async function runOnce(systemId: string): Promise<number> {

@@ -26,6 +26,12 @@ import {
   listLatestEvents,
 } from "./queries.ts";
 
+/*
+ * Reads the events list of a system for a viewer: a partner, and the events that its key may read. An event's position is
+ * its day and its number. Pages are found by the stored counts of each day, and within a day by counts of blocks
+ * (`event-blocks.ts`).
+ */
+
 export interface EventFilters {
   readonly event?: EventName | undefined;
   /** The id of an event: lists only the events after it. `now`: lists nothing, and returns the newest id as checkpoint. */

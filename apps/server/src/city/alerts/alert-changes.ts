@@ -217,6 +217,7 @@ export async function applyAlerts(
   let ignored = records.length - kept.length;
   for (const { id, type, content } of kept) {
     const before = byId.get(id);
+    // `end` is undefined without an alert, and null while the alert is open.
     const end = before && alertAt(before, now).ended_at;
     const open = end === null ? before : undefined;
     if (open !== undefined && open.source !== source) {

@@ -9,6 +9,11 @@ import {
 } from "@bikeshare/contract";
 import { timeOfChange } from "@bikeshare/rules";
 
+/*
+ * Decides how alerts for riders open, change and end, and converts them between a feed or request, the stored form and what
+ * readers get. Texts are in GBFS's canonical form: one text for each language.
+ */
+
 /** An alert in GBFS's canonical form. */
 export type AlertRecord = ValueOf<typeof alertFields>;
 
@@ -63,6 +68,7 @@ const FEED_LIMITS = { summary: 1_000, description: 5_000, url: 1_000, languages:
 /** Returns the end of an alert's last time; null: it has no times, or one that lasts until further notice. */
 function endOfTimes(times: AlertContent["times"]): Date | null {
   const ends = (times ?? []).map(({ end }) => (end === undefined ? Number.NaN : Date.parse(end)));
+  // NaN stands for a time without an end: one of them makes `last` NaN.
   const last = Math.max(...ends);
   return ends.length === 0 || Number.isNaN(last) ? null : new Date(last);
 }
@@ -72,7 +78,10 @@ function timeAfter(now: Date, earlier: Date | undefined): Date {
   return new Date(timeOfChange(now.getTime(), earlier?.getTime(), true));
 }
 
-/** Returns an alert as readers see it at an instant: ended by the clock, even if the end is not stored yet. */
+/**
+ * Returns an alert as readers see it at an instant: ended by the clock, even if the end is not stored yet. Such an end is
+ * never before the alert's last change, which may have moved its times into the past.
+ */
 export function alertAt(alert: StoredAlert, now: Date): StoredAlert {
   const { ended_at: endedAt, ends_at: endsAt } = alert;
   if (endedAt !== null || endsAt === null || endsAt > now) return alert;

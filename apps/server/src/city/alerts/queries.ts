@@ -4,6 +4,12 @@ import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { StoredAlert } from "./alert.rules.ts";
 
+/*
+ * The statements on alerts for riders. A closure is an alert that was opened by taking a station offline: `closes_station`
+ * names the station. An alert past its `ends_at` is over; until a sweeper stores that, its `ended_at` is null, and the
+ * statements that lock open alerts include it.
+ */
+
 const columns = columnsOfTable("rider_alerts").without("system_id");
 
 const select = `select ${columns.list()} from rider_alerts where system_id = $1`;
@@ -123,7 +129,7 @@ export function lockAlerts(tx: Transaction, systemId: string, ids: readonly stri
   return tx.query<StoredAlert>(lockById, [systemId, ids]);
 }
 
-/** Locks the open closures of stations. */
+/** Locks the stations' closures without a stored end. */
 export function lockClosuresOf(
   tx: Transaction,
   systemId: string,
@@ -143,7 +149,7 @@ export async function findLaterEnds(
   return new Map(rows.map((row) => [row.closes_station, row.ended_at]));
 }
 
-/** Locks the operator's open alerts about any of the stations. */
+/** Locks the operator's alerts without a stored end that concern any of the stations. */
 export function lockAlertsOfStations(
   tx: Transaction,
   systemId: string,
@@ -152,7 +158,7 @@ export function lockAlertsOfStations(
   return tx.query<StoredAlert>(lockOfStations, [systemId, stationIds]);
 }
 
-/** Locks the open alerts of a source, and the alerts of any source with the given ids. */
+/** Locks a source's alerts without a stored end, and the alerts of any source with the given ids, ended ones too. */
 export function lockAlertsOfSource(
   tx: Transaction,
   systemId: string,

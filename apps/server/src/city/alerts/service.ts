@@ -44,6 +44,12 @@ import {
   lockAlerts,
 } from "./queries.ts";
 
+/*
+ * Alerts tell riders of disruptions, such as closed stations. This file has the operator's commands on alerts, the pages of
+ * alerts for partners and the operator, and the background work that stores ends and deletes past alerts. An alert whose
+ * times are over counts as ended at once (`alertAt`); its end is stored later, with an event.
+ */
+
 /** The source of alerts that the operator creates. */
 const OPERATOR = "operator";
 
@@ -65,6 +71,7 @@ export function upsertAlerts(
       );
       const held = await lockById(command, readable);
       const language = await mainLanguageOf(tx, systemId);
+      // The alerts as the items decided so far leave them.
       const left = new Map(held);
       let open = await countOpenAlerts(tx, systemId, now);
       for (const { index, item } of readable) {
@@ -113,6 +120,7 @@ function decideUpsert(
   const content = mergedContent(before?.content, item, language);
   if (type === undefined || content === undefined) return refuse("newAlert");
   const earlier = stored && alertAt(stored, now).ended_at;
+  // For an open alert, `opened` only shows whether its new times are over already.
   const opened = newAlert({ id, source: OPERATOR, type, content }, now, earlier);
   if (alertAt(opened, now).ended_at !== null) return refuse("pastAlert");
   if (before !== undefined) return changedAlert(before, type, content, now);
@@ -138,6 +146,7 @@ export function endAlerts(
           results.failed(index, item.id, "not_found", "namedAlert", { id: item.id });
           continue;
         }
+        // An alert that is over counts as unchanged. If its end is not stored yet, it is stored here.
         const isOver = alertAt(alert, command.now).ended_at !== null;
         if (!isOver && alert.source !== OPERATOR) {
           results.failed(index, item.id, "invalid_parameter", "feedAlert", { id: item.id, source: alert.source });
@@ -161,6 +170,7 @@ async function lockById(
   return new Map(alerts.map((alert) => [alert.id, alert]));
 }
 
+/** The stations and regions, of those that items name, to which alerts may refer. */
 interface Places {
   readonly stations: ReadonlySet<string>;
   readonly regions: ReadonlySet<string>;
@@ -201,6 +211,7 @@ export function endAlert(context: ActorContext, systemId: string, id: string): P
   return act(context, systemId, "alert.ended", id, (inside) => endAlerts(inside, systemId, [{ item: { id } }]));
 }
 
+/** Runs a command on one alert, and records it in the audit log if it changes the alert. */
 function act(
   context: ActorContext,
   systemId: string,

@@ -11,6 +11,11 @@ import type { Page } from "../../storage/lists/page.ts";
 import type { ListReader, ReadContext } from "../../storage/lists/read-context.ts";
 import { deletePastPublicIds, findBikeOf, findBikeThatHad, listFreeBikes } from "./queries.ts";
 
+/*
+ * Reads a system's bikes: pages, changes, one bike, the bikes outside stations, and the bike behind a public id. Public ids
+ * are the ids of bikes in GBFS feeds; they change after each ride, and a retired one is still found for some minutes.
+ */
+
 interface PublicIdContext {
   readonly db: Database;
   readonly clock: () => number;

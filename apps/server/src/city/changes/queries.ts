@@ -3,6 +3,12 @@ import type { ReadPool } from "../../storage/db/read-pool.ts";
 import { oneRow, rowsOfSystem } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
+/*
+ * The statements with which clients follow the changes of a list. Each change of a row gives the row a new change position
+ * (microseconds since 1970), which orders the changes. A client reads changes only up to a horizon (`Horizon`), because a
+ * transaction that is still open may yet add changes at earlier positions. See docs/decisions/changes.md.
+ */
+
 /** The table of a list whose changes can be followed. */
 export type FollowedTable = "stations" | "bikes" | "rides" | "reservations";
 

@@ -2,6 +2,11 @@ import { type FactChanges, type FactKind, factKinds, type Facts, type FactsOf } 
 import { FactIssue, readFactValue } from "./fact-values.rules.ts";
 import type { Described } from "./published-facts.rules.ts";
 
+/*
+ * Reads the facts of sources from their feeds, and changes and checks the facts of the operator. `said` names what sources
+ * give, `own` what the operator has set.
+ */
+
 /** The content of a source's descriptive feed, in canonical form. */
 export interface SaidFeed {
   readonly feed: string;
@@ -111,6 +116,7 @@ export function requireFitting<Kind extends FactKind>(
 
 type Fitting<Kind extends FactKind> = (own: FactsOf<Kind>, known: KnownIds, published: FactsOf<Kind>) => void;
 
+/** The checks of the operator's facts (`own`) of each kind against each other and against the known ids. */
 const fitting: { readonly [Kind in FactKind]?: Fitting<Kind> } = {
   system({ station_links, vehicle_links }, _, { rental_apps, start_date: start, termination_date: end }) {
     requirePlaceholder("station_links", station_links, "{station_id}", rental_apps);
@@ -168,6 +174,7 @@ type Links = FactsOf<"system">["station_links"];
 
 type Apps = FactsOf<"system">["rental_apps"];
 
+/** Checks that each link contains a placeholder, and that each app with a link has its address in the app store. */
 function requirePlaceholder(name: string, links: Links, placeholder: string, apps: Apps): void {
   for (const [where, address = ""] of Object.entries({ ...links })) {
     if (!address.includes(placeholder)) {

@@ -3,6 +3,11 @@ import type { QueryRunner, Transaction } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/*
+ * The statements on descriptions: the facts for GBFS that the operator sets. Also finds the ids that stations, bikes and
+ * rides name, and the facts that sources give of one station or bike.
+ */
+
 const insertSystem = statement(
   "descriptions.insertSystem",
   `insert into descriptions (system_id, kind, id, content, set_at) values ($1, 'system', '', '{}', $2)

@@ -65,6 +65,7 @@ export function factRoutes(context: CommandContext & { readonly db: Database }):
     return { status: 200 as const, body: jsonBody<DescribedFacts<Kind>>(answer.body) };
   };
 
+  // `single`: a kind that a system has once. `many`: one thing of a kind by its id. `listed`: also the list of all.
   const single = <Kind extends FactKind>(kind: Kind) => ({
     get: (call: Call) => read(kind, call, ""),
     set: (call: Changing<Kind>) => set(kind, call, ""),

@@ -31,7 +31,8 @@ export { type Described, textIn } from "./published-facts.rules.ts";
 export { findDescriptionsState as descriptionsState } from "./queries.ts";
 
 // Facts describe a system and its vehicle types, regions, prices, zones, stations and bikes for GBFS. The operator and the
-// sources give them; the operator's take precedence.
+// sources give them; the operator's take precedence. `own` names the operator's facts, `said` those of sources. The code
+// calls whatever has facts a thing: the system, a vehicle type, a station.
 
 /** Facts that readers need. GBFS publishes a default for a missing one, so the operator is asked to set it. */
 const WANTED = ["name", "timezone", "language", "feed_contact_email"] as const;
@@ -61,12 +62,14 @@ interface Said {
   readonly system: Described<"system">;
 }
 
+/** Reads the feeds with facts of the system and of a kind, and merges the system's facts. */
 async function readSaid(db: QueryRunner, systemId: string, kind: FactKind): Promise<Said> {
   const own = await findDescription(db, systemId, "system", "");
   const listedName = await nameOfSystem(db, systemId);
   const publishedId = (await findPublishedIdOfSource(db, systemId)) ?? systemId;
   const feeds = await listDescriptions(db, systemId, [...feedsOfKind("system"), ...feedsOfKind(kind)]);
   const said = saidOfKind("system", feeds).get("") ?? [];
+  // The language is needed first: texts without a language of their own, such as the listed name, get it.
   const { language = "en" } = mergeFacts<"system">("", own, said).published;
   const textOf = (text: string) => [{ text, language }];
   // A system named at its creation has no localized name yet.
@@ -127,6 +130,7 @@ async function mergeAll<Kind extends FactKind>(
   return sortById([...ids].map((id) => mergeFacts<Kind>(id, own.get(id), said.get(id) ?? [])));
 }
 
+/** Returns ids of a kind to list even if nobody describes them, such as the vehicle types of bikes. */
 async function namedIds(db: QueryRunner, systemId: string, kind: FactKind): Promise<readonly string[]> {
   switch (kind) {
     case "vehicle_type":
@@ -230,6 +234,7 @@ async function isDescribedOrUsed(tx: Transaction, systemId: string, kind: FactKi
   return (await describedAll(tx, systemId, kind)).some((described) => described.id === id);
 }
 
+/** Converts a rejected value to an error for the actor. */
 function refusal({ path, value, expected }: FactIssue) {
   if (value === undefined) return serviceError("invalid_parameter", "factMissing", { name: path, expected });
   const shown = JSON.stringify(value) ?? "nothing";
@@ -265,6 +270,7 @@ export async function removeDescription(
   return context.db.transaction(async (tx) => {
     await lockDescriptions(tx, systemId, new Date(context.clock()));
     await requireVersion(tx, systemId, kind, id, seen);
+    // Deletes first. An error below undoes that, because it ends the transaction.
     if (!(await deleteDescription(tx, systemId, kind, id))) return false;
     const { feeds } = await readSaid(tx, systemId, kind);
     const users = saidOfKind(kind, feeds).has(id) ? [] : await usersOf(tx, systemId, kind, id);

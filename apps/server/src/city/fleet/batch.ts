@@ -21,6 +21,11 @@ import { findBikesOfRides, type RideState } from "./ride-queries.ts";
 import { describeRide } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
+/*
+ * What commands on batches share. A batch has many items of one kind, and each item gets its own result: done, or failed
+ * with an error. The commands on rides also share how they lock rides and check an item.
+ */
+
 /**
  * Records the outcome of each item of a batch, by the item's index. An item can fail only with the codes that the contract
  * declares for the endpoint (`ItemError`).

@@ -17,6 +17,11 @@ import type { FleetCommand } from "./command.ts";
 import { findNamedStations } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
+/*
+ * Two commands of the operator's backend on bikes: `upsertBikes` creates or changes them, `reportBikes` records what they
+ * report at some time, such as a location. Reports may arrive late or twice.
+ */
+
 /** Creates bikes, or changes the given fields of existing bikes. */
 export function upsertBikes(
   context: CommandContext,
@@ -29,6 +34,7 @@ export function upsertBikes(
     items,
     async (command, { items: readable, results }) => {
       const { now, ids } = command;
+      // This map is the command's own: it also gets the bikes that are inserted, locked or changed below.
       const bikes = await command.lockBikes(readable.map(({ item }) => item.id));
       const stations = await locationsNamed(command, readable);
       const known = readable.filter((entry) => {
@@ -106,6 +112,7 @@ interface BikeItem extends LocatedItem {
   readonly id: string;
 }
 
+/** Finds the stations that items name as the location of their bikes. */
 function locationsNamed({ tx, systemId }: FleetCommand, entries: readonly Indexed<BikeItem>[]): Promise<NamedStations> {
   return findNamedStations(
     tx,
@@ -154,6 +161,7 @@ function mayChange(
   return false;
 }
 
+/** Returns the first entry of each bike. */
 function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpsert>[] {
   const seen = new Set<string>();
   return entries.filter(({ item }) => !seen.has(item.id) && seen.add(item.id));

@@ -8,6 +8,10 @@ import { recordRemovedBikes } from "../changes/service.ts";
 import { type BikeRow, type FeedBike, feedBikeFields } from "./snapshot-decision.rules.ts";
 import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 
+/*
+ * The statements that apply a snapshot of a source's bikes (`bike-snapshot.ts`).
+ */
+
 /** A bike's row to write. */
 export interface BikeWrite extends FeedBike {
   readonly id: string;

@@ -18,6 +18,11 @@ import {
   type VehicleReport,
 } from "./snapshot-decision.rules.ts";
 
+/*
+ * Applies a snapshot of a source's bikes. Most bikes are only compared with their rows. The rows that differ are locked, and
+ * compared again before they are written (`decideBike`).
+ */
+
 /** A source's report of its vehicles at one time. */
 export interface BikeSnapshot {
   readonly source: string;
@@ -66,6 +71,7 @@ export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSna
 
   // This decision uses rows that are not locked; it is repeated on the locked rows before any of them is written.
   const first = decideAll(snapshot, [...ours, ...others]);
+  // Ids that another transaction has inserted meanwhile.
   const taken = creations.filter(({ id }) => !inserted.has(id));
   const toLock = [...first.update, ...first.delete, ...taken].map(({ id }) => id);
   const second = decideAll(snapshot, await lockFeedBikes(command, toLock));

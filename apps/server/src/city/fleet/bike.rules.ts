@@ -4,7 +4,9 @@ import type { Ids } from "../../ids.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { NamedStation } from "./station-queries.ts";
 
-// Computes how reports, upserts and the ends of rides change a bike.
+// Computes how reports, upserts and the ends of rides change a bike. The `reported_` values are what the operator or a feed
+// last said of it. What readers see (`vehicle_state`, `station_id`, `lat`, `lon`) follows from them and from the bike's
+// ride and reservation (`viewOf`).
 
 /** States that a bike can be reported in; `reserved` and `on_trip` follow from reservations and rides. */
 type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;

@@ -82,6 +82,7 @@ const updateBikeRows = (name: string, step = "") =>
 const updateUnloggedBikes = updateBikeRows("fleet.updateBikes");
 
 const eventColumns = columnsOfTable("vehicle_events").without("system_id");
+/** $1 and $2 are the system and the time; then come the columns of bikes, then those of events. */
 const FIRST_EVENT_PARAMETER = 3 + columns.names.length;
 const updateLoggedBikes = updateBikeRows(
   "fleet.updateLoggedBikes",

@@ -32,6 +32,11 @@ import { updateCancelledRides } from "./reservation-queries.ts";
 import { countLongRides, listLongRides, type LongRide, type RideState, updateRides } from "./ride-queries.ts";
 import { costsOf, isSameCancel, isSameEnd } from "./ride.rules.ts";
 
+/*
+ * Commands that end rides under way: `endRides` and `cancelRides` for the operator's backend, and `endAbandonedRides` for
+ * rides whose end was never reported. Each decides item by item, moves the bikes, and writes rides, bikes and events.
+ */
+
 /** Ends rides: each bike is available where its ride ended, unless a later report of the bike is known. */
 export function endRides(
   context: CommandContext,
@@ -84,6 +89,7 @@ interface Finish {
 
 type Decide<Item> = (entry: Indexed<Item>, batch: RideBatch) => Finish | undefined;
 
+/** Makes the step of a batch that decides on each item with `decide`, and writes the rides and bikes. */
 function finishBy<Item extends RideItem>(decide: Decide<Item>) {
   return async (command: FleetCommand, locked: LockedRides, { items, results }: Batch<Item, FinishError>) => {
     const batch = { command, results, ...locked };
@@ -234,7 +240,7 @@ interface LongRides {
   readonly oldest: LongRide | undefined;
 }
 
-/** Counts the rides of each system that started before an instant and are still under way, and finds the oldest of them. */
+/** Like `longRidesOf`, for each of the operator's systems. */
 export async function allLongRides(db: Queryable, startedBefore: Date): Promise<LongRides[]> {
   const systems = await systemsOf(db);
   return Promise.all(systems.map(({ system_id: systemId }) => longRidesOf(db, systemId, startedBefore)));

@@ -375,7 +375,7 @@ function movedBike(
   if (item.ended_at === undefined && item.end_station_id === undefined && item.lat === undefined) return bike;
   const [from, to] = [before.ended_at.getTime(), after.ended_at.getTime()];
   const [knownState, knownLocation] = [datedState(bike), datedLocation(bike)];
-  // The ride's original end is the newest known report of the location, or of the state.
+  // Whether the ride's original end wrote the known location; `isStateOfEnd`: the known state.
   const isEndOf = knownLocation.at === from && knownLocation.value.reported_station_id === before.end_station_id;
   const where = endLocation(after, item, stations) ?? (isEndOf ? knownLocation.value : undefined);
   const location = where === undefined ? knownLocation : replaced(knownLocation, { at: to, value: where }, isEndOf);

@@ -4,6 +4,10 @@ import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { statement } from "../../storage/db/statement.ts";
 import { forgetDeleted } from "../history/changes-sql-fragments.ts";
 
+/*
+ * The statements that create, lock, pass on and delete the placeholder stations of imports (`placeholder-stations.ts`).
+ */
+
 const columns = columnsOfTable("stations").only("id", "name", "lat", "lon");
 
 /** The columns of a placeholder station whose values come from records of rides. */

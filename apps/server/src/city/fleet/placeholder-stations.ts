@@ -15,6 +15,11 @@ import {
   updatePlaceholderImports,
 } from "./placeholder-station-queries.ts";
 
+/*
+ * Imports of trip files create a placeholder for each unknown station that their rides name, and undoing an import removes
+ * its unused placeholders (docs/glossary.md#placeholder-station).
+ */
+
 /** A station as records of rides describe it. */
 export interface StationSighting {
   readonly id: string;

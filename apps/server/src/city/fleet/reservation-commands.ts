@@ -14,6 +14,11 @@ import {
   updateReservationEnd,
 } from "./reservation-queries.ts";
 
+/*
+ * Commands on reservations that exist: a partner cancels or extends one, the operator removes a partner, and a sweeper
+ * stores that overdue ones have expired. Each frees the bikes of the reservations that it ends.
+ */
+
 /** The owner of a reservation. A partner sees only its own reservations. */
 export interface ReservationOwner {
   readonly systemId: string;

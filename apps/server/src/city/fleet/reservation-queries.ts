@@ -28,7 +28,7 @@ const listUnended = statement(
   `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
 );
 
-/** The columns of a new reservation. The others are constant or have defaults. */
+/** The columns that differ between new reservations. */
 const made = columnsOfTable("reservations").without(
   "system_id",
   "status",

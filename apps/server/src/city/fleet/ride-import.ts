@@ -29,6 +29,10 @@ import {
   truncatePastRides,
 } from "./ride-queries.ts";
 
+/*
+ * Writes past rides of imports in bulk, tries what an import would write, and deletes the rides of an import that is undone.
+ */
+
 /** A ride that had ended before the service learned of it. */
 export interface PastRide {
   /** The number of its line in its file. */

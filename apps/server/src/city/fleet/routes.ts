@@ -16,6 +16,12 @@ import { correctRides, upsertPastRides } from "./past-rides.ts";
 import { startRides } from "./start-rides.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "./station-commands.ts";
 
+/*
+ * The routes with which the operator's backend changes the fleet and alerts. Most take a batch of items. Small batches of
+ * several calls may share a transaction (`combined`), which saves commits. A call that repeats its idempotency key gets the
+ * first answer again.
+ */
+
 type Verb<Item> = (
   context: CommandContext,
   systemId: string,

@@ -154,6 +154,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
 
 /** Decides the effect of a snapshot on one station. Pure. @param row the stored station */
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
+  // A placeholder is nobody's yet, whatever source made it.
   const ours = row?.source === context.source && !isPlaceholder(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
   const drop = waiting.map(({ part }) => ({ station_id: id, part }));
@@ -170,6 +171,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
     information_as_of: storedAsOf(parts.information?.asOf, times.information),
     status_as_of: storedAsOf(parts.status?.asOf, times.status),
   };
+  // Operated counters follow the bikes, so the feed's counts are ignored.
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
   const visible = row === undefined || !sameFields(row, described, jsonFields);
   const write: StationWrite = { id, ...described, ...asOf, visible };
@@ -206,6 +208,7 @@ function heldParts(
   return parts;
 }
 
+/** Decides to keep the parts of a station that is not listed, or that belongs to another source, as waiting parts. */
 function waitingDecision(
   id: string,
   parts: StationParts,
@@ -242,13 +245,16 @@ function storedAsOf(asOf: number | undefined, times: SnapshotTimes | undefined):
 
 /** The columns that are counted from the bikes at a station with operated counters. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
+/** The fields of `KnownStationStatus`. */
 const knownStatusFields = [...statusFields, "was_installed"] as const;
+/** The fields whose change readers see. */
 const jsonFields = [
   ...informationFields,
   ...statusFields,
   "status",
   "offline_reason",
 ] as const satisfies (keyof JoinedStation)[];
+/** The fields that only record snapshots. */
 const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "status_as_of"] as const;
 
 function sameFields<Field extends string>(

@@ -24,6 +24,11 @@ import { insertStartedRides, listOverlappingRides, type RideState, type RideTime
 import { costsOf, describeRide, isSameStart, overlapIssue } from "./ride.rules.ts";
 import { findNamedStations } from "./station-queries.ts";
 
+/*
+ * Starts rides that the operator's backend reports. The bike of a started ride has no location for readers, and the
+ * reservation that held the bike is fulfilled.
+ */
+
 type StartError = ItemError<"rides", "start">;
 
 /** Starts rides: each on a bike that is available, or held by the reservation that the ride fulfils. */
@@ -165,6 +170,7 @@ function decide(
   if (namedStation !== undefined && presentStation(facts.stations, namedStation) === undefined) {
     return refuse("not_found", ...missingStation(facts.stations, namedStation));
   }
+  // The reservation that holds the bike.
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
   // A reservation counts as ended from its end on, even while its row still says `active`.
   const reservationId = held !== undefined && now < held.expires_at ? held.id : null;

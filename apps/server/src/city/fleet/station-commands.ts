@@ -28,6 +28,11 @@ import {
 } from "./station-queries.ts";
 import { isOfFeed, OPERATOR } from "./station.rules.ts";
 
+/*
+ * The operator's commands on stations: create or change, take offline, bring back, remove. They write the stations, the
+ * events of changes of their status, and the alerts about closed stations.
+ */
+
 /**
  * Creates the operator's own stations, or changes them. Takes over stations that no feed describes. Their counters follow
  * their bikes.
@@ -172,6 +177,7 @@ function shortList(ids: readonly string[]): string {
   return ids.slice(0, MAX_SHOWN).join(", ") + (ids.length > MAX_SHOWN ? ", …" : "");
 }
 
+/** A station after a decision. `is_claimed`: the operator takes it over from a source. */
 type DecidedStation = LockedStation & { readonly is_claimed?: boolean };
 
 /** The steps of a batch before and after it locks its stations. */
@@ -184,6 +190,10 @@ interface StationBatchSteps<Item> {
 
 type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
 
+/**
+ * Runs a batch on stations in one transaction, with `steps` around the locks.
+ * @param decide returns the station after an item, or refuses the item. `held` is the station as earlier items leave it
+ */
 function runStationBatch<Item extends { readonly id: string }, Declared extends ErrorCode>(
   context: CommandContext,
   systemId: string,
@@ -219,6 +229,7 @@ function runStationBatch<Item extends { readonly id: string }, Declared extends 
     }
     const stations = [...left.values()];
     const made = stations.filter((station) => !held.has(station.id));
+    // Existing stations get their reported docks before they are updated, new ones after they are inserted.
     await updateReportedDocks(tx, systemId, reportedDocks(held.keys(), left, readable));
     const inserted = await insertStations(tx, systemId, now, made);
     // Another command has created one of these stations meanwhile: repeat the transaction, to decide on the new row.

@@ -6,6 +6,12 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { recordInserted, recordUpdated, stateOf, stateSince } from "../history/changes-sql-fragments.ts";
 import { freeDocks, hasOwnDocks, standingBikes } from "./dock-sql-fragments.ts";
 
+/*
+ * The statements with which commands read and write stations. The free docks of the operator's stations follow the bikes:
+ * they are `docks_base`, or else the capacity without disabled docks, less the bikes that stand there. `docks_base` is the
+ * number of free docks that the operator reported, plus the bikes that stood there then; null: none was reported.
+ */
+
 /** The columns that commands write: the counters follow from bikes, and feeds and imports write the rest. */
 const columns = columnsOfTable("stations").without(
   "system_id",

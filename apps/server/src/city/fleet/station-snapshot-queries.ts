@@ -9,6 +9,12 @@ import type { Position } from "./bike.rules.ts";
 import { chunksOf, rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 import type { JoinedStation, KnownStationStatus, StationInformation } from "./station.rules.ts";
 
+/*
+ * The statements that write a snapshot of a source's stations (`station-snapshot.ts`). Counters of new stations are
+ * mirrored: they are what the feed says. A part (information or status) of a station that is not listed waits in
+ * `gbfs_pending_station_parts`.
+ */
+
 /** A station's row, which a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
   /** `last_updated` of the newest snapshot that names the part; null: it is the newest snapshot of the part's feed. */

@@ -32,6 +32,12 @@ import {
   type StationStatusReport,
 } from "./station.rules.ts";
 
+/*
+ * Applies a snapshot of a source's stations: GBFS's information, status, or both. `planStations` decides on rows that are
+ * not locked. `writeStations` locks the rows, decides again, and writes. A station is listed once both of its parts are
+ * known; until then a part waits in a table of its own.
+ */
+
 /** The number of a source's stations of which one part has not arrived yet, by the missing part. */
 export interface StationsWaiting {
   readonly withoutInformation: number;
@@ -73,6 +79,7 @@ class Tally {
   /** @param named whether the snapshot names the station */
   add(decision: Decision, named: boolean): void {
     if (decision.kind === "wait") {
+      // A part that waits for the other is the only one. A station of another source may have both parts here.
       if (!decision.isOwnedByOther) {
         this.#waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
       } else if (named) this.#ownedByOthers.push(decision.id);
@@ -83,6 +90,7 @@ class Tally {
     } else if (decision.kind !== "create" && named) this.#unchanged++;
   }
 
+  /** Returns the counts and the changes of state, in the order of the stations' ids. */
   changes(): Omit<StationChanges, "timesAfter" | "events"> {
     const { created, updated, removed } = this;
     const stateChanges = this.#stateChanges.toSorted((a, b) => (a.stationId < b.stationId ? -1 : 1));
@@ -184,6 +192,7 @@ export async function writeStations(command: FleetCommand, plan: StationPlan): P
     await writeParts(command, plan, decisions.filter(isOfParts), tally);
     changed.push(...decisions.filter((decision) => !isOfParts(decision)).map(({ id }) => id));
   }
+  // These rows have changed since the plan, so that now the station itself is to be written.
   await updateLocked(command, plan, changed, tally);
   command.count("stations", tally.created);
   if (tally.created + tally.updated + tally.removed > 0) command.notify("stations");
@@ -247,6 +256,7 @@ async function updateLocked(
   }
 }
 
+/** Saves and drops waiting parts as decided, and counts the decisions. */
 async function writeParts(
   command: FleetCommand,
   { snapshot }: StationPlan,

@@ -2,6 +2,11 @@ import { type MdsEventType, type MdsVehicleState, mdsTransitions, mdsTripEventTy
 import { uuidOfTime } from "../../uuids.ts";
 import type { BikeState, ReportedLocation } from "./bike.rules.ts";
 
+/*
+ * Derives the vehicle events of the Mobility Data Specification (MDS) from the change that a command makes to a bike. The
+ * log of these events is for agencies. MDS lists the states of a vehicle and the events that may lead from one to another.
+ */
+
 /** One change of a vehicle's state, as the log of vehicle events and the bike's own row keep it. */
 export interface VehicleEvent {
   /** UUID version 7. */
@@ -70,6 +75,7 @@ export function vehicleEvents({ before, after, causes }: BikeChange, surrounding
     log.step("on_trip", end?.type ?? "trip_end", end, before.ride_id);
   }
   const start = after.ride_id !== null && after.ride_id !== before.ride_id ? causeOf("trip_start") : undefined;
+  // The reservation stays, or the ride that starts fulfils it.
   const isHeldOn = before.reservation_id === after.reservation_id || start !== undefined;
   if (before.last_event !== null && before.reservation_id !== null && !isHeldOn && log.state === "reserved")
     log.step("reserved", "reservation_cancel", causeOf("reservation_cancel"));
@@ -150,6 +156,7 @@ interface EventPlace {
   readonly reason?: MdsEventType | undefined;
 }
 
+/** The events of one change. Each new event begins in the state, and follows the time, of the event before. */
 class EventLog {
   readonly events: VehicleEvent[] = [];
   state: MdsVehicleState;
@@ -229,7 +236,7 @@ const assumedTypes: Readonly<Record<MdsVehicleState, readonly MdsEventType[]>> =
 
 type Step = { readonly type: MdsEventType; readonly to: MdsVehicleState };
 
-/** Returns the events that lead from one state to another. The last one has the type `reason`, if MDS allows it for `to`. */
+/** Returns the events that lead from one state to another. The last one has the type `reason`, if MDS has it for `to`. */
 export function pathTo(from: MdsVehicleState, to: MdsVehicleState, reason: MdsEventType | undefined): readonly Step[] {
   if (from === to) return [];
   const last = mdsTransitions.find((each) => each.type === reason && each.to === to);
@@ -253,6 +260,7 @@ const paths = new Map<string, readonly Step[]>();
 
 function findPath(from: MdsVehicleState, to: MdsVehicleState): readonly Step[] {
   const reached = new Map<MdsVehicleState, readonly Step[]>([[from, []]]);
+  // The loop below also visits the states that it adds, so it finds the shortest paths first.
   const waiting = [from];
   for (const state of waiting) {
     for (const { type, to: next } of assumedSteps(state)) {

@@ -132,7 +132,7 @@ export function recordUpdated(updated: string): string {
     ${REPLACE})`;
 }
 
-/** A step of a `with` that deletes the history of deleted stations. @param deleted the step before, with `id` */
+/** SQL: a step of a `with` that deletes the history of deleted stations. @param deleted the step before, with `id` */
 export function forgetDeleted(deleted: string): string {
   return `forgotten as (
     delete from station_changes where system_id = $1 and station_id = any(array(select id from ${deleted})))`;
@@ -141,6 +141,7 @@ export function forgetDeleted(deleted: string): string {
 /** SQL: the time since which a station has the state in its row. */
 const SINCE = "case when st.state_since = '-infinity' then st.known_since else st.state_since end";
 
+// The state of a piece: from the station's row `st`, or from a change `c`.
 const OWN = `st.num_bikes_available as bikes, st.num_bikes_reserved as reserved, st.num_bikes_disabled as disabled,
           st.num_docks_available as docks, st.status`;
 const CHANGED = `c.bikes, c.reserved, c.disabled, c.docks, ${statusOf("c")}`;

@@ -7,7 +7,7 @@ import { timeZoneOfSystem } from "../descriptions/service.ts";
 import { findLocalTime, listNeighbours, listPairs, listRecentPairs } from "./queries.ts";
 import { findSumProgress } from "./sums-queries.ts";
 
-// Flows are the numbers of rides between pairs of stations.
+// Flows are the numbers of rides between pairs of stations. Partners get no pairs with few rides, the operator gets all.
 
 interface FlowContext {
   readonly db: QueryRunner;

@@ -8,6 +8,11 @@ import { joinRows, mapRows, type PageRows, type PageStart } from "../../storage/
 import { changeUntil, flagsOf, statusOf } from "./changes-sql-fragments.ts";
 import { FLAG_UNITS, pastStationJson, STATUSES } from "./changes-state.rules.ts";
 
+/*
+ * The statements on how stations were. A station's row has its present state, since `state_since`; earlier states are in
+ * `station_changes` (`changes-sql-fragments.ts`). `known_since` is when the station's history begins.
+ */
+
 /** Filters of the stations at an instant. `status` is the status at that instant; the other filters use today's values. */
 export interface StationsAtFilters {
   readonly status?: string | undefined;
@@ -24,6 +29,7 @@ export async function findBeginOfHistory(db: QueryRunner, systemId: string): Pro
 
 const at = "$2::timestamptz";
 const IS_PRESENT = `station.state_since <= ${at}`;
+/** SQL: a value at the instant, from the station's own row or from the joined change. */
 const asOf = (present: string, past: string) => `case when ${IS_PRESENT} then ${present} else ${past} end`;
 /** SQL: an instant as JSON has it, without quotes. */
 const instantOf = (value: string) => `to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -44,6 +44,7 @@ export function stationsAt(
   const instant = new Date(readInstantOfHistory(at, clock()));
   return filtered.read(whose, async (db) => {
     const asked = { at, instant, now: clock() };
+    // Before the kept history, this always throws. Below it throws only if the history begins after the instant.
     if (!isKept(asked)) await refuseOutside(db, whose.systemId, asked);
     const rows = await listStationsAt(db, whose.systemId, instant, filters, startOf(request), fetchSize(request.limit));
     if (rows.rows === null) await refuseOutside(db, whose.systemId, asked);

@@ -24,6 +24,11 @@ import {
 } from "./queries.ts";
 import { findFleetNow, findSumProgress, type SumProgress } from "./sums-queries.ts";
 
+/*
+ * Reads summaries of a system for the API, the console and monitors: rides, fleet and stations by steps of time, the present
+ * state, and the sums of each station. Rides come from sums, and the fleet of past times from samples (`sums-queries.ts`).
+ */
+
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -113,6 +118,7 @@ async function boundsBefore(
   return before.slice(-(days + 1));
 }
 
+/** Converts the sums of a step. Rides are null if the step is not summed, the fleet and stations without a sample. */
 function stepOf(
   { from, to, started, ended, is_unsummed, ...means }: StepRow,
   progress: SumProgress | undefined,
@@ -200,7 +206,10 @@ async function lastingStations(
   };
 }
 
-/** Maximum number of days in a request for the sums of all stations. One more is accepted. */
+/**
+ * Maximum number of days in a request for the sums of all stations. One more is accepted, because the period is rounded to
+ * whole hours.
+ */
 const MAX_STATION_SUM_DAYS = 7;
 
 /** Returns the sums of each station in a period, in whole hours. @throws ServiceError `invalid_parameter` */
@@ -212,6 +221,7 @@ export async function sumsOfStations(
   const now = clock();
   const to = query.to === undefined ? now : Date.parse(query.to);
   const timeZone = await timeZoneOfSystem(db, systemId);
+  // Without `from`, the period begins with the day in which it ends.
   const midnight = (await findDayBounds(db, timeZone, new Date(to - 1), new Date(to)))[0]?.getTime() ?? to - DAY_MS;
   const from = query.from === undefined ? midnight : Date.parse(query.from);
   if (from >= to) throw serviceError("invalid_parameter", "timesReversed");

@@ -55,7 +55,7 @@ const CHANGED_RIDES = 20_000;
 const BATCH_MS = 1_000;
 const MAX_BATCH_HOURS = 48;
 
-/** The dependencies of summing. */
+/** The dependencies of the functions that sum. */
 export interface SumContext {
   readonly db: Database;
   readonly clock: () => number;
@@ -209,6 +209,7 @@ interface Turn {
   readonly onProgress: () => void;
 }
 
+/** Sums marked past hours, in batches whose size follows the time that a batch takes. @returns how many hours it summed */
 async function sumMarkedHours(context: SumContext, systemId: string, { isOver, onProgress }: Turn): Promise<number> {
   const { clock, monotonic } = context;
   let summed = 0;
@@ -240,6 +241,7 @@ async function sumMarkedHours(context: SumContext, systemId: string, { isOver, o
   return summed;
 }
 
+/** Sums the flows of the marked days that are due, a day in each transaction. @returns how many days it summed */
 async function sumDueFlows(context: SumContext, systemId: string, { isOver, onProgress }: Turn): Promise<number> {
   for (let summed = 0; ; summed++) {
     const isDone = await whileLocked(context, systemId, async (tx, progress) => {
@@ -249,6 +251,7 @@ async function sumDueFlows(context: SumContext, systemId: string, { isOver, onPr
       else if (!(await hasFlowMarks(tx, systemId))) updateSumProgress(tx, { ...progress, flows_to: now });
       return day === undefined;
     });
+    // `isDone` is undefined when another process sums.
     if (isDone !== false || isOver()) return summed;
     onProgress();
   }

@@ -156,6 +156,7 @@ export function outcomesOf(
   const outcomes: number[] = [];
   for (const offset of [-QUARTER_MINUTES, 0, QUARTER_MINUTES]) {
     for (const { index, by } of changes.get(keyOf(kind, minute + offset)) ?? []) {
+      // The changes of a key are in the order of time.
       if (index >= before) break;
       outcomes.push(Math.min(most, Math.max(0, now + by)));
     }
@@ -226,11 +227,15 @@ export function scoreForecasts(
   return { tried, change: mean(loss.change), as_now: mean(loss.as_now) };
 }
 
+/** How far forecasts were off, in two measures. */
 interface Loss {
+  /** Of the chance of at least one bike: the square of its difference to what came, 0 or 1. */
   brier: number;
+  /** Of the numbers of bikes: the mean error of the three quantiles, weighted by their shares. */
   pinball: number;
 }
 
+/** Adds the loss of one forecast. @param came the actual number */
 function addLoss(loss: Loss, outcomes: Outcomes, came: number): void {
   loss.brier += (shareOfSome(outcomes) - Number(came > 0)) ** 2;
   const shares = [LOW, MEDIAN, HIGH];

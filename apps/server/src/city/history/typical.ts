@@ -25,6 +25,11 @@ import {
   usualDays,
 } from "./typical.rules.ts";
 
+/*
+ * Returns a station's usual day and week, and forecasts of its bikes and docks, from the hours that are summed
+ * (`sums-queries.ts`). `typical.rules.ts` computes them. A forecast is "as now" unless past changes foretell better.
+ */
+
 const QUARTER_MS = 900_000;
 const HOUR_MS = 4 * QUARTER_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -94,7 +99,7 @@ export async function forecastOfStation(
     docks: docks === null ? null : forecastAsNow(docks),
   };
   if (!readiness.is_ready) return { ...answer, ...asNow, score: null };
-  // A station may hold more bikes than its known capacity.
+  // A station may hold more bikes than its known capacity. Without a known capacity there is no limit.
   const most = Math.max(capacity ?? Infinity, bikes, docks ?? 0);
   const changes = changesOver(quarters, "bikes", horizonQuarters);
   const score = scoreForecasts(quarters, changes, { horizonQuarters, most });
@@ -153,6 +158,7 @@ async function requireStation(db: QueryRunner, systemId: string, stationId: stri
   return station;
 }
 
+/** Tells whether enough days are known, and when they will be if every further day is known. */
 function readinessOf(quarters: readonly KnownQuarter[], since: Date | undefined, now: number, needed: number) {
   const days = countDays(quarters);
   const isReady = days >= needed;

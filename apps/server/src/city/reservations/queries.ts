@@ -13,6 +13,11 @@ import type { PageRows, TimePosition } from "../../storage/lists/page.ts";
 import type { ReadContext } from "../../storage/lists/read-context.ts";
 import { inMilliseconds, rememberableList, rememberedColumns } from "../../storage/lists/remembered-queries.ts";
 
+/*
+ * The statements that read reservations: a partner's own, and those of all partners for the operator. An active reservation
+ * past its `expires_at` is overdue. Readers see it as expired, although a sweeper stores that only later.
+ */
+
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
   readonly rider_ref?: string | undefined;
@@ -22,7 +27,7 @@ export interface ReservationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** The owner of the reservations to read, and the instant. */
+/** The partner whose reservations are read, and the instant as of which. */
 export interface ReservationScope {
   readonly systemId: string;
   readonly partnerId: string;

@@ -145,8 +145,9 @@ function reservationSieves(
   return sieves;
 }
 
-// In memory, only active reservations have an `expires_at`, so `expires_at <= now` alone means overdue. The loops have no
-// branches, because the processor would predict them wrongly (storage/lists/conditions.ts).
+// In memory, only active reservations have an `expires_at`, so `expires_at <= now` alone means overdue: for other rows it is
+// NaN, and comparisons with NaN are false. The loops have no branches, because the processor would predict them wrongly
+// (storage/lists/conditions.ts). They write each row behind the kept ones, and keep it by adding 1 to `kept`.
 
 function ofStatus(rows: SortedRows, status: Reservation["status"], now: number): Sieve {
   const [statuses, ends, code] = [rows.texts("status"), rows.numbers("expires_at"), rows.code("status", status)];

@@ -5,6 +5,11 @@ import type { Bind, Filter, FilterableList } from "../../storage/lists/filtered-
 import type { TimePosition } from "../../storage/lists/page.ts";
 import type { DayFilters } from "./ride-day.rules.ts";
 
+/*
+ * Converts the filters of a request for rides to SQL, and to conditions on the days of past rides that a process remembers
+ * (`ride-day.rules.ts`).
+ */
+
 export interface RideFilters {
   readonly status?: string | undefined;
   readonly bike_id?: string | undefined;

@@ -44,7 +44,7 @@ import {
 
 /*
  * Pages of lists of rides with filters. A list is cut into stretches of time (`ride-day.rules.ts`). The process remembers
- * how many rides most stretches have (`memory.ts`), and only the others are counted. Each statement also checks that the
+ * how many rides most stretches have (`memory.ts`), and only the others are counted. Statements also check that the
  * remembered numbers are valid (`holds`). If they are not, the page is undefined, and `service.ts` tries again.
  */
 

@@ -50,7 +50,10 @@ export function listRideChanges(
 /** Maximum number of tries with remembered numbers, while past rides keep changing. Then rides are counted one by one. */
 const MAX_ATTEMPTS = 4;
 
-/** Reads quick pages at once. Only a page that may take long waits for one of the few connections of filtered lists. */
+/**
+ * Returns a page of a filtered list. Reads a quick page at once. A page that may take long waits for one of the few
+ * connections of filtered lists (`filtered`).
+ */
 async function listFilteredRides(
   { readPool, filtered, pastCounts, days }: RideContext,
   whose: ListReader,

@@ -15,6 +15,10 @@ import {
   updateSystemName,
 } from "./queries.ts";
 
+/*
+ * Creates, names and lists systems, and finds the system that a command works on.
+ */
+
 export type { SystemAtWork, SystemRow } from "./queries.ts";
 
 /**
