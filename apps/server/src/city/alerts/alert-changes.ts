@@ -248,6 +248,7 @@ function countsOf(changes: readonly AlertChange[], now: Date): Pick<AppliedAlert
   const held = open.filter(({ before }) => isOpen(before));
   return {
     opened: open.length - held.length,
+    // Compares the objects of the times: an alert that readers see unchanged keeps its object.
     changed: held.filter(({ before, after }) => before?.updated_at !== after.updated_at).length,
   };
 }

@@ -41,7 +41,7 @@ import {
 } from "./vehicle-events.rules.ts";
 
 /*
- * Every change of a system's bikes, rides, reservations and stations runs as a `FleetCommand` in one transaction. The
+ * Nearly all changes of a system's bikes, rides, reservations and stations run as a `FleetCommand` in one transaction. The
  * command locks rows and collects its effects. At its end it writes the bikes and whatever follows from them: counters of
  * stations, the log of vehicle events (MDS), events, notices and stored counts.
  */
@@ -313,7 +313,7 @@ export class FleetCommand implements Command {
     if (outcomes.length === 0) return [];
     this.locks("reservations");
     const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
-    // Only the outcome `fulfilled` has a time of its own (the start of the ride); any other takes effect now.
+    // When each outcome takes effect: `fulfilled` when the ride starts, a cancellation now. An expiry is dated below.
     const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
     for (const reservation of ended) {
       const {

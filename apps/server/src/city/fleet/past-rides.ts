@@ -161,6 +161,7 @@ interface WantedRide extends Indexed<PastRide> {
   readonly warning: StoredTime["warning"];
 }
 
+/** A ride that is over, as it is to be stored. */
 type PastRide = RideState & { readonly ended_at: Date };
 
 /** Tells whether two rides with one id are the same ride, which may then be changed. */

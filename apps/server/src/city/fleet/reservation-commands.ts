@@ -84,6 +84,7 @@ function decideCancel(
   if (reservation?.partner_id !== partnerId) return { error: serviceError("not_found", "reservation") };
   try {
     const { json } = reservation;
+    // `mayCancel` is false for a cancelled reservation, and throws for one that ended otherwise.
     return mayCancel(statusAt(reservation, now)) ? { cancel: id, json } : { result: json };
   } catch (error) {
     if (error instanceof ServiceError) return { error };

@@ -148,7 +148,8 @@ function readHeldRides(rows: readonly HeldRow[]): HeldRides {
   return { differing, sameImports };
 }
 
-// A temporary table is private to the connection, and this one is dropped when the transaction ends.
+// The rides of earlier batches that an import would have written. A temporary table is private to the connection, and this
+// one is dropped when the transaction ends.
 const createTriedRides = `
   create temporary table tried_rides on commit drop as select ${compared.list()} from rides with no data;
   alter table tried_rides add primary key (id)`;

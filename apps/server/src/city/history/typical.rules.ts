@@ -1,7 +1,9 @@
 import type { DayKind, StationForecast, StationTypical } from "@bikeshare/contract";
 import { addDays } from "@bikeshare/rules";
 
-// Computes a station's usual day, and forecasts of its bikes and docks, from past hours.
+// Computes a station's usual day, and forecasts of its bikes and docks, from past hours. A forecast adds past changes, over
+// the same time (the horizon) at the same time of the day, to the present number. It is used only if such forecasts of the
+// last two weeks were better than "as now", the forecast that nothing changes.
 
 /** An hour in which a station's state is known. */
 export interface KnownHour {

@@ -131,6 +131,7 @@ function stretchesOfDays({ byDay }: AskedRides, days: KnownDays): Stretch[] {
   return stretchesOf(partsOf(days, byDay), days.upto, byDay);
 }
 
+/** The validity of numbers by day, and of counts by filter. */
 const knownDays = (days: KnownDays) => ({ sql: lateChanges, value: days.lateChanges, days });
 const knownPast = (past: PastCount) => ({ sql: pastChanges, value: past.pastChanges });
 
@@ -210,13 +211,14 @@ async function listStretches(
   return { rows: await listSpan(db, asked.filter, span, isShort(asked, known, span)), total };
 }
 
-/** Tells whether it costs less to read the rows of all rides between two starts than to look up those of a page. */
+/** Tells whether so few rides lie between two starts that reading all their rows costs less than finding those of a page. */
 function isShort({ byDay }: AskedRides, { days }: Known, span: Pick<Stretch, "from" | "to">): boolean {
   // Rides that are not completed have an index of their own.
   const status = byDay.status === "completed" ? undefined : byDay.status;
   return days !== undefined && ridesBetween(days, span, status) <= MAX_ROWS;
 }
 
+/** Counts the stretches without a number. @returns undefined when past rides have changed since the numbers were known */
 async function countStretches(
   db: QueryRunner,
   asked: AskedRides,
@@ -241,7 +243,7 @@ async function countStretches(
   return stretches.map((each) => ({ ...each, n: each.n ?? numbers[next++] ?? 0 }));
 }
 
-/** SQL: whether the remembered numbers are still valid. */
+/** SQL: whether the remembered numbers are still valid, by the database's count of changes. */
 function holds({ sql, value }: Known, bind: Bind): string {
   return `${sql} = ${bind(value)}::bigint`;
 }
@@ -260,6 +262,7 @@ function withTypes(text: string, { values }: Filter): string {
   return unused.length === 0 ? text : `${text} where ${unused.join(" or ")} or true`;
 }
 
+/** Reads the rows of a page. @param isNear whether to read the rows of all rides that precede the page in its span */
 async function listSpan(db: QueryRunner, filter: Filter, span: PageSpan, isNear: boolean): Promise<string | null> {
   const values = [...filter.values];
   const bind = (value: unknown) => `$${values.push(value)}`;

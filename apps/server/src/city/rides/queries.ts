@@ -20,12 +20,14 @@ const state = `state as materialized (
   from list_counts where system_id = $1 and list = 'rides')`;
 const stateColumns = `(select total from state) as total, (select "pastChanges" from state) as "pastChanges"`;
 
+/** Reads the first page. */
 const first = (size: FetchSize) =>
   statement(
     `rides.first.${size}`,
     `select (${joinRows(`select json from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
   );
 
+/** Reads the page that follows a cursor's position. */
 const following = (size: FetchSize) =>
   statement(
     `rides.after.${size}`,
@@ -44,6 +46,7 @@ const bucket = (period: "month" | "day" | "hour", skip: string, within: string) 
         from ride_counts where system_id = $1 and period = '${period}' ${within} group by starts_at) as buckets
   where upto > ${skip} order by starts_at desc limit 1`;
 
+/** SQL: a condition on the buckets that lie in the month or day that was found. */
 const inside = (outer: "month" | "day") =>
   `and starts_at >= (select starts_at from ${outer}) and starts_at < (select starts_at + interval '1 ${outer}' from ${outer})`;
 

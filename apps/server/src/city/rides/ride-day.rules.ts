@@ -49,7 +49,7 @@ export interface RideDay {
 export interface Stretch {
   readonly from: number;
   readonly to: number;
-  /** How many rides of the stretch pass the filters; undefined: they are to be counted. */
+  /** How many rides of the stretch pass the filters; undefined: not known, the database has to count them. */
   readonly n: number | undefined;
 }
 
