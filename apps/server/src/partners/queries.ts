@@ -102,7 +102,7 @@ export async function updatePartner(tx: Transaction, systemId: string, partner: 
   return oneRow(await tx.query<PartnerRow>(update, values));
 }
 
-/** A partner with its keys, endpoint and usage. */
+/** A partner with its keys, endpoints and usage. */
 export interface PartnerOverview extends PartnerRow {
   readonly active_keys: number;
   /** The number of active keys that its own people made. */
@@ -116,6 +116,7 @@ export interface PartnerOverview extends PartnerRow {
   readonly requests_today: number;
 }
 
+/** SQL: whether one of the `keys` is an active key of the `partner` at $3. */
 const works = `keys.system_id = $1 and keys.partner_id = partner.id
         and (revoked_at is null or revoked_at > $3) and (expires_at is null or expires_at > $3)`;
 

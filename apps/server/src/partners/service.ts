@@ -137,7 +137,7 @@ export function overviewsOf(context: Pick<ActorContext, "db" | "clock">, systemI
   return listPartnerOverviews(context.db, systemId, new Date(context.clock()));
 }
 
-/** Returns one partner with its keys, endpoint and usage, even a removed one. */
+/** Returns one partner with its keys, endpoints and usage, even a removed one. */
 export async function overviewOf(
   context: Pick<ActorContext, "db" | "clock">,
   systemId: string,
@@ -183,7 +183,10 @@ export const sandboxSystemOf = findSandboxSystem;
 /** Updates a partner that is locked. */
 export const writePartner = updatePartner;
 
-/** Requires that no other partner has the name, so that suspending or removing a partner by its name hits the right one. */
+/**
+ * Locks the names of partners, and requires that no other partner has the name. So suspending or removing a partner by its
+ * name hits the right one.
+ */
 async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {
   await lockNames(tx, systemId);
   const other = await findPartnerByName(tx, systemId, name);

@@ -100,6 +100,7 @@ export async function removePartner(context: ActorContext, systemId: string, id:
     const detail = { name: before.name, ...ended };
     await insertActOf(context, tx, { systemId, action: "partner.removed", subject: id, detail });
     const sandbox = await sandboxSystemOf(tx, systemId, id);
+    // In its sandbox, a partner has the same id.
     if (sandbox !== undefined) await removePartner(within, sandbox, id);
     return { partner, ...ended };
   });

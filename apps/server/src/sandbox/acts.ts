@@ -12,6 +12,8 @@ import type { CommandContext } from "../command-context.ts";
 import { jsonField } from "../storage/lists/page.ts";
 import { findBikeOfReservation, type FreeBike, listFreeBikes, listStationIds } from "./queries.ts";
 
+/* The things that happen in a sandbox's made-up city on request: rides, reservations, reports, alerts and outages. */
+
 /** The length of a ride that is started and ended in one step: a usual one. */
 const RIDE_MS = 8 * 60_000;
 /** Free bikes among which one is chosen at random. Too low: tests that run at once choose the same bike. */
@@ -164,6 +166,7 @@ export class CityActs {
       upsertStations(this.#context, this.systemId, [{ item: { id, num_docks_available: docks } }]);
     await this.#requireKnown(id);
     const docks = Math.floor(this.#context.ids.random() * 10);
+    // The station may have that number already. Then reports one more.
     const first = await report(docks);
     if (first.results[0]?.outcome === "unchanged")
       await this.#do(`station ${id} has ${docks + 1} free docks`, report(docks + 1));
@@ -202,6 +205,7 @@ export class CityActs {
   async runLow(id: string, { count, fewer_than: limit }: Pick<Threshold, "count" | "fewer_than">): Promise<void> {
     if (count === "docks") return this.#reportDocksOf(id, limit - 1);
     const free = await listFreeBikes(this.#context.db, this.systemId, id, MAX_TAKEN + limit);
+    // Takes all bikes but `limit - 1`.
     const taken = free.slice(limit - 1);
     if (taken.length > MAX_TAKEN) throw serviceError("not_found", "lowThreshold", { id, limit, most: MAX_TAKEN });
     for (const bike of taken) await this.startRideOn(bike);
@@ -230,7 +234,8 @@ export class CityActs {
     if (count === "docks") return [];
     const { db } = this.#context;
     const there = (await listFreeBikes(db, this.systemId, id, limit)).length;
-    // Reads `limit` bikes of all stations, and leaves out those of this station.
+    // Reads `limit` bikes of all stations, and leaves out those of this station. At most `there` are left out, so what
+    // remains is enough, if there are enough.
     const others = (await listFreeBikes(db, this.systemId, null, limit)).filter((bike) => bike.station_id !== id);
     const missing = limit - there;
     const most = Math.min(others.length, MAX_TAKEN);

@@ -7,6 +7,8 @@ import type { CityActs, StartedRide } from "./acts.ts";
 import { letTimePass } from "./clock.ts";
 import { findWatched } from "./queries.ts";
 
+/* Causes an event in a sandbox's city, for a partner that tests how it receives the event. */
+
 /** The resource that an event is about, and its station. */
 interface Caused {
   readonly resource_id: string;
@@ -93,6 +95,7 @@ const causes: Readonly<
  * @throws ServiceError `not_found` when there is none
  */
 async function watchedStation(acts: CityActs, context: CommandContext, event: string, stationId: string | undefined) {
+  // Compares first, so that new thresholds are watched, and what is known of the stations is current.
   await compareAllStations(context, acts.systemId);
   const mayBeTold = event === "station.back_to_normal";
   const watched = await findWatched(context.db, acts.systemId, { event, stationId, mayBeTold });

@@ -6,6 +6,8 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { MATCHES_STATION } from "../webhooks/queue/threshold-sql-fragments.ts";
 
+/* Statements of sandboxes: their rows, faults and use, and what their cities have. */
+
 const kept = columnsOfTable("sandboxes");
 
 /** A partner's sandbox. Its faults have the form of the contract; null: none. */
@@ -210,6 +212,7 @@ export async function updateWebhookFaults(
   await tx.query(updateFaultsOfWebhooks, [systemId, faults && JSON.stringify(faults)]);
 }
 
+// A row of states without `due_at`: the endpoint was notified.
 const watchedOf = statement(
   "sandboxes.watched",
   `select station.id as station_id, threshold.count_of, threshold.fewer_than, threshold.for_minutes,
@@ -227,7 +230,7 @@ const watchedOf = statement(
    limit 1`,
 );
 
-/** A threshold of an endpoint, and one of the stations that it watches. */
+/** A threshold of an endpoint, and one of the online stations that it watches. */
 interface WatchedRow extends Pick<Tables["webhook_thresholds"], "count_of" | "fewer_than" | "for_minutes"> {
   readonly station_id: string;
   /** Whether the endpoint was notified that the station is below the threshold. */

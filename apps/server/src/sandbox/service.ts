@@ -32,13 +32,16 @@ export type { SandboxRow } from "./queries.ts";
 /** Milliseconds between two starts of rides in a sandbox, and from a reset until the first. */
 export const RIDE_INTERVAL_MS = 60_000;
 
-/** The seed of a new sandbox's first city. */
+/** The seed of a new sandbox's first city: the same seed makes the same city. */
 const FIRST_SEED = 1;
 
 /** Keys that a partner's people may make for its sandbox. */
 const TEST_KEYS = { scopes: [...scopeNames], rate_limit: 600, days: 365, keys: 10 };
 
-/** The partner, in the operator's own system, to whom the sandbox belongs. */
+/**
+ * A partner and its system. To create a sandbox: the operator's own system. To trigger an event: the sandbox's system, in
+ * which the partner has the same id.
+ */
 interface LivePartner {
   readonly systemId: string;
   readonly partnerId: string;
@@ -132,7 +135,8 @@ export function resetSandbox(context: CommandContext, systemId: string, seed?: n
     const now = context.clock();
     const rides_at = new Date(now + RIDE_INTERVAL_MS);
     await updateSandboxCity(tx, { ...sandbox, seed: next, reset_at: new Date(now), has_city: true, rides_at });
-    // A reset ends all faults. Processes cache the faults with the keys, so they must reload the keys.
+    // A reset ends all faults. Processes cache the faults of the API with the keys, so they must reload the keys. The second
+    // notification makes dispatchers reload the faults of deliveries.
     await notifyKeysChanged(tx, systemId);
     tx.notify("webhook_endpoints", systemId);
   };
@@ -151,7 +155,10 @@ export function emptySandbox(context: CommandContext, systemId: string): Promise
   });
 }
 
-/** Causes an event in a sandbox. @throws ServiceError when the sandbox's city lacks what the event needs */
+/**
+ * Causes an event in a sandbox when its turn comes.
+ * @throws ServiceError when the sandbox is full, too many acts wait, or the city lacks what the event needs
+ */
 export function triggerEvent(
   context: CommandContext,
   sandbox: LivePartner,

@@ -14,7 +14,10 @@ import type { AttemptRequest, AttemptResult } from "./rules/after-attempt.ts";
 import { type AddressRules, judgeUrl } from "./rules/receiver-url.ts";
 import { createSender, type Sender, type SenderOptions } from "./sender/sender.ts";
 
-/* Sends a signed test request to an address that a person wants to set as a webhook URL, and reports its steps. */
+/*
+ * Sends a signed test request to an address that a person wants to set as a webhook URL, and reports its steps. This file
+ * calls such a request a probe. It is no delivery; the probe of a resumed endpoint (docs/glossary.md#probe) is one.
+ */
 
 interface ProbeInput extends EndpointScope {
   /** The person who asks: each has a limit of probes per minute. */

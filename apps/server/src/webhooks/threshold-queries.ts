@@ -5,7 +5,11 @@ import { statement } from "../storage/db/statement.ts";
 import type { Tables } from "../storage/db/tables.generated.ts";
 import { historySince, MATCHES_STATION } from "./queue/threshold-sql-fragments.ts";
 
-/* Statements that find the stations to compare with thresholds, and store how far they were compared and the results. */
+/*
+ * Statements that find the stations to compare with thresholds (thresholds.ts), and store how far they were compared and
+ * the results. `webhook_threshold_stations` has what each station was like when it was compared last (`seen`; empty: it
+ * must be compared again), and up to when its history was read (`seen_at`). `webhook_threshold_states` has the crossings.
+ */
 
 const readNow = statement("thresholds.now", "select clock_timestamp()::timestamptz(3) as now");
 
@@ -74,6 +78,7 @@ export async function lockAllStations(tx: Transaction, systemId: string, now: Da
   await tx.query(markAll, [systemId]);
 }
 
+// `since`: from when a threshold is watched; null: it is not.
 const watch = statement(
   "thresholds.watch",
   `update webhook_thresholds threshold set since = case when ${IS_WATCHED} then $2::timestamptz end
@@ -182,7 +187,10 @@ export interface WatchedStation {
   readonly since: Date | null;
 }
 
-/** Locks those of the stations that no other process compares now, and reads their state and history. */
+/**
+ * Locks those of the stations that no other process compares now, and reads their state and history.
+ * @param until called once the stations are locked; returns the time up to which their states are known
+ */
 export async function lockStations(
   tx: Transaction,
   systemId: string,
@@ -268,6 +276,7 @@ export interface StateRow {
   readonly due_at: Date | null;
 }
 
+/** Stores the crossings of stations, and deletes those that have ended. */
 export async function updateStates(tx: Transaction, systemId: string, rows: readonly StateRow[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(write, [systemId, ...states.arrays(rows)]);

@@ -139,6 +139,7 @@ async function compare(context: CompareContext, systemId: string, stationIds: re
   });
 }
 
+/** Follows a station from when its threshold began to be watched. Earlier changes count as made at that time. */
 function follow(history: readonly StationState[], threshold: StationThreshold, until: Date) {
   const since = threshold.since.getTime();
   const changes = history.map((change) => ({ ...change, at: Math.max(change.at, since) }));

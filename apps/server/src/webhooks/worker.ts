@@ -23,6 +23,11 @@ import { createFaultySender, type DeliveryFaults } from "./sender/faulty-sender.
 import { createSender, type Sender } from "./sender/sender.ts";
 import { createMailLimiter, logFailures, recordFailureMails, startMailOutbox } from "./warnings/failure-mail.ts";
 
+/*
+ * Sends webhooks from this process. `startDispatcher` runs one `SystemDispatcher` for each system in use.
+ * `startWebhookWorker` connects it with the settings, mails, metrics and the log.
+ */
+
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
 export interface Dispatcher {
   /** Looks for due deliveries of a system. Call it for each message on the channel `event_outbox`. */
@@ -297,7 +302,7 @@ function tracedAttempt({ result }: CompletedAttempt): TracedAttempt {
   };
 }
 
-/** Loads a system's endpoints; the first time, records the key that this process encrypts secrets with. */
+/** Loads a system's endpoints; the first time, records the encryption key of this process's secrets. */
 function endpointLoader(
   context: { readonly cipher: SecretCipher; readonly clock: () => number },
   onDamaged: (error: Error) => void,
@@ -310,7 +315,7 @@ function endpointLoader(
   };
 }
 
-/** Failing endpoints that the metrics list one by one. Too high: creates more time series than anybody reads. */
+/** Partners with failing endpoints that the metrics list one by one. Too high: creates time series that nobody reads. */
 const SHOWN_FAILING = 20;
 
 /** Partners with the largest logs, whose size the metrics list one by one. */

@@ -48,10 +48,12 @@ export class NetworkList {
     const family = isIP(address);
     const bits = family === 4 ? 32 : 128;
     const prefix = prefixText === undefined ? bits : Number(/^\d{1,3}$/.test(prefixText) ? prefixText : Number.NaN);
+    // A malformed prefix is NaN, which fails the comparison.
     if (family === 0 || address.includes("%") || !(prefix <= bits) || rest.length > 0) {
       throw new Error(`"${network}" is neither an IP address nor a network such as 10.0.0.0/8`);
     }
     if (family === 4) this.#ipv4.addSubnet(address, prefix, "ipv4");
+    // A network of mapped addresses goes to the IPv4 list, in which both forms of an address are found.
     else if (prefix >= 96 && mappedIpv4.check(address, "ipv6")) this.#ipv4.addSubnet(address, prefix, "ipv6");
     else this.#ipv6.addSubnet(address, prefix, "ipv6");
   }
@@ -130,6 +132,7 @@ export function judgeAddress(address: string, allowNetworks?: NetworkList): Addr
     return { ok: false, reason: "zone", message: "The address has a zone of this machine (%)." };
   }
   if (isIP(address) === 0) return { ok: false, reason: "invalid", message: "The address is not a valid IP address." };
+  // Before the refused ranges: the operator may allow a private network.
   if (allowNetworks?.includes(address) === true) return { ok: true, named: true };
   const refused = findRefusedRange(address);
   if (refused === undefined) return { ok: true, named: false };

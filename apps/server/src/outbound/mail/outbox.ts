@@ -4,6 +4,11 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { forgetUnit, runGuarded } from "../../storage/set-aside/units.ts";
 import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
+/*
+ * Sends recorded mails, from tables that callers pass as `MailQueue`, and tries again until a mail is sent or given up. This
+ * is not the outbox of events (docs/glossary.md#outbox).
+ */
+
 /**
  * The outcome of one try to send a mail, or of the mail.
  *
@@ -100,6 +105,7 @@ export function startOutbox(options: OutboxOptions): MailOutbox {
   async function sendAll(): Promise<void> {
     for (const queue of await queues()) {
       await giveUpExpired(options, queue).catch(onError);
+      // An error ends the pass of this queue: `catch` then gives undefined.
       while (!closed && (await sendNext(options, queue, stop.signal).catch(onError)) === true) watch?.gotOn();
     }
   }

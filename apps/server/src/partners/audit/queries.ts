@@ -5,7 +5,8 @@ import { statement, type Statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import type { TimePosition } from "../../storage/lists/page.ts";
 
-// An act's subject determines the partner that may read the act, so that code which records acts cannot forget the partner.
+// SQL: the partner that may read an act: the one that the caller ($8) or the detail ($7) names, otherwise the one to whom
+// the subject ($6) belongs. So code that records acts cannot forget the partner.
 const partnerOfSubject = `coalesce($8, $7::jsonb ->> 'partner_id',
   (select id from partners where system_id = $1 and id = $6),
   (select partner_id from keys where system_id = $1 and id = $6),

@@ -4,7 +4,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { CHANGED } from "../../storage/db/sql-fragments.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 
-// The statements that remove a rider's reference from every table that may contain it, and those that search for it.
+// The statements that remove a rider's reference from every table that may contain it, and those that search for it. The
+// reference is the `rider_ref` of a reservation: the partner's own text for the rider.
 
 /** A table whose rows may contain a reservation as JSON. */
 interface JsonTable {
@@ -22,7 +23,7 @@ const reservationEvents = eventNames.filter((name) => name.startsWith("reservati
 const aboutReservations = (column: string) =>
   `${column} in (${reservationEvents.map((name) => `'${name}'`).join(", ")})`;
 
-/** SQL: whether the row `kept` belongs to a partner, for tables without a column `partner_id`. */
+/** SQL: whether a row, called `kept`, belongs to a partner; for tables without a column `partner_id`. */
 const partnersRows: Readonly<Record<string, (partner: string) => string>> = {
   webhook_attempts: (partner) =>
     `kept.endpoint_id in (select id from webhook_endpoints where system_id = $1 and partner_id = ${partner})`,
@@ -65,6 +66,7 @@ const partnersWith = statement(
    where system_id = $1 and id in (select partner_id from reservations where system_id = $1 and rider_ref = $2)
    order by id limit 10`,
 );
+// `body.` qualifies the column with which the condition of `aboutReservations` begins.
 const underWay = statement(
   "forget.underWay",
   `select queued.delivery_id || ' ' || queued.claim as claim
@@ -81,7 +83,8 @@ const ofAnswers = statement(
      returning 1)
    select count(*) as n from forgotten`,
 );
-// The details of a refused request are deleted as a whole: queries and messages may hold an id in any form.
+// The details of a refused request are deleted as a whole: queries and messages may hold an id in any form. $3 and $4 are
+// the reference as `redactTarget` of request-log/refused-details.rules.ts writes it: in a query, and in a path.
 const ofRequests = statement(
   "forget.requests",
   `with forgotten as (
@@ -246,6 +249,8 @@ export async function listTablesWith(
 ): Promise<string[]> {
   const found: string[] = [];
   for (const { name, columns, types, hasSystem } of await db.query<SearchedTable>(searchedTables)) {
+    // The statement uses every parameter, in conditions that are always true where it does not need one: PostgreSQL rejects
+    // a parameter whose type it cannot tell.
     const any = columns.map((column, index) => mentions(column, types[index] ?? "")).join(" or ");
     const isOwned = name in partnersRows || columns.includes("partner_id");
     const text = `select 1 from ${quoteIdentifier(name)} kept

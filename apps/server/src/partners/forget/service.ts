@@ -53,6 +53,7 @@ export async function forgetRider(
   const { db } = context;
   const sandboxes = await listSandboxesOf(db, { systemId, partnerId: partnerId ?? null });
   const systems = [systemId, ...sandboxes];
+  // Null: no reservation has the reference. Then all partners' rows are searched.
   const whose = partnerId ?? (await onlyPartner(context, systems, riderRef));
   const rows: Record<string, number> = {};
   const eraseIn = async (scope: ForgetScope) => {
@@ -69,6 +70,7 @@ export async function forgetRider(
       for (const table of await eraseIn({ systemId: each, partnerId: whose })) left.add(table);
     return [...left];
   };
+  // Erases twice: first what is stored, then what processes had in memory and have written meanwhile.
   await erase();
   const isOver = await untilWritten(context, systems);
   const left = await erase();

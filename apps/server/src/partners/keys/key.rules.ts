@@ -3,6 +3,8 @@ import { BASE_62, KEY_RANDOM_LENGTH, type KeyKind, keyOf, keyStatus, RATE_WINDOW
 import type { PartnerRow } from "../service.ts";
 import type { KeyRow } from "./queries.ts";
 
+/* Rules of API keys: how a key is made, its rate limit, and a partner's key allowance (docs/glossary.md#key-allowance). */
+
 /**
  * Makes a key: `bss_<kind>_`, 34 random characters and 6 of checksum.
  * @param randomBytes gives the asked number of bytes, fit for secrets
@@ -117,7 +119,7 @@ export function exceedingKeys(
   return exceeding;
 }
 
-/** Returns the requests in any 60 s of several keys together. */
+/** Returns the requests in any 60 s of several keys together: infinitely many if one has no limit of its own. */
 function rateOf(keys: readonly Pick<KeyRow, "rate_limit">[]): number {
   return keys.reduce((sum, { rate_limit: rate }) => sum + (rate ?? Infinity), 0);
 }

@@ -3,6 +3,8 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/* Statements that store, find, change and end API keys. */
+
 const kept = columnsOfTable("keys").without("hash");
 
 /** A stored key, with the state of its partner and its sandbox. */
@@ -20,6 +22,7 @@ export interface KeyRow extends RowOf<typeof kept> {
 const columns = `${kept.list("k")}, p.name as partner_name,
   (coalesce(p.suspended_at, p.removed_at, l.suspended_at, l.removed_at) is not null) as partner_suspended,
   x.system_id is not null as is_sandbox, x.faults is not null as has_faults`;
+// `k`: the key. `p`: its partner. `x`: the sandbox, if the key's system is one. `l`: the live partner who has the sandbox.
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id
    left join sandboxes x on x.system_id = k.system_id
    left join partners l on l.system_id = x.live_system_id and l.id = x.partner_id`;
@@ -159,7 +162,7 @@ export async function insertKey(db: Queryable, key: RowOf<typeof made>): Promise
   );
 }
 
-/** Ends a key at an instant, which may lie ahead; `successor` is the key that takes its place. */
+/** Ends a key at an instant, which may lie ahead. @param successor the key that takes its place; null: leaves it as it is */
 export async function updateRevocation(
   db: Queryable,
   systemId: string,

@@ -26,6 +26,11 @@ import {
   updateRevocation,
 } from "./queries.ts";
 
+/*
+ * API keys: looks up those that requests carry, and issues, rotates, revokes and marks keys. Only the hash of a key is
+ * stored. `presented` is a key's text as a request brought it. A key is a partner's or, without a partner, the operator's.
+ */
+
 /** The keys that requests carry, cached for as long as notifications of revoked keys arrive. */
 export interface KeyCache {
   /** The key when it is cached, `unknown` when there is known to be none; undefined when it must be looked up. */
@@ -353,6 +358,7 @@ function hashKey(key: string): Uint8Array {
   return hash("sha256", key, "buffer");
 }
 
+/** Makes a key and records it under `action`: `key.issued` or `key.rotated`. */
 async function issue(
   context: ActorContext,
   tx: Transaction,
@@ -408,7 +414,8 @@ async function requireScopesOfOwner(
 }
 
 /**
- * Each key has its own rate limit, so that an ended key counts until its last requests have left the window.
+ * Refuses to rotate a key soon after it replaced another one. Each key has its own rate limit, and requests of an ended key
+ * count until they have left the rate's window.
  * @throws ServiceError while requests of the key that this one replaces still count
  */
 async function requireNoOverlap(tx: Transaction, systemId: string, key: KeyRow, now: number): Promise<void> {

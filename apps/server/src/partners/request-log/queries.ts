@@ -4,6 +4,8 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/* Statements of the request log (`request_log`) and of the usage of API keys (`key_usage_minutes`, `key_usage_days`). */
+
 const allColumns = columnsOfTable("request_log").without("system_id");
 /** A logged request, with the stored details of a rejected one. */
 export type WholeRequestRow = RowOf<typeof allColumns>;
@@ -107,6 +109,7 @@ export interface ScannedRequests {
 }
 
 // Whatever the filters, the statement reads a limited number of rows. The caller continues from the last row that was read.
+// With `errorsOnly`, successes do not count towards the limit. The join with `always` gives one row even if nothing matches.
 // The plan needs only the indexes by partner and by key, and no filter can make it read a day of somebody else's requests.
 function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsOnly: boolean): Statement {
   const isOwner = by === "partner" || by === "partner_key";

@@ -29,6 +29,7 @@ const MAX_KEPT_BODY_BYTES = 16_384;
 
 /** Returns the details of a refused request, with every credential taken out. */
 export function detailsOf({ url, message, body, bodyBytes }: RefusedRequest): RefusedDetails {
+  // A length that is NaN fails this comparison and the one below.
   const isKept = body !== undefined && body !== null && bodyBytes <= MAX_KEPT_BODY_BYTES;
   const written = isKept ? writtenBody(body) : undefined;
   return {
@@ -97,7 +98,7 @@ function storable(text: string): string {
   return text.replaceAll("\0", "\u{FFFD}").toWellFormed();
 }
 
-/** Limits on the stored details of rejected requests. */
+/* Limits on the stored details of rejected requests. */
 
 /** Bytes of one caller's details that may be kept at once, and in a second on the average: 16 MiB a day. */
 const CALLER_BURST_BYTES = 1_048_576;

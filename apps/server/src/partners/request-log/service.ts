@@ -38,6 +38,11 @@ import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./u
 export type { LogPosition, WholeRequestRow } from "./queries.ts";
 export type { KeyTotal, UsageRange } from "./queries.ts";
 
+/*
+ * Reads and writes the request log and the usage. The log has one row for each request that carried an API key, up to a
+ * bound. The usage counts all these requests: by key and minute, and by key, day and route.
+ */
+
 interface ReadContext {
   readonly db: Queryable;
   readonly clock: () => number;
@@ -105,7 +110,7 @@ export async function searchRequests(
   return { requests, next: { day: last.day, id: last.id }, searchedTo: new Date(last.at) };
 }
 
-/** Sorts after every id. */
+/** Sorts after every id, so a search that begins with it includes its whole first day. */
 const LAST_ID = "~";
 
 function positionOf(row: RequestRow | undefined): LogPosition | null {

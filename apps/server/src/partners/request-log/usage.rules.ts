@@ -2,6 +2,11 @@ import { dayOf } from "../../storage/partitions/partition.rules.ts";
 import type { DayUsage, MinuteUsage } from "./queries.ts";
 import type { RefusedDetails } from "./refused-details.rules.ts";
 
+/*
+ * Collects requests in memory, until service.ts writes them: a bounded buffer for the log, and exact counts of all requests
+ * for the usage.
+ */
+
 /** A request that carried a key of this service, after its response was sent. */
 export interface LoggedRequest {
   readonly systemId: string;

@@ -20,7 +20,10 @@ import {
 import { type EndpointHealth, HEALTHY } from "../rules/after-attempt.ts";
 import { LogMeter } from "../rules/log-budget.ts";
 
-/* The lanes that a worker leases: the state of each in memory, what it may claim and send, and its lease. */
+/*
+ * The lanes (docs/glossary.md#lane) that a worker leases: the state of each in memory, what it may claim and send, and its
+ * lease. A worker claims a queued delivery before it sends it: the claim is the lane's token in the queue's row.
+ */
 
 /** The state of a lane in the memory of the worker that leases it. webhooks/README.md shows the states as a diagram. */
 export interface Lane {
@@ -76,7 +79,10 @@ interface QueueCursor {
   mayHaveMore: boolean;
   /** Milliseconds since 1970. No due deliveries are left before this time, except those that were committed late. */
   claimFrom: number;
-  /** The time of the latest full scan of the queue by the monotonic clock, and its duration. */
+  /**
+   * The time of the latest full scan by the monotonic clock, and its duration. A full scan claims from the queue's beginning
+   * instead of `claimFrom`, and so finds deliveries that were committed late.
+   */
   fullScanAt: number;
   fullScanMs: number;
 }

@@ -36,7 +36,10 @@ import {
   writeResults,
 } from "./result-writer.ts";
 
-/* The loop that sends a system's deliveries: it leases lanes, claims due deliveries, starts attempts, writes results. */
+/*
+ * The loop that sends a system's deliveries: it leases lanes, claims due deliveries, starts attempts, writes results. To
+ * claim a delivery is to mark its row in the queue, so that only this worker sends it.
+ */
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
@@ -155,6 +158,7 @@ export class SystemDispatcher {
   }
 
   async #loadSettings(): Promise<void> {
+    // Read before the settings: a change of status that is written during the reading may be missing in them.
     const before = [...this.#keeper.lanes.values()].map(({ statusChanges }) => ({
       statusChanges,
       written: statusChanges.written,
@@ -326,7 +330,8 @@ interface SuspectSlots {
 }
 
 /**
- * A slot is free again once its delivery's result is written, or its claim released: from then on it cannot cause a crash.
+ * Returns the slots of a process, MAX_SUSPECTS_TOGETHER in all. A slot is free again once its delivery's result is written,
+ * or its claim released: from then on the delivery cannot cause a crash.
  */
 export function createSuspectSlots(): SuspectSlots {
   let tried: { readonly lane: Lane; readonly deliveryId: string; readonly isAlone: boolean }[] = [];

@@ -55,6 +55,7 @@ export async function loadEndpoints(
 ): Promise<DispatchEndpoint[]> {
   // Reads the secrets after the endpoints. An endpoint is created together with its secret, so none is read without one.
   const rows = await listEndpoints(db, systemId);
+  // An ended secret of another secrets file is left out: it signs nothing, so it must not stop all deliveries.
   const secrets = (await listSecrets(db, systemId)).filter(
     (secret) => !secret.ended || cipher.canDecrypt(secret.encrypted),
   );
@@ -77,6 +78,7 @@ export async function loadEndpoints(
   });
 }
 
+/** @throws SecretsFileMismatch when the encryption key of a secret is not in this process's secrets file */
 function mustKnow(cipher: SecretCipher, secrets: readonly SecretRow[]): void {
   const mismatched = secrets.flatMap((secret) => (cipher.canDecrypt(secret.encrypted) ? [] : [secret.endpoint_id]));
   if (mismatched.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(mismatched)]));

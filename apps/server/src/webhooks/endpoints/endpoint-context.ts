@@ -145,7 +145,7 @@ export const MAX_ACTIVE_SECRETS = 5;
  */
 export const REMOVED_URL = "https://removed.invalid/";
 
-/** Events that an endpoint can subscribe to. */
+/** Events and notices that an endpoint can subscribe to. */
 export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
 
 /** Returns the pattern of all events about a kind of resource: `ride.*` for `ride.started`. */
@@ -154,7 +154,7 @@ const patternOf = (event: string) => event.replace(/\..*/, ".*");
 /** Everything that an endpoint can subscribe to: the patterns, then the names. */
 const choosable: readonly string[] = [...new Set(offeredEvents.map(patternOf)), ...offeredEvents];
 
-/** Returns the events that an endpoint's names and patterns stand for. Leaves out names that only later releases know. */
+/** Returns the events that names and patterns such as `ride.*` stand for. Leaves out names that only later releases know. */
 export function expandEvents(names: readonly string[]): readonly DeliveryName[] {
   return deliveryNames.filter((name) => names.includes(name) || names.includes(patternOf(name)));
 }

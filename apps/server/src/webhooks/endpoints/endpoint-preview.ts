@@ -52,6 +52,7 @@ export async function previewEndpoint(
   const until = new Date(clock());
   const since = new Date(until.getTime() - DAY_MS);
   const chosen = expandEvents(events);
+  // The chosen events that thresholds cause, and all other chosen ones.
   const [crossed, others] = [true, false].map((is) => chosen.filter((name) => THRESHOLD_EVENTS.includes(name) === is));
   const wanted = { ...placeColumns(places), events: others ?? [] };
   const { looked, counts } = await countPastEvents(db, scope, wanted, { since, limit: MAX_PREVIEWED });
@@ -60,6 +61,7 @@ export async function previewEndpoint(
     .filter(({ name }) => crossed?.includes(name))
     .map(({ name, at }): HourCount => ({ event: name, hour: new Date(at - (at % HOUR_MS)), deliveries: 1 }));
   const all = [...counts, ...told];
+  // In each hour, the deliveries above the hourly limit are skipped.
   const skipped =
     most === null
       ? 0

@@ -5,6 +5,12 @@ import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 import { IS_FOR_ENDPOINT } from "../queue/sql-fragments.ts";
 
+/*
+ * Statements about partners' endpoints: their settings, status and counts of deliveries, and the secrets that sign their
+ * deliveries. Secrets are stored encrypted. The encryption key is in the deployment's secrets file; the database has only
+ * its fingerprint.
+ */
+
 const endpointFields = columnsOfTable("webhook_endpoints").without("system_id");
 const endpointColumns = endpointFields.list();
 
@@ -179,7 +185,7 @@ export function listUnknownPlaces(
   return db.query(unknownPlaces, [systemId, stations, regions]);
 }
 
-/** SQL for past events with the columns of `EventPlace` (events/event-place.rules.ts). */
+/** SQL for the past events of the step `looked`, with the columns of `EventPlace` (events/event-place.rules.ts). */
 const WITH_PLACES = `(
      select name, partner_id, null::text as endpoint_id, occurred_at, station_ids, region_ids, kind = 'alert' and cardinality(station_ids || region_ids) = 0 as is_everywhere,
        case when kind = 'bike' then (json ->> 'lon')::float8 end as lon,
@@ -444,7 +450,7 @@ export async function deleteSecrets(tx: Transaction, systemId: string, endpointI
   await tx.query(deleteAll, [systemId, endpointId]);
 }
 
-/** The key that a system's secrets are encrypted with. */
+/** The encryption key of a system's secrets, by its fingerprint, and when it was recorded. */
 export type EncryptionKeyRow = Pick<Tables["webhook_encryption_keys"], "fingerprint" | "recorded_at">;
 
 const findKey = statement(
@@ -463,7 +469,7 @@ export async function findEncryptionKey(db: Queryable, systemId: string): Promis
   return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
 }
 
-/** Records the key that encrypts a system's secrets from now on. */
+/** Records the encryption key that a system's secrets have from now on. */
 export async function insertEncryptionKey(
   db: Queryable,
   systemId: string,

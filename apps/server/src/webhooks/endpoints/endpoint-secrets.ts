@@ -24,7 +24,11 @@ import {
 } from "./endpoint-queries.ts";
 import { createSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
-/* Creates, rotates, shows and decrypts the secrets of endpoints, and refuses to use a wrong secrets file. */
+/*
+ * Creates, rotates, shows and decrypts the secrets of endpoints, and refuses to use a wrong secrets file. A secret signs an
+ * endpoint's deliveries; it is active until it expires. A key here is never an API key: it is one of the secrets file, which
+ * all processes of a deployment share, and encrypts the secrets for the database.
+ */
 
 /** A secret that replaces others. */
 export interface NewSecret {
@@ -156,7 +160,7 @@ export async function requireSharedKey({ cipher }: KeyContext, tx: Transaction):
   }
 }
 
-/** Records that a system's secrets are encrypted with this process's key, so that later processes can check theirs. */
+/** Records that a system's secrets are encrypted with this process's key, so that other processes can check theirs. */
 function recordKey({ cipher, clock }: KeyContext, db: Queryable, systemId: string): Promise<void> {
   return insertEncryptionKey(db, systemId, cipher.fingerprint, new Date(clock()));
 }

@@ -168,6 +168,7 @@ async function withEndpoints(
   return context.db.transaction(async (tx) => {
     // Locks the partner before an endpoint, as a suspension does: otherwise the two could deadlock.
     const partner = await holdPartner(tx, systemId, partnerId);
+    // A partner that was removed meanwhile is undefined here, and counts as suspended.
     return work(tx, await listEndpointsOf(tx, systemId, partnerId), partner?.suspended_at !== null);
   });
 }
@@ -241,7 +242,7 @@ function eventsFrom(names: readonly string[]): readonly string[] {
     : commandError("invalid_parameter", "noEvents", { events });
 }
 
-/** @param place the removed endpoint to create anew, or the slot of a new one */
+/** Creates an endpoint with its lane and a secret. @param place the removed endpoint to create anew, or a new one's slot */
 async function create(
   context: SettingContext,
   tx: Transaction,
@@ -289,6 +290,7 @@ async function restoreEndpoint(
   return updateEndpoint(tx, systemId, id, settings, now);
 }
 
+/** Changes an endpoint that is not removed. Writes nothing if the settings stay the same. */
 async function change(
   context: SettingContext,
   tx: Transaction,
@@ -300,6 +302,7 @@ async function change(
   const { email = before.email, signature = before.signature, places = placesOf(before) } = given;
   const { thresholds = before.thresholds, max_per_hour = before.max_per_hour } = given;
   const settings = { name, url, events, email, signature, max_per_hour, ...placeColumns(places) };
+  // Libraries for Standard Webhooks read secrets in base64 only; a secret made before may be in base64url (secret.ts).
   const needsNewForm = signature === "both" && before.signature !== "both";
   if (isAsBefore(before, { ...settings, places, thresholds })) {
     const { thresholds: unchanged, ...endpoint } = before;

@@ -44,7 +44,7 @@ export interface EndpointView extends Omit<EndpointRow, HiddenColumns>, Endpoint
   readonly status_text: string;
   /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
   readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
-  /** Its events whose resource no key of the partner may read. */
+  /** Its events whose resource no API key of the partner may read. */
   readonly unreadable_events: readonly string[];
   /** Processes that are sending the system's webhooks. */
   readonly workers: number;
@@ -56,7 +56,7 @@ export interface EndpointView extends Omit<EndpointRow, HiddenColumns>, Endpoint
 const SHOWN_REPLAYS = 5;
 
 /**
- * Returns one of a partner's endpoints with its counts.
+ * Returns one of a partner's endpoints, also a removed one, with its counts.
  * @throws ServiceError when there is none, or the partner has several and none is named
  */
 export async function showEndpoint(
@@ -196,8 +196,8 @@ export async function requireReadableEvents(
 }
 
 /**
- * Returns the events whose resource no key of the partner may read. They are sent nevertheless: the operator permits them by
- * choosing the endpoint's events, and an expired key must not cost a delivery.
+ * Returns the events whose resource no active API key of the partner may read, by the keys' scopes. They are sent
+ * nevertheless: the operator permits them by choosing the endpoint's events, and an expired key must not cost a delivery.
  */
 export async function unreadableEvents(
   { db, clock }: { readonly db: Queryable; readonly clock: () => number },

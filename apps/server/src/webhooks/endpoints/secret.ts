@@ -1,7 +1,10 @@
 import { hash } from "node:crypto";
 import { createTextCipher, type KeySource, prepareKeys, type TextCipher } from "../../storage/secrets/encryption.ts";
 
-/* Creates the secrets with which deliveries are signed, and encrypts them for the database. */
+/*
+ * Creates the secrets with which deliveries are signed, and encrypts them for the database. The encryption keys come from
+ * the secrets file of the deployment (SECRETS_FILE). API keys have nothing to do with this.
+ */
 
 /** A key that encrypts the secrets of webhooks. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface SecretKey {

@@ -129,6 +129,7 @@ async function listDeliveriesOf(
   endpoints: readonly EndpointRow[],
 ): Promise<DeliveryPage> {
   const { systemId, after, limit = DEFAULT_DELIVERIES, ...filter } = input;
+  // Also refuses NaN.
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
@@ -159,6 +160,7 @@ export function searchOf(
 ): SearchRange {
   const { since = new Date(0), until = new Date(clock() + DAY_MS) } = filter;
   if (filter.until !== undefined && since >= until) throw commandError("invalid_parameter", "emptyRange");
+  // The empty id sorts first, so deliveries created at `until` are left out.
   const before = after !== undefined && after.created_at < until ? after : { created_at: until, id: "" };
   return { systemId, filter, since, before };
 }

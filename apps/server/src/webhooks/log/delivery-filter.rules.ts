@@ -1,6 +1,8 @@
 import { dateOf } from "../../iso-instant.ts";
 import type { DeliveryState } from "../rules/after-attempt.ts";
 
+/* What a filter of deliveries means: how it is read from parameters, and which columns and which index it needs. */
+
 /** A filter of an endpoint's deliveries: all given conditions must hold. */
 export interface DeliveryFilter {
   /** `failing`: pending, and the latest attempt has failed. `unsuccessful`: failing or failed. */
@@ -52,7 +54,8 @@ export function readCodeFilter(text: string): CodeFilter | undefined {
 }
 
 /**
- * The index that a search walks, newest first. The other filters are checked row by row, so that a search reads
+ * The index that a search walks, newest first. `problem` and `problems` stand for the generated column `problem`: `failing`,
+ * `failed` or `held`; null for other deliveries. The other filters are checked row by row, so that a search reads
  * non-matching rows only within the index's range.
  */
 export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problems" | "queue" | "event" | "endpoint";
@@ -60,6 +63,7 @@ export type SearchIndex = "resource" | "code" | "failure" | "problem" | "problem
 /** Returns the index that gives the fewest rows for a filter, as far as that can be told without counting. */
 export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
   if (filter.resourceId !== undefined) return "resource";
+  // All codes of a class have one failure, such as `http_4xx` (`failureAskedFor`). No index has the codes of successes.
   if (filter.code !== undefined && !isSuccessCode(filter.code)) return "exact" in filter.code ? "code" : "failure";
   if (filter.failure !== undefined) return "failure";
   if (problemOf(filter.status) !== null) return "problem";

@@ -19,7 +19,10 @@ import {
   searchValues,
 } from "./search-sql-fragments.ts";
 
-/* Statements that search deliveries, read their attempts, summarize them, and choose deliveries for a bulk resend. */
+/*
+ * Statements that search deliveries, read their attempts, summarize them, and choose deliveries for a bulk resend. A bulk
+ * resend is stored as a replay with `is_choice`.
+ */
 
 /** A resend as it is stored. */
 export type BulkResendRow = Pick<

@@ -53,7 +53,8 @@ export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpo
   case when due.claim is not null then due.claimed_at end as claimed_at`;
 
 /*
- * The condition that lets a search use each index. A condition with `is null or`, as in `matches`, would read the whole
+ * The condition that lets a search use each index. `failed_code` is `latest_code` where the latest attempt failed. A
+ * condition with `is null or`, as in `matches`, would read the whole
  * index.
  */
 const indexConditions: Readonly<Record<SearchIndex, string>> = {
@@ -139,6 +140,7 @@ export function searchValues(
   const { event = null, resourceId = null, status, code } = filter;
   const [lowest, highest] = code === undefined ? [null, null] : codeRange(code);
   const problem = problemOf(status);
+  // A status that the column `problem` does not have: `pending`, `succeeded` or `unsuccessful`.
   const plainStatus = problem === null ? (status ?? null) : null;
   return [
     ...[systemId, endpoints, since, before.created_at, before.id],

@@ -2,6 +2,8 @@ import type { Queryable } from "../../storage/db/database.ts";
 import { oneRow } from "../../storage/db/rows.ts";
 import { statement } from "../../storage/db/statement.ts";
 
+/* Statements that count a system's waiting deliveries, for metrics, and that store and read the sizes of delivery logs. */
+
 /** The numbers of a system's waiting deliveries, endpoints, waiting mails and workers. */
 interface BacklogRow {
   readonly pending: number;

@@ -90,7 +90,7 @@ export const timestamps = binaryType<Date>("timestamptz", 1184, always(8), (into
   writeInt64(into, (value.getTime() - EPOCH_MS) * 1000, at),
 );
 
-/** Any whole number that a double can hold. */
+/** Writes any whole number that a double can hold. `>>> 0` gives its lower 32 bits, of a negative number too. */
 function writeInt64(into: Buffer, value: number, at: number): void {
   into.writeInt32BE(Math.floor(value / 2 ** 32), at);
   into.writeUInt32BE(value >>> 0, at + INT32_BYTES);

@@ -7,7 +7,11 @@ import type { Tables } from "../../storage/db/tables.generated.ts";
 import { bigints, booleans, dates, integers, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, isOfSystem, matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
-/* Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. */
+/*
+ * Statements of the dispatcher: workers and their leases of lanes, claims of due deliveries, and results of attempts. A
+ * claim writes the lane's token (docs/glossary.md#fence-token) into the queue's rows. The writes of results and of health
+ * compare the token, so that a worker that has lost the lane changes nothing.
+ */
 
 /** A lane with its holder's token. */
 interface LaneToken {
@@ -243,12 +247,15 @@ const claimOf = (which: string) =>
    order by claimed.due_at, claimed.delivery_id`;
 
 const claimDue = statement("claim.deliveries", claimOf("queued.crashes = 0"));
-/** SQL: which suspects are tried together, and which alone (SUSPECT_CRASHES of rules/after-attempt.ts). */
+/**
+ * SQL: which suspects are tried together, and which alone (SUSPECT_CRASHES of rules/after-attempt.ts). `crashes` counts the
+ * processes in a row that ended with the delivery claimed.
+ */
 const howTried = { together: "queued.crashes = 1", alone: "queued.crashes >= 2" } as const;
 const claimTogether = statement("claim.together", claimOf(howTried.together));
 const claimAlone = statement("claim.alone", claimOf(howTried.alone));
 
-/** Claims due deliveries, for each lane as many as it asks for; not suspects, which may have ended their processes. */
+/** Claims due deliveries, for each lane as many as it asks for. Leaves out suspects, which may have ended a process. */
 export function claimDeliveries(
   db: Queryable,
   systemId: string,

@@ -12,7 +12,11 @@ import {
   UNLESS_QUEUED,
 } from "./sql-fragments.ts";
 
-/* Statements that record which deliveries a replay sends, queue them in batches, and finish or stop the replay. */
+/*
+ * Statements of replays: they record which deliveries a replay sends, queue them in batches, and finish or stop the replay.
+ * Most replays have items: one row for each delivery, recorded at once. A replay of held deliveries has none. It finds the
+ * next batch by `next_held_at`, the creation time at which its search goes on.
+ */
 
 /** A replay as it is stored. */
 export type ReplayRow = Pick<
@@ -90,6 +94,7 @@ export async function insertReplay(
   await tx.query(deletePast, [systemId, now]);
   let total = 0;
   type Last = Pick<Tables["webhook_deliveries"], "created_at" | "id"> & { readonly n: number };
+  // The empty id sorts first, so deliveries created at `since` are included. A batch that is not full is the last.
   for (let last: Last | undefined = { created_at: since, id: "", n: notedRows }; last?.n === notedRows;) {
     const values: unknown[] = [...rangeValues(range), id, last.created_at, last.id, notedRows];
     [last] = await tx.query<Last>(note, values);
@@ -143,7 +148,7 @@ const lock = statement(
 
 /**
  * An unfinished replay that the transaction has locked. `next_held_at` null: the replay sends the items that were recorded
- * for it, not held deliveries.
+ * for it, which were created from `since` to `until`. Otherwise it sends deliveries that were held from `since` to `until`.
  */
 export type LockedReplay = Pick<Tables["webhook_replays"], "id" | "endpoint_id" | "since" | "until" | "next_held_at">;
 
@@ -228,6 +233,7 @@ interface BatchRow extends Pick<Tables["webhook_replay_items"], "created_on" | "
 }
 
 /*
+ * Locks the next deliveries of a replay's items. `chosen_at` is null unless a person chose the deliveries (`is_choice`).
  * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. A
  * delivery that is queued already counts as queued. If it was chosen in the dashboard and waits for its next attempt, the
  * attempt becomes due now.
@@ -270,6 +276,7 @@ const queue = statement(
    ${insertIntoQueue("back", { dueAt: "$2", attempts: "attempts", replay: true })}
    ${UNLESS_QUEUED}`,
 );
+// `any(array[…])` instead of `=`: see `indexedMatch`.
 const hasten = statement(
   "replayBatch.hasten",
   `update webhook_queue waiting set due_at = $2

@@ -1,6 +1,8 @@
 import type { DeliveryName } from "@bikeshare/contract";
 import { rowsOfSystem } from "../../storage/db/rows.ts";
 
+/* Parts of SQL that several statements about webhooks share: how rows are found, queued and matched with endpoints. */
+
 /**
  * SQL that is true for rows of the system `$1`. For a statement that finds the rows it changes in another way, such as by
  * their addresses: this condition tells a distributed database which node has them. The collation does not change the

@@ -1,7 +1,10 @@
 import type { ConnectFailureCode, DescribedFailure } from "../../outbound/addresses/address-guard.ts";
 import type { ConnectTimings } from "../../outbound/addresses/connect.ts";
 
-/* The consequences of an attempt for its delivery (`afterAttempt`) and for its endpoint (`afterResult`). */
+/*
+ * The types of an attempt and its result, and the consequences of the result: for the delivery (`afterAttempt`: done, given
+ * up, or tried again) and for the endpoint (`afterResult`: its health, warnings and pauses). No input or output.
+ */
 
 /** One POST as it goes to a receiver. */
 export interface AttemptRequest {
@@ -135,23 +138,21 @@ export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => 
 const JITTER = 0.1;
 
 /**
- * If so many processes in a row died while they had claimed a delivery, it is next claimed alone, so that the cause of
- * another death is known. After the first death it is claimed with other suspects, MAX_SUSPECTS_TOGETHER in all at most: if
- * that process dies too, only these are claimed alone. Too low: after a single crash, thousands of innocent deliveries are
- * sent one by one.
+ * A suspect is a delivery that a process had claimed when the process died: it may have caused the death. After one death,
+ * a delivery is claimed together with other suspects, MAX_SUSPECTS_TOGETHER in all at most. After SUSPECT_CRASHES deaths in
+ * a row it is claimed alone, so that the cause of another death is known. Too low: after a single crash, thousands of
+ * innocent deliveries are sent one by one.
  */
 const SUSPECT_CRASHES = 2;
 
 /**
- * Maximum suspects, deliveries that may have crashed a process, that a process tries at the same time. To find the one that
- * crashes among N claimed deliveries takes N/100 rounds and then at most 100 single attempts. Too low: more rounds. Too
- * high: more single attempts. 100 minimizes the sum for the 10,000 claims of a large deployment.
+ * Maximum suspects that a process tries at the same time. To find the one that crashes among N claimed deliveries takes
+ * N/100 rounds and then at most 100 single attempts. Too low: more rounds. Too high: more single attempts. 100 minimizes the
+ * sum for the 10,000 claims of a large deployment.
  */
 export const MAX_SUSPECTS_TOGETHER = 100;
 
-/**
- * After so many crashes a delivery is set aside. It was alone at the last one, so that no other delivery can be the cause.
- */
+/** After so many crashes a delivery is set aside. It was alone at the last one, so no other delivery can be the cause. */
 export const MAX_CRASHES = SUSPECT_CRASHES + 1;
 
 /** The failure of a delivery that was set aside, as the log names it. */
@@ -195,6 +196,7 @@ export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   const { tries, outcome, crashes = 0, endedAt } = attempt;
   if (outcome === "succeeded") return { state: "succeeded" };
   if (crashes >= MAX_CRASHES) return { state: "failed" };
+  // The delay before the next attempt; undefined after the last one of the schedule.
   const delay = RETRY_DELAYS_MS[tries];
   if (delay === undefined) return { state: "failed" };
   const happened = `after attempt ${tries} of ${MAX_TRIES}: ${describeOutcome(attempt)}`;
@@ -206,7 +208,7 @@ export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   return { state: "pending", nextAt, reason };
 }
 
-/** Whole milliseconds for which `Retry-After` counts. */
+/** Returns the whole milliseconds for which `Retry-After` counts: none if it is in the past, or NaN. */
 function askedFor(retryAfterMs: number | null): number {
   if (retryAfterMs === null || !(retryAfterMs > 0)) return 0;
   return Math.min(Math.ceil(retryAfterMs), MAX_RETRY_AFTER_MS);
@@ -344,9 +346,8 @@ const EARLY_WARNINGS = [50, 25] as const;
  *   given up can be replayed like one that was held. The count of responses 410 continues over a silence, because a 410 says
  *   that the address is gone for good.
  *
- * Results come in about the order in which the attempts end: one may come after that of an attempt which ended later. A
- * result at a paused endpoint, whose attempt was in flight when the pause came, changes nothing, even if it is a success: only
- * a resume ends a pause.
+ * Results come roughly, not exactly, in the order in which the attempts end. A result at a paused endpoint changes nothing:
+ * its attempt was in flight when the pause came. Even a success does not end a pause, only a resume does.
  */
 export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {
   const unchanged = { status, pauseReason: null, warning: null };

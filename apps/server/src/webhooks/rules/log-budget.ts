@@ -132,6 +132,7 @@ const HOUR_MS = 3_600_000;
  */
 export class LogMeter {
   readonly #days = new Map<string, LogSize & { isWritten: boolean }>();
+  /** The hour whose failures are counted. NaN equals no hour, so the first attempt begins a count. */
   #hour = Number.NaN;
   #wholeFailures = 0;
 

@@ -101,6 +101,7 @@ function parseStrictly(text: string): URL | UrlVerdict {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return refuse("scheme", `The URL begins with ${url.protocol}; it must begin with https://.`);
   }
+  // These two look at the text: an empty user (`https://@host`) or fragment leaves no trace in the parsed URL.
   if (/^[a-z]+:\/*[^/?#]*@/i.test(text)) {
     return refuse("userinfo", "The URL holds a user or password before @; verify Service-Signature instead.");
   }
@@ -133,6 +134,7 @@ function isThisMachine(url: URL): boolean {
 function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const isPlain = url.protocol === "http:";
   const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
+  // The addresses of a name are judged later. Plain http can only succeed there if the operator has named a network.
   if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
 
   const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));

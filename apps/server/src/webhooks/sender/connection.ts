@@ -83,7 +83,7 @@ export interface ConnectionOptions {
 /** Subtracted from the idle timeout that a receiver names, for the time that a request takes to reach it. */
 const IDLE_MARGIN_MS = 1_000;
 
-/** One checked connection to one origin, which carries one request at a time. */
+/** One connection to one origin, at an address that may be called. It carries one request at a time. */
 export class Connection {
   readonly origin: string;
   readonly remoteAddress: string | null;

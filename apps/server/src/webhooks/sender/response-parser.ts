@@ -94,6 +94,7 @@ class ResponseHead {
    */
   #continueHeader(line: string): void {
     const [name = "", value = ""] = this.headers.pop() ?? [];
+    // An empty name: no header comes before this line, so there is nothing to continue.
     const isFraming = /^(?:|content-length|transfer-encoding)$/i.test(name);
     const [, , more] = /^[ \t]/.test(line) && !isFraming ? (HEADER.exec(`x:${line}`) ?? []) : [];
     if (more === undefined) throw new InvalidResponseError("not_http");
@@ -110,6 +111,7 @@ class ResponseHead {
     if (digits !== value) this.isPersistent = false;
   }
 
+  /** Accepts `chunked` and `identity`, also repeated, but not both: other codings would need decoding. */
   #readCoding(coding: string): void {
     const isChunked = coding === "chunked";
     const isOther = this.#hasCoding && isChunked !== this.isChunked;
@@ -214,7 +216,10 @@ export class ResponseParser {
     return to;
   }
 
-  /** Counts bytes before they are kept. Endless padding would cost little memory, but processor time until the timeout. */
+  /**
+   * Counts bytes before they are kept. Of a line between chunks, only what exceeds MAX_SIZE_LINE_BYTES counts. Endless
+   * padding would cost little memory, but processor time until the timeout.
+   */
   #countBytes(added: number): void {
     const { maxHeaderBytes } = this.#limits;
     if (this.#part === "head" || this.#part === "trailers") {

@@ -143,6 +143,7 @@ function composeRequest({ host, pathname, search }: URL, { headers, body }: Atte
   ];
   const lines = sentHeaders.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const head = `POST ${pathname}${search} HTTP/1.1\r\n${lines}\r\n`;
+  // All characters of `head` are Latin-1, so its length is its size in bytes.
   const bytes = Buffer.allocUnsafe(head.length + length);
   bytes.write(head, "latin1");
   if (typeof body === "string") bytes.write(body, head.length);

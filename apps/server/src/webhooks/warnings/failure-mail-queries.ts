@@ -4,6 +4,8 @@ import type { Queryable, Transaction } from "../../storage/db/database.ts";
 import { statement } from "../../storage/db/statement.ts";
 import type { Tables } from "../../storage/db/tables.generated.ts";
 
+/* Statements of the table of mails about failing endpoints: they record, claim and delete mails. */
+
 /** A mail as it is recorded. */
 export type RecordedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "subject" | "body">;
 

@@ -101,6 +101,7 @@ function wayBack({ about, partnerId, endpointId }: FailureNotice): {
   };
 }
 
+/** Returns the facts of the mail that an attempt causes; undefined: it causes none. */
 function noticeOf(attempt: CompletedAttempt, now: Date, publicUrl: string | undefined): FailureNotice | undefined {
   const { lane, result, health, statusChange, warning } = attempt;
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
