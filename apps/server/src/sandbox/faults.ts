@@ -11,6 +11,11 @@ import type { Transaction } from "../storage/db/database.ts";
 import { endingSooner, lastingFaults, meetFault, newFault } from "./faults.rules.ts";
 import { findSandbox, lockSandboxCity, updateFaults, updateWebhookFaults } from "./queries.ts";
 
+/*
+ * Faults are errors that a partner asks its sandbox to simulate, in answers of the API or in deliveries. Processes cache
+ * with a key whether its sandbox has faults of the API, so each change of these notifies them to reload the keys.
+ */
+
 /** Adds a fault to a sandbox's API. @returns all faults that have not ended */
 export function addFault(
   context: CommandContext,

@@ -82,7 +82,10 @@ const RETRY_AFTER_SECONDS = 2;
 /** Milliseconds after which a request without an answer is disconnected. */
 const TIMEOUT_MS = 30_000;
 
-/** Makes requests to a sandbox fail as its partner has asked. Register it before the routes. */
+/**
+ * Makes requests to a sandbox fail as its partner has asked. Register it before the routes. Other requests cost nothing: the
+ * key tells whether its sandbox has faults.
+ */
 export function sufferFaults(app: FastifyInstance, context: CommandContext): void {
   app.addHook("preHandler", (request, reply, done) => {
     const { caller, routeOptions } = request;

@@ -39,6 +39,7 @@ const plays: Readonly<Record<SandboxScenarioName, Play>> = {
     return undefined;
   },
   "reservation-expires": async (acts) => {
+    // A minute's hold, made 61 s ago, has ended.
     const { id } = await acts.reserve(undefined, { ago: 61_000, minutes: 1 });
     await acts.expireReservation(id);
     return undefined;

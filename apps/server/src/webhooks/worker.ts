@@ -61,7 +61,7 @@ export interface DispatcherOptions {
   readonly watch?: WorkWatch | undefined;
 }
 
-/** Milliseconds between two checks for new systems and for sandboxes that sleep. */
+/** Milliseconds between two checks for new systems, and for sandboxes that nobody uses any more. */
 const SYSTEMS_INTERVAL_MS = 5_000;
 /** Minimum milliseconds between two checks that notifications cause. Too low: a burst of them costs the database. */
 const FOLLOW_PAUSE_MS = 50;
@@ -98,6 +98,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     reload(systemId) {
       systems.get(systemId)?.reload();
+      // The sandbox may have other faults now, which `follow` reads.
       if (systems.isSandbox(systemId)) opening.request();
     },
     inFlight: () => inFlight.count,
@@ -221,8 +222,8 @@ interface WebhookWorkerOptions extends WebhookSettings {
 }
 
 /**
- * The problem counts as solved when no damaged secret was found for `quietMs`. This is longer than the interval between two
- * readings of the endpoints.
+ * How damaged secrets are logged. The problem counts as solved when no damaged secret was found for `quietMs`. This is longer
+ * than the interval between two readings of the endpoints.
  */
 const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 

@@ -320,6 +320,7 @@ export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise
     () => found,
   );
   const answer = await Promise.race([found, over]);
+  // Ends the timer.
   late.abort();
   return answer;
 }

@@ -200,6 +200,7 @@ export function claimRequestFor(
   const cursor = lane[queue];
   if (!cursor.mayHaveMore || !canClaim(lane, monotonic)) return undefined;
   const concurrency = concurrencyOf(lane);
+  // Claims in advance as many as the lane has completed since the last claim. A probed endpoint gets one at a time.
   const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.completedSinceClaim, MAX_CLAIMED_AHEAD);
   const taken = queue === "regular" ? countAheadOfRegular(lane) : lane.inFlight + lane.ready.length;
   const capacity = concurrency + ahead - taken;
@@ -360,6 +361,7 @@ export class LaneKeeper {
       const isRenewed = renewed.has(lane.endpointId);
       // Counted from before the statement, so that our lease never ends after the database's.
       lane.leasedUntil = isRenewed ? from + timeouts.leaseMs : Number.NEGATIVE_INFINITY;
+      // Attempts in flight still refer to a lost lane. It begins no more, because its lease is over.
       if (!isRenewed) this.#lanes.delete(lane.endpointId);
     }
   }
@@ -448,6 +450,7 @@ export class LaneKeeper {
 
 /**
  * Returns how many lanes a worker should lease: the shares of all workers differ by one at most, and add up to all lanes.
+ * The first workers by name get one lane more where the division leaves a remainder.
  */
 function shareOf({ workers, before, lanes }: Membership): number {
   const divisor = Math.max(1, workers);

@@ -128,6 +128,7 @@ export class ResultWriter {
       const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
       // Endpoints are locked before their lanes, in the same order as when an endpoint is resumed: otherwise the two could
       // deadlock.
+      // Somebody has changed the status of these endpoints meanwhile: no mail is sent about a change that did not happen.
       const overtaken = new Set<CompletedAttempt>();
       for (const attempt of ours) {
         if (attempt.statusChange === null || (await writeStatusChange(tx, systemId, attempt, now))) continue;

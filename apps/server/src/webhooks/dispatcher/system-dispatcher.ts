@@ -113,7 +113,7 @@ export class SystemDispatcher {
     this.#cycle.request();
   }
 
-  /** Looks for due deliveries in all lanes. */
+  /** Looks for due deliveries in all lanes. Replays wait for the next poll. */
   wake(): void {
     for (const lane of this.#keeper.lanes.values()) lane.regular.mayHaveMore = true;
     this.#cycle.request();
@@ -193,6 +193,7 @@ export class SystemDispatcher {
       const hourly = asking.flatMap(({ lane: { endpointId, token, endpoint } }) =>
         endpoint.maxPerHour === null ? [] : [{ endpointId, token, maxPerHour: endpoint.maxPerHour }],
       );
+      // More deliveries than one statement counts are due: another claim must follow.
       if (queue === "regular" && hourly.length > 0 && (await applyHourlyLimit(db, systemId, hourly, new Date(now))))
         for (const { cursor, request } of asking) if (request.hasHourlyLimit) cursor.mayHaveMore = true;
       const rows = await claimDeliveries(db, systemId, requests, queue === "replay", new Date(now));

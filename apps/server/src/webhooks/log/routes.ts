@@ -40,6 +40,7 @@ export function partnerDeliveryRoutes(
   cursors: CursorCipher,
 ): RouterImplementation<(typeof partnerContract)["deliveries"]> {
   const { clock, filtered } = context;
+  // Reads of deliveries use separate connections and are limited for each partner (`FilteredReads`).
   const searching = (request: FastifyRequest): ReadContext => {
     const reader = { ...partnerOf(request), signal: request.signal };
     return { db: filtered.databaseFor(reader), clock, hints: pageHints };

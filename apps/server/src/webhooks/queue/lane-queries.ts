@@ -203,6 +203,8 @@ export interface ClaimedRow
 const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at", "crashes", "is_uncounted");
 
 /*
+ * Claims deliveries for several lanes. $2 to $5 and $8: the request of each lane. $6: whether from the replays. $7: now.
+ *
  * Locks the lane's row `for share`, so that no other worker takes the lane over before the claim is committed: the next
  * holder sees every claim of this one. Locks only lanes with due deliveries, because a lock is written to disk.
  *

@@ -259,6 +259,7 @@ export class ResponseParser {
     this.status = status;
     this.headers = headers;
     if (status === 204 || status === 304 || length === 0) {
+      // A 304 may announce the length of a body, and has none.
       // A 204 has no body, whatever its headers say; if one comes nevertheless, it must not be read as the next response.
       if (status === 204 && (isChunked || (length ?? 0) > 0)) this.#head.isPersistent = false;
       this.#part = "end";
