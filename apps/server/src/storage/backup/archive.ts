@@ -15,6 +15,11 @@ import type { Queryable } from "../db/database.ts";
 import { codeOf, isDiskFull } from "../db/errors.ts";
 import { loadSecrets } from "../secrets/secrets.ts";
 
+/*
+ * Reads and writes the file of a backup: a zip archive with a manifest, the secrets file and the rows of each table. The
+ * file is written as a draft, `<name>.part`, and renamed when it is complete and checked.
+ */
+
 /** The format of backups. This program cannot read a backup with another number. */
 export const FORMAT = 1;
 
@@ -70,6 +75,7 @@ export async function readSecretsOf(db: Queryable, path: string): Promise<string
       `There is no secrets file ${path}, without which a backup is useless. Set SECRETS_FILE or DATA_DIR as the service has them; a service that never ran makes it at its first start.`,
     );
   });
+  // The encryption key that was recorded last in the database; undefined: none was, so any secrets file fits.
   const latest = await findLatestKey(db);
   if (latest === undefined) return text;
   // Passes no source of random bytes, because the file exists and is not created.

@@ -5,6 +5,11 @@ import { ReportingClient, requirePrimary } from "./primary.ts";
 import type { Statement, StatementObserver } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
+/*
+ * Opens pools of connections to PostgreSQL. All our connections share the settings and the parsers of values in this file. A
+ * watch ends connections that are dead although nobody closed them (`SilenceWatch`).
+ */
+
 export { type Queryable, type QueryRunner, type Transaction } from "./transaction.ts";
 
 /** How many connections of a pool are in use or idle, and how many callers wait for one. */
@@ -317,6 +322,7 @@ function watchSilence(createClient: () => pg.Client): SilenceWatch {
   };
 }
 
+/** Notes what a connection has read since the last check, and tells whether it has been silent for too long. */
 function isSilent(each: Watched, now: number): boolean {
   const bytesRead = bytesReadOf(each.client);
   if (stateOf(each.client).readyForQuery || bytesRead !== each.bytesRead) {
@@ -335,6 +341,7 @@ async function askAbout(silent: readonly Watched[], createClient: () => pg.Clien
   for (const { each, bytesRead } of asked) {
     const { client } = each;
     const { readyForQuery, processID } = stateOf(client);
+    // The statement has ended, or bytes have arrived, while PostgreSQL was asked: the connection is alive.
     if (readyForQuery || bytesReadOf(client) !== bytesRead) continue;
     each.lostAnswers = activity.isLost(processID ?? 0) ? each.lostAnswers + 1 : 0;
     if (each.lostAnswers < ANSWERS_NEEDED) continue;
@@ -357,6 +364,7 @@ async function readActivity(client: pg.Client, processIds: readonly number[]) {
     const isDirect = states.get(stateOf(client).processID ?? 0) === "self";
     return {
       isLost: (processId: number) => {
+        // Lost: PostgreSQL waits for a statement while we wait for a result, or it has no such process.
         const state = states.get(processId);
         return state === undefined ? isDirect : state === "idle" || (state ?? "").startsWith("idle in transaction");
       },

@@ -15,6 +15,11 @@ import {
 import type { Notifier } from "./notifier.ts";
 import { prepareAgain, preparedName, type Statement, type StatementObserver } from "./statement.ts";
 
+/*
+ * Runs statements and transactions on connections of a pool. The connections are pipelined: a statement may be sent before
+ * the results of earlier ones have arrived.
+ */
+
 /** Something that runs single statements. */
 export interface QueryRunner {
   /** Runs one prepared statement and returns its rows. */
@@ -148,6 +153,7 @@ function openTransaction(
 ) {
   const sent: Promise<unknown>[] = [];
   let failureOfSent: unknown;
+  // Does not wait for a result before the commit, and notes the first failure.
   const keep = (result: Promise<unknown>) => {
     result.catch((error: unknown) => (failureOfSent ??= error));
     sent.push(result);

@@ -9,6 +9,11 @@ import { fetchSize, type FetchSize, joinRows, jsonField, type Page, type PageRow
 import type { ListReader, ReadContext } from "./read-context.ts";
 import { rememberableList, rememberedColumns } from "./remembered-queries.ts";
 
+/*
+ * Reads pages of lists. A filtered list is counted and read by SQL that is made from its filter. Stations and bikes
+ * (`listById`) are counted from rows in memory where possible.
+ */
+
 /** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in the system. */
 export interface FilterableList<Position> {
   readonly table: string;
@@ -90,6 +95,7 @@ export async function listFiltered<Position>(
   const { total } = oneRow(counted);
   if (total === null || skip >= total) return { total, rows: null };
   const limit = Math.min(size, total - skip);
+  // The rows behind the page. If they are fewer than those before it, the page is read from the list's end.
   const behind = total - skip - limit;
   const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };
   const read = oneRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
@@ -204,6 +210,8 @@ export function listById<Name extends string>(
     async list({ readPool, filtered, rowMemory }, whose, given, request) {
       const { systemId } = whose;
       const conditions = conditionsOf(filters, given);
+      // The length of the whole list is stored. A filtered list is counted in memory, or by the database if memory has no
+      // answer.
       const rows =
         conditions.length === 0
           ? await listAll(readPool, systemId, request)

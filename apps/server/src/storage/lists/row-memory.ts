@@ -12,13 +12,18 @@ import {
 } from "./remembered-queries.ts";
 import { type RowKey, type Sieve, SortedRows } from "./sorted-rows.ts";
 
-/* Keeps the filtered columns of lists in memory, so that pages of filtered lists are counted without reading rows. */
+/*
+ * Keeps the filtered columns of lists in memory, so that pages of filtered lists are counted without reading rows. Each
+ * change of a row has a position in the order of changes; before a page, the changes behind the last known position are
+ * read.
+ */
 
 /** `ChangeWatch` of city/changes: up to which position a list's changes are known. Positions are microseconds since 1970. */
 interface Follow {
   standing(table: RememberableList["table"], whose: Omit<RowsOfOwner, "owner">): Promise<Standing>;
 }
 
+/** How far the changes of a list are complete. */
 interface Standing {
   /** Every change before this position is committed and visible, or never will be. */
   readonly position: number;
@@ -52,6 +57,7 @@ interface RowSource {
 interface KnownRows {
   readonly rows: SortedRows;
   readonly history: string;
+  /** `Changes.resets` when the list was read. */
   readonly resets: number;
   /** All changes before this position are in `rows`. */
   since: number;
@@ -83,6 +89,7 @@ async function learnRows(
 ): Promise<KnownRows | undefined | false> {
   const { position, history, isUncertain } = await source.follow.standing(list.table, whose);
   if (isUncertain) return false;
+  // Only the number of resets is needed here.
   const { resets } = await listChanged(source.readPool, list, whose.owner, position);
   const kinds = Object.entries(list.columns).map(([name, { kind }]) => [name, kind] as const);
   const rows = new SortedRows(Object.fromEntries(kinds));
@@ -195,6 +202,7 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }:
     remembered.usedAt = source.monotonic();
     const known = remembered.known && (await remembered.refresh());
     const isDue = source.monotonic() > remembered.dueAt;
+    // Rows in memory still serve while they are read anew. Only a request that finds none waits.
     const learning = isDue ? lists.learn(list, whose, remembered) : remembered.learning;
     if (known !== undefined || learning === undefined) return known;
     await within(maxWaitMs, learning);
@@ -211,6 +219,8 @@ export function createRowMemory({ maxWaitMs = MAX_WAIT_MS, maxBytes, ...given }:
         const { ids, total = null } = rows.select(selection);
         if (ids.length === 0) return { rows: null, total };
         const read = await listRemembered(source.readPool, list, asked.owner, since, ids);
+        // All these rows still exist and have not changed since they were read into memory. Otherwise the page may be wrong,
+        // and is made again.
         const isAsKnown = read.n === ids.length && read.recent.every(([id, at]) => recent.get(id) === at);
         if (isAsKnown) return { rows: read.rows, total };
       }
@@ -233,6 +243,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
   return {
     of(list: RememberableList, whose: RowsOfOwner): Remembered {
       const { table } = list;
+      // The owner's values may include the current time (a `Date`), which is no part of the key.
       const key = JSON.stringify([table, ...whose.owner.filter((value) => typeof value === "string")]);
       const present = lists.get(key);
       if (present !== undefined) return present;

@@ -1,6 +1,9 @@
 import { compareIds } from "@bikeshare/rules";
 
-/* A list's rows in memory: in the list's order, packed into arrays, and selected by sieves. */
+/*
+ * A list's rows in memory: in the list's order, packed into arrays. Filters select rows by sieves: functions that keep only
+ * the rows that pass.
+ */
 
 /**
  * Keeps ids outside the JavaScript heap, where each would take twice the memory. All ids take as many bytes as the longest
@@ -138,7 +141,7 @@ export class SortedRows {
     return this.#times.length * each + this.#bytesOfTexts;
   }
 
-  /** A column of numbers; NaN where a row has no value. Writing rows may replace the array. */
+  /** A column of numbers; NaN, which passes no comparison, where a row has no value. Writing rows may replace the array. */
   numbers(name: string): Float64Array {
     return columnOf(this.#numbers, name);
   }
@@ -169,6 +172,7 @@ export class SortedRows {
     for (let left = added.length - 1; left >= 0; left--) {
       const index = added[left] ?? 0;
       const at = this.#place(keyOf(read, index), end);
+      // `left` more added rows come before this one, so the existing rows behind it move by `left + 1`.
       this.#move(at, end, at + left + 1);
       this.#set(at + left, read, index);
       end = at;
@@ -185,6 +189,7 @@ export class SortedRows {
     }
     const sorted = [...places].sort((a, b) => a - b);
     sorted.forEach((at, before) => {
+      // `before` removed rows come before this one, so the rows up to the next removed one move by `before + 1`.
       this.#move(at + 1, sorted[before + 1] ?? this.size, at - before);
     });
     this.size -= sorted.length;
@@ -208,6 +213,7 @@ export class SortedRows {
       if (direction === "asc") for (let i = 0; i < n; i++) found[i] = from + done + i;
       else for (let i = 0; i < n; i++) found[i] = to - 1 - done - i;
       for (const sieve of sieves) n = sieve(found, n);
+      // `passed` counts the rows of earlier blocks, so `skip - passed` rows of this block are still to be skipped.
       for (let i = Math.max(0, skip - passed); i < n && ids.length < limit; i++) ids.push(this.#ids.at(found[i] ?? 0));
       passed += n;
       if (!isCounted && ids.length === limit) break;
@@ -218,6 +224,7 @@ export class SortedRows {
   #range(direction: "asc" | "desc", after: RowKey | undefined): readonly [number, number] {
     if (after === undefined) return [0, this.size];
     const at = this.#place(after);
+    // In descending order, the rows behind this one come before it in the arrays.
     if (direction === "desc") return [0, at];
     return [this.#isAt(at, after) ? at + 1 : at, this.size];
   }
@@ -261,6 +268,8 @@ export class SortedRows {
     const text = String(value);
     const known = codes.get(text);
     if (known !== undefined) return known;
+    // Codes begin at 1, because 0 is `NO_TEXT`. The highest code is therefore the number of texts, and decides the array's
+    // type.
     codes.set(text, codes.size + 1);
     this.#bytesOfTexts += BYTES_OF_TEXT + text.length;
     if (codes.size === 2 ** 8) this.#texts.set(name, new Uint16Array(this.texts(name)));

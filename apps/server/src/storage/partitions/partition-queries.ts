@@ -3,6 +3,11 @@ import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import { type DailyTable, dailyTables, type DayColumn, defaultOf, endOf, partitionOf } from "./partition.rules.ts";
 
+/*
+ * Statements for the partitions of the daily tables. The audit log may belong to another role than the service's. Then
+ * functions of that role create and drop its partitions, as the comment on its ownership below explains.
+ */
+
 const partitions = statement(
   "partitions.all",
   `select c.relname::text as name
@@ -55,7 +60,7 @@ export async function findHasOwnFunctions(db: Queryable, { name, isAppendOnly }:
 export async function lockPartitions(tx: Transaction, table: DailyTable): Promise<void> {
   const { name } = table;
   // Before PostgreSQL 17 `lock table` needs a right to change rows, which is withheld here. `comment on` takes the same lock
-  // and needs only the table's owner.
+  // and needs only the table's owner. Where another role owns the table, our role has the right `maintain`, which suffices.
   if (table.isAppendOnly === true && !(await findHasOwnFunctions(tx, table)))
     await tx.run(`comment on table ${name} is null`);
   else await tx.run(`lock table only ${name} in share update exclusive mode`);

@@ -5,6 +5,11 @@ import {
   VEHICLE_EVENT_DAYS,
 } from "@bikeshare/contract";
 
+/*
+ * The tables that are partitioned by day or month (daily tables), the names of their partitions, and the days for which
+ * partitions are needed or past.
+ */
+
 const DAY_MS = 24 * 3_600_000;
 
 /** A leap year's days, so that an act can be found on its anniversary. */
@@ -115,7 +120,10 @@ export const dailyTables: readonly DailyTable[] = [
   },
 ];
 
-/** The latest result of `dayOf`, which is called several times for each delivery, nearly always for today. */
+/**
+ * The latest result of `dayOf`, which is called several times for each delivery, nearly always for today. NaN equals no day,
+ * so the first call computes its result.
+ */
 let lastDay = { number: Number.NaN, name: "" };
 
 /** Returns the day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */

@@ -38,6 +38,12 @@ import {
   oldestKept,
 } from "./partition.rules.ts";
 
+/*
+ * Maintains the partitions of the daily tables, which are partitioned by day or month. Creates the partitions for today and
+ * tomorrow, and drops those whose rows are no longer kept. Rows of a day without a partition go into a table's default
+ * partition, if it has one.
+ */
+
 interface PartitionContext {
   readonly db: Database;
   readonly clock: () => number;
@@ -168,6 +174,7 @@ export async function createPartitionsBesideDefault(
       if (await hasRowsInDefault(db, table, day)) return false;
       return db.transaction((tx) => attachBesideDefault(tx, table, day));
     });
+    // `undefined`: the table was in use, and the next call tries again.
     if (isMade === false) stay.push(day);
   }
   return stay;
@@ -223,6 +230,7 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()), table.retentionDays);
+  // If another role owns the audit log, only that role's function may delete rows.
   const byFunction = await findHasOwnFunctions(db, table);
   for (const { system_id: systemId } of await everySystemOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);

@@ -6,6 +6,11 @@ import type { StatementObserver } from "../db/statement.ts";
 import { findReplayedPosition, type ReplayedPosition, type WrittenPosition } from "./queries.ts";
 import { judge, LagMeter, type Verdict } from "./replica.rules.ts";
 
+/*
+ * One connection to a replica. Finds out whether the replica has replayed a position of the primary, and leaves the
+ * connection out while it has not. Positions and tokens are explained in queries.ts, verdicts in replica.rules.ts.
+ */
+
 /** Why a replica is not read from: because of its position, or because it does not answer. */
 export interface LeftOut {
   readonly reason: Exclude<Verdict, "current"> | "unreachable";
@@ -66,6 +71,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
   /** When the replica was left out, or since then connected to again. */
   let connectedAt = monotonic();
   let triedAt = Number.NEGATIVE_INFINITY;
+  // At first, one good answer is enough. `leaveOut` resets the count.
   let goodAnswers = GOOD_ANSWERS;
 
   function leaveOut(why: LeftOut): void {
@@ -98,6 +104,7 @@ export function openReplicaConnection(options: ReplicaConnectionOptions): Replic
     query: (statement, values) => connection.query(statement, values),
     leftOut: () => leftOut,
     lagMs: () => lag.lagMs(monotonic()),
+    // Returns without a promise if it is already known that the replica has replayed the position.
     reach: (position) => watch.reach(position, 0) === true || reach(position),
     failed,
     async examine(position) {

@@ -14,6 +14,13 @@ import {
   type ReplicaConnectionOptions,
 } from "./replica-connection.ts";
 
+/*
+ * Lets reads go to a replica while it shows every commit that the primary has acknowledged. Each read first asks the primary
+ * for its written position and waits briefly until the replica has replayed it. A connection that does not get there is left
+ * out, and the primary answers. Quick reads share connections; a filtered read may take long, so it has one to itself. A
+ * token, which our processes write on the primary, shows that the replica follows this primary (replica.rules.ts).
+ */
+
 /** Whether the replica answered a read, or why the primary did. */
 export type ReadOutcome = (typeof READ_OUTCOMES)[number];
 

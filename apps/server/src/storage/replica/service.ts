@@ -12,6 +12,11 @@ import { findReplayedPosition, findWrittenPosition } from "./queries.ts";
 import { judge, type Verdict } from "./replica.rules.ts";
 import { createReplicaReads, openReplica, type ReplicaStatus } from "./replica.ts";
 
+/*
+ * Opens the readers of lists, on a replica if one is configured; judges a replica for `bikeshare doctor`; and reports a
+ * replica that is left out. A token marks the primary that a replica follows (replica.rules.ts).
+ */
+
 /** Milliseconds between two queries to a replica that has not replayed everything yet. */
 const RETRY_INTERVAL_MS = 50;
 

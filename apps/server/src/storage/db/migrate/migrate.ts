@@ -27,6 +27,12 @@ import {
 } from "./queries.ts";
 import { BATCH_CONDITION, lockedTables, splitStatements, type Step } from "./schema-change.rules.ts";
 
+/*
+ * Applies the migrations that a program has (`Program`) and the database lacks. One process at a time does so, over a
+ * separate connection. It records each step, so that the next process continues after a crash. It waits only briefly for
+ * locks, because requests for the same tables queue up behind it.
+ */
+
 export interface MigrateOptions extends StepOptions {
   /** The number of the last migration to apply; all when left out. */
   readonly last?: number | undefined;
@@ -130,6 +136,7 @@ async function apply(
     const where = steps.length === 1 ? name : `${name}, step ${index + 1} of ${steps.length}`;
     const report = (message: string) => options.report?.(`${where}: ${message}`);
     try {
+      // Only the interrupted step continues at a recorded position; later steps begin at the first row.
       await runStep(session, migration, index, index === first ? (begun?.position ?? null) : null, {
         ...options,
         report,
@@ -184,6 +191,7 @@ async function runStep(
     return;
   }
   // Records the migration as begun before the step runs, so that programs of the previous version learn of it.
+  // Writes the position of an interrupted backfill again, because the record would otherwise lose it.
   await insertProgress(session, migration, index, position);
   if (step.kind === "autocommit") await retried(() => runAlone(session, step.sql));
   else {
@@ -251,6 +259,7 @@ async function untilLocked(
   let holders: readonly LockHolder[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
+      // `lockWaitMs` needs it only to wait for an autovacuum, so it is not queried before a first failure.
       const deadlockTimeoutMs = holders.length === 0 ? 0 : await findDeadlockTimeout(session);
       await work(lockWaitMs({ attempt, holders, lockTimeoutMs, deadlockTimeoutMs }));
       return;
@@ -311,6 +320,7 @@ async function findBatch(
   batchRows: number,
 ): Promise<Batch | undefined> {
   const key = await findKey(db, backfill.table);
+  // A position of only the system means that all its rows are done: then the next system comes.
   if (after !== null && after.length > 1) {
     const batch = await findBatchIn(db, backfill, key, after, batchRows);
     if (batch !== undefined) return batch;
@@ -333,6 +343,7 @@ async function findBatchIn(
   if ((await findRow(db, key, after, 0)) === undefined) return undefined;
   // Undefined when fewer rows are left: then the batch contains all remaining rows of the system.
   const end = await findRow(db, key, after, batchRows - 1);
+  // The values of `end` follow those of `after` among the parameters.
   const upper = end === undefined ? "" : ` and ${compare(key, "<=", after.length + 1)}`;
   return {
     sql: sql.replaceAll(BATCH_CONDITION, `(${isAfter(key, after)}${upper})`),

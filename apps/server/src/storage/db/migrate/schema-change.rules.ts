@@ -84,6 +84,7 @@ export function splitStatements(sql: string): SqlStatement[] {
       const end = start + part.length;
       const [source, text] = [sql.slice(start, end), withoutComments.slice(start, end)];
       start = end + 1;
+      // `onOneLine` leaves one space inside each masked literal.
       return { source, text: onOneLine(text), bare: onOneLine(part).replaceAll("' '", "''").toLowerCase() };
     })
     .filter(({ bare }) => bare !== "");
@@ -117,6 +118,7 @@ const OLDEST_PROGRAM = /^-- *oldest program: *(\d+\.\d+\.\d+) *$/m;
  * @throws Error that describes the error in the file
  */
 export function parseSteps(sql: string): Step[] {
+  // `MARKER` has a group, so `split` returns the markers and the SQL behind them in turn.
   const [before = "", ...marked] = sql.split(MARKER);
   if (marked.length === 0) return [{ kind: "transaction", sql }];
   if (splitStatements(before).length > 0)
@@ -155,6 +157,7 @@ const on = (table: string | undefined, mode: LockMode, more: Partial<SchemaChang
   ...more,
 });
 
+/** A unique index forbids duplicates, which an older program may still write. */
 const refusing = (unique: string | undefined) => (unique === undefined ? {} : { narrows: "duplicates" });
 
 const BACKFILL = "write `-- step: backfill <table>` and a statement with `where :batch`";
@@ -252,7 +255,10 @@ const foreignKey = (target: string, isValidated: boolean): Action => ({
   ...(isValidated && { work: "scan", advice: NOT_VALID }),
 });
 
-/** Actions by their first words. The order matters: adding a column is the fallback. */
+/**
+ * Actions by their first words. The order matters: `add`, `drop` and `rename` mean a column unless a constraint is matched
+ * first.
+ */
 const actions: readonly (readonly [RegExp, (match: readonly string[], action: string) => Action])[] = [
   [/^validate constraint /, () => ({ mode: "share update exclusive", work: "scan" })],
   [
@@ -343,6 +349,8 @@ const STABLE = /\b(?:now|transaction_timestamp|statement_timestamp)\(\)/g;
 function addColumn(definition: string): Action {
   const target = /\breferences (\w+)/.exec(definition)?.[1];
   const given = /\bdefault (.*)$/.exec(definition)?.[1];
+  // A function call in the default counts as volatile, unless it is in `STABLE`. A `check` or `references` that follows the
+  // default does not belong to it.
   const isVolatile = /\w\s*\(/.test((given ?? "").replaceAll(STABLE, "").replace(/\b(?:check|references)\b.*$/, ""));
   const isGenerated = /\bgenerated .* (?:stored|identity)|\b(?:big|small)?serial\b/.test(definition);
   if (isVolatile || isGenerated) return { mode: "access exclusive", work: "rewrite", advice: NEW_COLUMN };
