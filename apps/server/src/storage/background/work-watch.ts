@@ -33,6 +33,7 @@ export class WorkWatch {
   #lastRunMs: number | undefined;
   #succeededRuns = 0;
   #failedRuns = 0;
+  /** Failed parts of all runs. A run during which the number grows has failed. */
   #failures = 0;
   /** The current runs, and for how long each has made no progress. */
   readonly #runs = new Set<{ heldUpMs: number }>();

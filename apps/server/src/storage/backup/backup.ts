@@ -158,6 +158,7 @@ export function checkedSizeOf(archive: ArchiveReader, { tables }: Manifest): num
 
 /** @throws BackupFileError when the text is not the manifest of a backup that this program can read */
 export function readManifest(path: string, text: string): Manifest {
+  // Taken from the text, because the manifest of another format may have another shape.
   const format = /"format": (\d+)/.exec(text)?.[1];
   const manifest = manifestShape.safeParse(parseJson(text));
   if (manifest.success) return manifest.data;

@@ -24,6 +24,8 @@ import {
 import { type BackupSummary, checkedSizeOf, readManifest, unlessAborted } from "./backup.ts";
 import { type CopiedTable, copyIn, deleteIndexes, findTableWithRows, listCopiedTables } from "./queries.ts";
 
+/* Restores a backup, and verifies one by restoring it into a temporary PostgreSQL. */
+
 interface RestoreOptions {
   /** A database without data of this service. */
   readonly connectionString: string;
@@ -52,6 +54,7 @@ export function restoreBackup(options: RestoreOptions, path: string): Promise<Ba
     await assertSameSecrets(options.secretsPath, secrets);
     const db = openDatabase({ connectionString: options.connectionString, maxConnections: 1, statementTimeoutMs: 0 });
     try {
+      // First only as far as the backed-up schema, which the rows fit. The later migrations then change the rows, too.
       await migrate(db, { last: manifest.migrations.at(-1) });
       assertTables(manifest, await listCopiedTables(db));
       const rows = await db.transaction(async (tx) => {
@@ -135,6 +138,7 @@ function assertTables(manifest: Manifest, present: readonly CopiedTable[]): void
   const columnsOf = new Map(present.map(({ name, columns }) => [name, new Set(columns)]));
   for (const { name, columns } of manifest.tables) {
     const known = columnsOf.get(name);
+    // `delete` returns false if the table is unknown or an earlier entry has named it.
     const isTwice = !columnsOf.delete(name) || new Set(columns).size < columns.length;
     if (known !== undefined && !isTwice && columns.every((column) => known.has(column))) continue;
     throw new BackupFileError(
@@ -180,6 +184,7 @@ async function assertSameSecrets(path: string, secrets: string): Promise<void> {
   );
 }
 
+/** Writes the secrets file. Leaves an existing file, because `assertSameSecrets` has found it equal. */
 async function writeSecrets(path: string, secrets: string): Promise<void> {
   makeDirectory(dirname(path), 0o711);
   await writeFile(path, secrets, { flag: "wx", mode: 0o600, flush: true }).catch((error: unknown) => {

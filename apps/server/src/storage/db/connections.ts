@@ -6,6 +6,11 @@ import { openReadPool, type ReadPool } from "./read-pool.ts";
 import type { StatementObserver } from "./statement.ts";
 import { careForTables } from "./vacuum.ts";
 
+/*
+ * Opens a process's database, and migrates it (`openStore`). Opens separate connections for requests, by purpose
+ * (`openRequestConnections`). "Our own PostgreSQL" is the embedded one, which this service runs in its data directory.
+ */
+
 /**
  * The connections of a process that answers requests, separated by purpose, so that no purpose waits for another one or for
  * writes.

@@ -1,3 +1,8 @@
+/*
+ * Classifies errors of PostgreSQL and of its connections: whether the database is unavailable, whether the statement may
+ * have run, and whether it may be repeated.
+ */
+
 /** The PostgreSQL error codes that our code distinguishes, by their names in PostgreSQL's manual. */
 export const sqlState = {
   featureNotSupported: "0A000",
@@ -104,6 +109,7 @@ export function isUnavailable(error: unknown): boolean {
   // Only a connection attempt to several addresses throws an `AggregateError`.
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
+  // Class 08: errors of the connection.
   return (
     code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08") || MACHINE_LOST.has(routineOf(error) ?? ""))
   );
@@ -140,6 +146,7 @@ const SERVER_GONE: ReadonlySet<string> = new Set([
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isOutage);
+  // A time-out may also mean that the database is slow.
   if (error instanceof DatabaseUnavailable) return !/timeout/i.test(error.message);
   return SERVER_GONE.has(codeOf(error) ?? "");
 }

@@ -59,6 +59,7 @@ export function createPipelinedConnection(options: PipelinedConnectionOptions): 
         prepareAgain(statement, name);
         return query<Row>(statement, values);
       }
+      // If the connection is lost, `current` is no longer this client.
       throw current === client
         ? nameConnectionError(error)
         : new DatabaseUnavailable("connection lost", { cause: error });

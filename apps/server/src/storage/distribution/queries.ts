@@ -4,6 +4,11 @@ import { IS_DISTRIBUTED } from "../db/sql-fragments.ts";
 import { statement } from "../db/statement.ts";
 import type { TableKind } from "./table-kinds.ts";
 
+/*
+ * Statements for a database that the extension Citus distributes over several nodes. A reference table is copied to every
+ * node. A system table is split by system into shards, and colocated system tables are split alike.
+ */
+
 /** The facts that decide whether a database can be distributed over several servers by the extension Citus. */
 export interface ServerState {
   /** The major version of PostgreSQL. */
@@ -43,6 +48,7 @@ export async function findExtension(db: Queryable): Promise<boolean> {
   return oneRow(await db.query<{ found: boolean }>(isCreated)).found;
 }
 
+// `partmethod = 'h'`: split by a hash of the system. `repmodel = 't'`: a copy on every node.
 const tables = statement(
   "distribution.tables",
   `select logicalrelid::text as name, case when partmethod = 'h' then 'system' else 'reference' end as kind
@@ -142,7 +148,10 @@ const isolate = statement(
   "select isolate_tenant_to_new_shard($1::text::regclass, $2::text, 'CASCADE', shard_transfer_mode => 'block_writes')",
 );
 
-/** Tells whether a system has a shard of every system table for itself. */
+/**
+ * Tells whether a system has a shard of every system table for itself.
+ * @param table any system table, because all of them are colocated
+ */
 export async function findOwnShard(db: Queryable, table: string, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ is_own: boolean }>(ownShard, [table, systemId])).is_own;
 }

@@ -86,6 +86,7 @@ export async function planDistribution(db: Database): Promise<Distribution> {
   const systems = (await systemsOf(db)).map((system) => system.system_id);
   if (!isCreated) return { extension: true, tables: [...kinds.keys()], systems };
   const steps = tableSteps(kinds, await listDistributedTables(db));
+  // All system tables are colocated with the first one, so without it no system has a shard yet.
   const isBegun = !steps.systems.includes(await firstSystemTable());
   const sharing: string[] = [];
   for (const systemId of systems) if (!isBegun || (await sharesShard(db, systemId))) sharing.push(systemId);

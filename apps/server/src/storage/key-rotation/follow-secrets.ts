@@ -12,6 +12,11 @@ import { type AllSecrets, parseSecrets, secretsIn, secretsPath } from "../secret
 import { deleteKeyHolder, updateKeyHolder } from "./queries.ts";
 import { fingerprintsOf } from "./rotation.rules.ts";
 
+/*
+ * Reads the secrets file again and again, so that a process uses new keys without a restart. These keys encrypt cursors and
+ * stored secrets; they are not API keys.
+ */
+
 /** The dependencies of `followSecrets`, by which a process uses new keys of the secrets file without a restart. */
 interface FollowSecretsOptions {
   readonly db: Database;
@@ -96,6 +101,7 @@ async function followSecrets(options: FollowSecretsOptions): Promise<FollowedSec
     await requireOurs(db, next);
     current = next;
     lastText = text;
+    // Makes this run record the new keys in the database: a rotation waits for that.
     pollsUntilHeartbeat = 0;
     await recordServiceKeys({ clock, cipher: createSecretCipher(next.webhookKeys) }, db);
     log.info({ path, ...fingerprintsOf(next) }, "the secrets file has changed: its keys are in use");

@@ -32,6 +32,11 @@ import {
   withoutOldKeys,
 } from "./rotation.rules.ts";
 
+/*
+ * Replaces the keys of the secrets file. These keys encrypt cursors, webhook secrets, and the secrets of authenticator apps,
+ * among others; they are not API keys. A holder is a running process, with the keys that it has read from the file.
+ */
+
 /** The dependencies of replacing the keys of the secrets file. */
 export interface RotationContext extends ActorContext {
   readonly db: Database;
@@ -103,6 +108,7 @@ export async function removeOldKeys(context: RotationContext, isForced: boolean)
     throw new Error(
       `${left} webhook secrets and authenticator apps are encrypted with an old key. Run \`secrets rotate\`, which encrypts them anew.`,
     );
+  // NaN if no rotation is recorded: the comparison below is then false, and nothing is refused.
   const usedAt = Date.parse(rotation?.used_at ?? "");
   if (!isForced && clock() - usedAt < IN_USE_MS) {
     throw new Error(

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { AllSecrets, SecretsFile } from "../secrets/secrets.ts";
 
-/** A process, and which keys it has read, by fingerprint. */
+/** A process, and the keys of the secrets file that it has read, by fingerprint. They are encryption keys, not API keys. */
 export interface KeyHolder {
   readonly process: string;
   readonly host: string;

@@ -102,6 +102,7 @@ function statementOf(
   values: unknown[],
   size: FetchSize,
 ) {
+  // The placeholders of the values that `readPage` adds to the values of the conditions, in the same order.
   const [upto, limit, at, id, since, clockAt, clockId] = [1, 2, 3, 4, 5, 6, 7].map((index) => `$${first + index}`);
   const conditions = filters.map((condition) => ` and ${condition((value) => `$${values.push(value)}`)}`).join("");
   const inOrder = `order by change_position, id limit ${size}`;

@@ -79,6 +79,7 @@ function sieveOf(rows: SortedRows, [comparison, field, ...others]: Filter, value
   if (field === undefined || others.length > 0) throw new Error("a list in memory compares one field for each filter");
   switch (comparison) {
     case "equals":
+      // The code of a text that no row has is -1, which equals no code.
       return equals(rows.texts(field), rows.code(field, value));
     case "since":
       return since(rows.numbers(field), millisecondsOf(value));
@@ -91,7 +92,7 @@ function sieveOf(rows: SortedRows, [comparison, field, ...others]: Filter, value
 
 /*
  * Each sieve has a separate loop without a branch: matching rows come in random order, so that the processor would
- * mispredict half of the branches.
+ * mispredict half of the branches. A number that is missing is NaN: no comparison accepts it, as none accepts null in SQL.
  */
 
 function equals(column: Codes, code: number): Sieve {

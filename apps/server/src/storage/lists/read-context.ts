@@ -4,6 +4,11 @@ import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import type { RowMemory } from "./row-memory.ts";
 
+/*
+ * Runs the reads of lists whose cost depends on the request (filtered reads). They share a few connections, and partners
+ * take turns.
+ */
+
 /** The dependencies of reading lists: the pipelined reader for fast statements, and separate connections for slow ones. */
 export interface ReadContext {
   readonly readPool: ReadPool;

@@ -84,12 +84,15 @@ export function rememberableList({ whose, parameters, json, ...list }: ListDefin
   const arrays = gathered.map((name) => `json_agg(${name}) as ${name === "id" ? "ids" : name}`).join(", ");
   const order = time === undefined ? "id" : `${time}, id`;
   const [id, at] = [`$${next}::text`, `to_timestamp($${next + 1}::bigint / 1000.0)`];
+  // All lists get the same parameters, and PostgreSQL needs each parameter in the text. Without a time, the second one is
+  // only mentioned.
   const behind =
     time === undefined ? `id > ${id} and $${next + 1}::bigint is not null` : `(${time}, id) > (${at}, ${id})`;
   const inOrder = `where ${whose} and ${behind} order by ${order} limit ${CHUNK_ROWS}`;
   const since = `$${next}::bigint`;
   // With a lower and an upper bound, a plan that is made for any values uses the index of change positions.
   const recent = `change_position > 0 and change_position >= ${since} and change_position <= ${Number.MAX_SAFE_INTEGER}`;
+  // Removals are recorded only for bikes.
   const removed =
     table === "bikes" ? `(select json_agg(id) from removed_bikes where system_id = $1 and ${recent})` : "null::json";
   return {

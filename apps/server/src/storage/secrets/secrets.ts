@@ -7,7 +7,12 @@ import type { CursorKey } from "../../http/cursor.ts";
 import type { SecretKey } from "../../webhooks/endpoints/secret.ts";
 import { codeOf } from "../db/errors.ts";
 
-/** The secrets that answering requests needs. They must be the same in every process of a deployment. */
+/*
+ * Reads, creates and changes the secrets file. Its keys encrypt cursors and stored secrets; they are not API keys. They must
+ * be the same in every process of a deployment.
+ */
+
+/** The part of the file that encrypts cursors. */
 interface Secrets {
   /** The keys for cursors. The first key encrypts new cursors; all keys decrypt. */
   readonly cursorKeys: readonly CursorKey[];
@@ -137,6 +142,7 @@ async function replace(path: string, before: string, after: string, randomBytes:
     const own = await handle.stat();
     // A command that runs as root must not lock out the account that owns the file.
     if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
+    // Keeps the rights of the owner and the group to read and write. Others get none.
     await handle.chmod(mode & 0o660);
     await handle.writeFile(after);
     await handle.sync();

@@ -117,7 +117,7 @@ export async function deleteFailures(db: Queryable, systemId: string, work: Work
   await db.query(succeeded, [systemId, work, unit]);
 }
 
-/** A unit that fails, or is set aside. */
+/** A unit that fails, or is set aside: then `due_at` is null. */
 export type WorkFailure = Omit<Tables["work_failures"], "system_id">;
 
 const list = statement(

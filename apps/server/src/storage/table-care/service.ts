@@ -30,12 +30,16 @@ export interface TableCareOptions {
   readonly minPages?: number;
 }
 
+/** For how long a table is left alone after a vacuum. */
 interface Rest {
   readonly until: number;
   readonly minMs: number;
 }
 
-/** Vacuums and analyses, one after the other, tables whose lists would be slow. Any number of processes may do so. */
+/**
+ * Vacuums and analyses, one after the other, neglected tables (queries.ts): PostgreSQL would read them slowly. Any number of
+ * processes may do so.
+ */
 export function startTableCare(options: TableCareOptions): PeriodicWork {
   const { db, monotonic, onError, watch, minPages = MIN_PAGES } = options;
   const rests = new Map<string, Rest>();

@@ -72,6 +72,7 @@ function statementsFrom({ name, steps }: Migration, stepsDone: number): PendingS
 
 function plan({ statement, ...pending }: PendingStatement, sizes: readonly TableSize[]): PlannedStatement {
   const change = changeBy(statement);
+  // The first lock is on the table of the work; undefined if that table does not exist yet.
   const [worked, ...others] = locksOf(change, sizes).map(({ table, mode }) => {
     const size = sizes.find((each) => each.table === table);
     return size && { table, lock: mode, blocks: blockedBy(mode), bytes: size.bytes, rows: size.rows };
