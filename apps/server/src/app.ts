@@ -82,6 +82,11 @@ import type { AllSecrets } from "./storage/secrets/secrets.ts";
 import { partnerDeliveryRoutes } from "./webhooks/log/routes.ts";
 import type { AddressRules } from "./webhooks/rules/receiver-url.ts";
 
+/*
+ * Composes the application: opens its connections and caches, and registers its hooks and routes. Hooks run in the order in
+ * which they are registered. The console is the interface at /console that the dashboard's pages call.
+ */
+
 /** The dependencies and settings of the application. */
 export interface AppOptions {
   readonly db: Database;
@@ -156,7 +161,10 @@ export interface App {
   readonly drain: () => void;
 }
 
-/** Time between two writes of the keys' last uses, and between two removals of expired rate-limit counts. */
+/**
+ * Time between two runs of maintenance: they write the keys' last uses, remove expired rate-limit counts, and log refused
+ * requests.
+ */
 const MAINTENANCE_INTERVAL_MS = 15_000;
 
 /** Composes the whole application. A part that opens a resource also registers an `onClose` hook that closes it. */
@@ -195,6 +203,7 @@ export async function buildApp(given: AppOptions): Promise<App> {
   metrics.watch({ pools, filteredReads: reads.filtered.usage, listening: caches.listening, rateLimits });
   const rowMemory = createRowMemory({ db, readPool: connections.readPool, follow: reads.changes });
   const read = { ...reads, rowMemory, ...rememberRides(http, options) };
+  // Download links are encrypted with the keys for webhook secrets. `DOWNLOAD_PURPOSE` tells them from other tokens.
   const linkKeys = () => options.secrets.webhookKeys;
   const links = createDownloadLinks(createTokenCipher(linkKeys, DOWNLOAD_PURPOSE), options);
   bindContract(http, partnerContract, {
@@ -388,7 +397,7 @@ function showCallersTheirWrites(http: FastifyInstance, { stationPages, keys }: C
   });
 }
 
-/** Registers the checks of every request: transport, key, scope, rate limit. */
+/** Registers the checks of every request (transport, key, scope, rate limit) and starts their maintenance. */
 function registerAuthorization(
   http: FastifyInstance,
   options: AppOptions & { readonly rateLimits: RateLimits; readonly tokens: AgencyTokens | undefined },

@@ -156,7 +156,10 @@ function readVariables(read: Read, path: (text: string) => string, issues: strin
   };
 }
 
-/** Reads one variable. A variable that is unset or invalid gets the fallback. */
+/**
+ * Reads one variable. A variable that is unset or invalid gets the fallback. `read(name, false, () => true)` tells whether
+ * it is set.
+ */
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
 function readPorts(read: Read, issues: string[]) {
@@ -264,6 +267,7 @@ function readAddressRules(read: Read): AddressRules {
 function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
+  // A MAIL_FROM that is set but wrong has already been added to the issues.
   const isFromSet = read("MAIL_FROM", false, () => true);
   if (smtpUrl !== undefined && from === undefined && !isFromSet) {
     issues.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");

@@ -19,6 +19,11 @@ import type { KeyCache, KeyRow } from "../partners/keys/service.ts";
 import type { CompromisedIn, RefusedRequests } from "./request-records.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
+/*
+ * Finds the API key that a request carries, reads from the contract what an endpoint requires of its caller, and marks API
+ * keys as compromised that others may have read.
+ */
+
 /** The dependencies of authentication. */
 export interface AuthenticateOptions {
   readonly keys: KeyCache;
@@ -278,6 +283,7 @@ export function keysIn(text: string): string[] {
 /** Returns the keys in a URL, also if their characters are percent-encoded. */
 export function keysInUrl(url: string): string[] {
   if (url.includes("%")) {
+    // Decodes printable ASCII only, because keys have no other characters.
     return keysIn(url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))));
   }
   return url.includes("bss_") ? keysIn(url) : [];

@@ -37,7 +37,7 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   readonly compromisedKeys: CompromisedKeysOptions;
   /** The access tokens of agencies; undefined: none are served. */
   readonly tokens?: AccessTokens | undefined;
-  /** Decides on requests to the console, which bring a session instead of a key. */
+  /** Decides on requests to the console (the dashboard's interface), which bring a session instead of a key. */
   readonly authorizeConsole: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
@@ -88,11 +88,13 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   if (request.framingError !== undefined) throw request.framingError;
   const transport = options.transport(request.raw);
   request.transport = transport;
+  // Keys that others may have read: in the URL, and in credentials that were sent over plain HTTP.
   const inUrl = keysInUrl(request.originalUrl);
   const inPlain = transport.secure ? [] : keysInCredentials(request.headers.authorization);
   if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
   const { scope, parameterScopes, plainHttp, path } = endpointOf(request);
   if (!transport.secure && !plainHttp) {
+    // A form may contain a key, which must be marked as compromised before the request is refused.
     if (options.tokens !== undefined && isForm(request)) return refusePlainForm(request, transport, options);
     throw httpsRequired(transport, options);
   }
@@ -245,6 +247,10 @@ function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOpt
   return serviceError("https_required");
 }
 
+/**
+ * Returns the error if a key may not call endpoints of a scope. An agency's key is only for MDS, and the operator's keys,
+ * which have no partner, are only for the operator's interface. These are checked first, because their errors say so.
+ */
 function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;
   if (key.scopes.includes(MDS_SCOPE) && scope !== MDS_SCOPE) {
@@ -256,6 +262,7 @@ function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
     return serviceError("forbidden", "operatorKey", {}, { headers });
   }
   if (scope === "sandbox") return key.is_sandbox && !isOperator ? undefined : serviceError("forbidden", "liveKey");
+  // An operator's key gets this far only with the scope `operator`.
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
   return missingScope(scope);
 }

@@ -110,6 +110,7 @@ function serveTiles(app: FastifyInstance, archive: MapArchive): void {
     const [z = NaN, x = NaN, y = NaN] = [request.params.z, request.params.x, request.params.y].map((text) =>
       /^\d{1,8}$/.test(text) ? Number(text) : NaN,
     );
+    // The sum is NaN if one of the three is.
     if (Number.isNaN(z + x + y)) return sendError(reply, request, serviceError("not_found", "path"));
     const tile = await archive.tile(z, x, y);
     reply.header("cache-control", FOREVER).header("x-content-type-options", "nosniff");

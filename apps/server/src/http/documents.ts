@@ -30,6 +30,7 @@ export function serveDocuments(
       type: "application/json",
       make: json(({ createOpenApiDocument }) => createOpenApiDocument({ baseUrl: baseUrl(), version, readers })),
     });
+  // `open` accepts content that is newer than the document; code for clients is generated from `closed`.
   const [closed, open] = [partners("clients"), partners("validators")];
   app.get("/openapi.json", (request, reply) => {
     const isOpen = "open" in (request.query as object);

@@ -3,6 +3,8 @@ import { bodyTooLarge, methodNotAllowed, ServiceError, serviceError } from "@bik
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, CommitOutcomeUnknown, isDiskFull, isRefusedNul, isUnavailable } from "../storage/db/errors.ts";
 
+/* Answers failed requests with errors of the catalogue, and reads the `Retry-After` of other servers. */
+
 /** Seconds after which a caller should retry when the service is unavailable: about the duration of a restart. */
 const RETRY_SECONDS = 5;
 
@@ -30,7 +32,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const code = isErrorCode(known.code) ? known.code : "internal";
   request.errorCode = code;
   request.errorMessage = known.httpMessage;
-  // A sandbox's simulated fault is thrown as this error. All others become one only here.
+  // A partner may set faults in its sandbox, so that requests fail on purpose. Such a failure is thrown as this error itself,
+  // and is not logged; all others become one only here.
   const isSimulated = known === error;
   if (code === "internal" && !isSimulated) request.log.error({ err: error, reqId: request.id }, "request failed");
   return (

@@ -20,7 +20,7 @@ import {
 
 /*
  * Runs a request with an `Idempotency-Key` only once, however often it is repeated, and lets requests of one verb share
- * transactions.
+ * transactions. A verb is an operation, such as creating reservations; a call is one request for it.
  */
 
 /** A queue that serves its owners in turn, however many items each owner has added. */
@@ -108,7 +108,10 @@ interface Waiting<Call, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The calls of a system that wait, and the transactions that serve them. */
+/**
+ * The calls of a system that wait, and the transactions that serve them. Has nothing to do with the lanes of webhook
+ * deliveries.
+ */
 interface Lane<Call, Result> {
   readonly systemId: string;
   readonly queue: FairQueue<Waiting<Call, Result>>;
@@ -179,6 +182,8 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
   }
 
   async #serve(lane: Lane<Call, Result>): Promise<void> {
+    // The transaction calls `onCommitting` before its commit, and again if it is repeated. The call below counts only if the
+    // transaction never got there.
     let isCommitting = false;
     const onCommitting = () => {
       if (isCommitting) return;

@@ -21,6 +21,11 @@ import { callerOf, partnerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
 import { type CursorCipher, cursorPosition } from "./cursor.ts";
 
+/*
+ * Serves lists page by page. A walk is a series of pages by cursor. A walk may end with a checkpoint; a later walk begins
+ * there and reads only what has changed since.
+ */
+
 interface ListCall<Filters> {
   readonly query: Filters & PagingQuery;
   readonly request: FastifyRequest;
@@ -118,7 +123,7 @@ interface Envelope {
   readonly checkpoint?: string | undefined;
 }
 
-/** Returns the scope in which a list's cursor is valid. */
+/** Returns the text that ties a cursor to its system, list and filters. This scope is not that of a key. */
 function scopeOf(
   { name, visibility }: Pick<PagedList<never, never>, "name" | "visibility">,
   { request, filters }: PageCall<object>,

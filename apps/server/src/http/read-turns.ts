@@ -67,6 +67,7 @@ function createTurns(): (reader: string, start: (end: () => void) => void) => vo
   return (reader, start) => {
     const reads = readsOf.get(reader) ?? { running: 0, waiting: [] };
     readsOf.set(reader, reads);
+    // Hands a turn on to the next waiting read. If none waits, fewer reads run.
     const pass = () => {
       const next = reads.waiting.shift();
       if (next !== undefined) next();

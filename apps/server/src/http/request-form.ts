@@ -73,6 +73,7 @@ function givenTwice(header: (typeof SINGLE_HEADERS)[number], options: ServiceErr
  * @param rawHeaders names and values in turn
  */
 function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[number] | undefined {
+  // One bit for each of `SINGLE_HEADERS`.
   let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const position = singleHeaderAt(rawHeaders[index] ?? "");

@@ -10,7 +10,10 @@ import type {
 import type { Activity, ActivityTracker } from "../health/tracing/activity.ts";
 import type { Tracer } from "../health/tracing/tracer.ts";
 
-/* Records of requests: log lines for refused and for slow ones, metrics and traces of all. */
+/*
+ * Records of requests: log lines for refused and for slow ones, metrics and traces of all. An inner request is one that this
+ * process makes itself on behalf of an outer one (inner-requests.ts).
+ */
 
 /** The place where a key was exposed. */
 export type CompromisedIn = "url" | "plain_http";
@@ -66,6 +69,7 @@ export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOp
     tally.counts = new Map();
     tally.writtenAt = now;
   };
+  // If the clock was set back, a line is due at once.
   const isDue = (tally: Tally, now: number) => now - tally.writtenAt >= REPEAT_MS || now < tally.writtenAt;
   const tallyOf = ({ address, keyId }: Requester): Tally => {
     const name = keyId ?? address;
@@ -135,6 +139,7 @@ export function measureRequests(app: FastifyInstance, options: MeasuredRequestsO
     monotonic: () => performance.now(),
   });
   const measuring = (route: CountedRoute, count: CountRequest | undefined) => {
+    // The counters of requests that are counted under other names than their route's, each made at its first use.
     const counts = new Map<string, CountRequest | undefined>();
     const countAs = (name: string) => {
       const known = counts.get(name) ?? metrics?.countRoute({ ...route, route: name });

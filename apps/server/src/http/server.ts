@@ -86,6 +86,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.decorateRequest("framingError");
   app.addHook("onRequest", (request, reply, done) => {
     if (connections.isClosing(request.raw)) {
+      // Nobody would receive an answer. The request ends here, because `done` is not called.
       reply.hijack();
       return;
     }
@@ -258,7 +259,10 @@ function notJson(): ServiceError {
 const REPLACEMENT = "\ufffd";
 const REPLACEMENT_BYTES = Buffer.from(REPLACEMENT);
 
-/** Returns the position, from 0, of the first byte that is not UTF-8. */
+/**
+ * Returns the position, from 0, of the first byte that is not UTF-8: where the decoded text has a `REPLACEMENT` that the
+ * bytes do not contain themselves.
+ */
 function firstBadByte(bytes: Buffer): number {
   const text = bytes.toString();
   let position = 0;

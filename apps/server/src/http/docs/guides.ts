@@ -4,6 +4,8 @@ import { join, posix } from "node:path";
 import type { OpenApiDocument } from "@bikeshare/contract/openapi";
 import { type RenderedMarkdown, renderMarkdown } from "./markdown.ts";
 
+/* The guides for partners at /docs: their list, their text, and a search through them and the reference. */
+
 /** A page for partners, made from a Markdown file of the repository. */
 export interface Guide {
   /** The slug of its address, `/docs/<slug>`. */

@@ -58,7 +58,8 @@ const list = statement(
      where system_id = $1 and caller = name.caller and path = name.path and key = name.key limit 1) as found`,
 );
 
-// A row that is too old to count is overwritten. For a row that counts, `created_at` becomes null and the statement fails.
+// A row that is too old to count is overwritten. For a row that counts, `created_at` would become null, which the column
+// refuses, so the statement fails.
 const insertAll = statement(
   "idempotency.insert",
   `insert into idempotency_keys (system_id, created_at, ${answer.list()})

@@ -170,6 +170,7 @@ export function doOnceTogether<Input>(
   return db.transaction(
     async (tx) => {
       const now = clock();
+      // Of several calls with one name only the first is done. The others get its answer (`replayed`).
       const first = firstOfEachName(calls);
       const oldest = forgottenBefore(now);
       const finding = storedAnswers(tx, systemId, first, oldest);
@@ -178,6 +179,7 @@ export function doOnceTogether<Input>(
       );
       const inputs = first.map(({ input }) => input);
       const [stored, indexes, outcomes] = await Promise.all([finding, answered, work(tx, inputs, answered)]);
+      // Calls that were answered before have no outcome here: their stored answers count.
       const outcomeOf = new Map(
         first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
       );
@@ -187,6 +189,7 @@ export function doOnceTogether<Input>(
       for (const [name, row] of await storedAnswers(tx, systemId, refused, oldest)) stored.set(name, row);
       for (const call of refused) if (call.name && stored.has(textOf(call.name))) outcomeOf.delete(call);
       const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
+      // Not awaited: if storing fails, the commit fails.
       insertAnswers(tx, systemId, rows, new Date(now));
       for (const row of rows) stored.set(textOf(row), row);
       onCommitting();

@@ -6,6 +6,11 @@ import type { DescribedTool } from "./describe-tools.ts";
 import type { Params } from "./protocol.rules.ts";
 import { type Answer, type Args, DEFAULT_ITEMS, MAX_ITEMS } from "./tools.ts";
 
+/*
+ * Calls a tool of an agent: makes an inner request to the tool's endpoint (inner-requests.ts) and turns the answer into the
+ * tool's result.
+ */
+
 /**
  * Maximum characters of an answer. Too low: long lists need more calls. Too high: one answer fills a model's context.
  */

@@ -3,6 +3,10 @@ import type { EndpointMetadata } from "@bikeshare/contract";
 import type { JsonSchema, OpenApiDocument } from "@bikeshare/contract/openapi";
 import { DEFAULT_ITEMS, MAX_ITEMS, type Tool, tools } from "./tools.ts";
 
+/*
+ * Describes the tools of agents as `tools/list` returns them, from the partners' OpenAPI document and the list in tools.ts.
+ */
+
 /** Where an argument goes in the request of a tool's endpoint. */
 interface Placement {
   readonly in: "path" | "query" | "header" | "body";

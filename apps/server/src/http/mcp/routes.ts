@@ -120,6 +120,10 @@ const nothing: Method = () => ({ result: {} });
 const MODERN_ONLY: ReadonlySet<string> = new Set(["server/discover"]);
 const LEGACY_ONLY: ReadonlySet<string> = new Set(["initialize", "ping"]);
 
+/**
+ * Tells whether a method does not exist for a message's revision. Notifications, which have no id, were answered before:
+ * with an id, a notification's name is no method.
+ */
 function isOfOtherRevision({ method, isModern }: Message): boolean {
   return (isModern ? LEGACY_ONLY : MODERN_ONLY).has(method) || method.startsWith("notifications/");
 }

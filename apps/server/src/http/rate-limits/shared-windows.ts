@@ -192,6 +192,8 @@ export class SharedWindows {
     const askedAt = monotonic();
     const window = await inTime(store().count(request), this.#timeoutMs);
     const answeredAt = monotonic();
+    // The store read its clock between these two instants, so its lead is a range. `stepMs` is the gap between this range
+    // and the last one: it is positive only if a clock was changed or drifts.
     const ahead = { least: window.at - answeredAt, most: window.at - askedAt, answeredAt };
     const last = this.#ahead ?? ahead;
     const stepMs = Math.max(ahead.least - last.most, last.least - ahead.most);
