@@ -289,6 +289,7 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
+/** Variables whose values must not reach a log. */
 const SECRETS: readonly string[] = [
   "ALERT_WEBHOOK_URL",
   "DATABASE_REPLICA_URL",

@@ -19,6 +19,7 @@ const RANDOM_LENGTH = 14;
 /** Creates identifiers from the operating system's random numbers. */
 export function createIds(clock: () => number): Ids {
   const pool = createRandomPool();
+  // The text of the latest time. NaN equals no time, so the first call makes its text.
   let latest = { at: Number.NaN, text: "" };
   const timeText = () => {
     const at = clock();

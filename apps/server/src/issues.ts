@@ -44,7 +44,10 @@ export function issueWords(issue: ZodIssue): string {
   return isOurs(issue) ? issue.message : reword(issue);
 }
 
-/** Tells whether the contract has written an issue's message. Such messages end a sentence that begins with a name. */
+/**
+ * Tells whether the contract has written an issue's message: it differs from zod's default. Such messages end a sentence
+ * that begins with a name.
+ */
 function isOurs(issue: ZodIssue): boolean {
   return defaultErrorMap(issue, { data: undefined, defaultError: issue.message }).message !== issue.message;
 }

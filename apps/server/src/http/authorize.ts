@@ -191,6 +191,10 @@ function applyDecision(
   });
 }
 
+/**
+ * Marks keys as compromised and refuses their request. A key over plain HTTP is refused as plain HTTP, whatever the URL
+ * contains.
+ */
 async function refuseCompromisedKeys(
   inUrl: readonly string[],
   inPlain: readonly string[],
@@ -242,6 +246,7 @@ async function readBeginning(raw: FastifyRequest["raw"]): Promise<string> {
   return text;
 }
 
+/** Counts a request that must use https, and returns its error. */
 function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOptions): ServiceError {
   refusedRequests.refused("https_required", { address: countedAddress(address) });
   return serviceError("https_required");

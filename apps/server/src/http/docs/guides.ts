@@ -250,6 +250,7 @@ function countOf(text: string, word: string): number {
   return count;
 }
 
+/** Returns the words around the first occurrence of any of some words. */
 function excerptOf(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase();
   const at = Math.max(

@@ -13,6 +13,7 @@ const ALL_LONGITUDES = 180;
 export function searchBox({ lat, lon }: Place, radiusMeters: number): string {
   const height = radiusMeters / METERS_PER_DEGREE;
   const [south, north] = [Math.max(-90, lat - height), Math.min(90, lat + height)];
+  // A degree of longitude is shortest at the edge nearest to a pole, and has no length at the pole itself.
   const shortest = Math.cos(radians(Math.max(Math.abs(south), Math.abs(north)))) * METERS_PER_DEGREE;
   const width = Math.min(ALL_LONGITUDES, radiusMeters / Math.max(shortest, Number.EPSILON));
   const [west, east] = width >= ALL_LONGITUDES ? [-180, 180] : [wrapped(lon - width), wrapped(lon + width)];
@@ -31,6 +32,7 @@ export function nearest<Item extends Place>(
     .toSorted((a, b) => a.distance_meters - b.distance_meters);
 }
 
+/** Returns the distance on a sphere, by the haversine formula. */
 function distanceMeters(a: Place, b: Place): number {
   const [latA, latB] = [radians(a.lat), radians(b.lat)];
   const half = (degrees: number) => Math.sin(radians(degrees) / 2) ** 2;

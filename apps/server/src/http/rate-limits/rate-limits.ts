@@ -9,7 +9,7 @@ export interface SweptRateLimiter extends RateLimiter {
 export interface RateLimits {
   /**
    * Returns a new limiter.
-   * @param name separates the limiter's keys from those of other limiters
+   * @param name separates the limiter's keys (what it counts by, such as the id of an API key) from those of other limiters
    * @param windowMs how long a request counts; a minute by default
    */
   limiter(name: string, windowMs?: number): SweptRateLimiter;

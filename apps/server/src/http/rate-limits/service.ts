@@ -186,7 +186,9 @@ export function createSharedRateLimits(options: SharedLimitsOptions): RateLimits
   };
 }
 
-/** The time until which a key is rejected without a look-up. */
+/**
+ * The time until which a key is rejected without a look-up. A key is what a limiter counts by, such as the id of an API key.
+ */
 interface Rejection {
   readonly limit: number;
   readonly until: number;

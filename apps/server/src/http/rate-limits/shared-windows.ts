@@ -4,6 +4,7 @@ import type { WindowState } from "@bikeshare/rules";
 
 /** One request to count in the window of a key. */
 export interface CountRequest {
+  /** The key in Redis. */
   readonly key: string;
   readonly limit: number;
   readonly windowMs: number;

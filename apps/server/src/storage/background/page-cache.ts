@@ -55,6 +55,7 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
     // A clock that was set back must not make an entry younger.
     const ageOf = ({ since }: Entry<Page>) => Math.abs(clock() - since);
     if (current !== undefined && listening() && ageOf(current) < Math.max(MAX_AGE_MS, minAgeMs)) return current;
+    // Without notifications, or beyond that age, only a page younger than `minAgeMs` is served.
     const entry = current ?? outdated.get(systemId)?.get(page);
     return entry !== undefined && ageOf(entry) < minAgeMs ? entry : undefined;
   };

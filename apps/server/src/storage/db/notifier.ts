@@ -73,6 +73,7 @@ export function createNotifier(
     close: async () => {
       isClosed = true;
       await begin();
+      // If a batch fails, the first call ends with it. This call sends what was added meanwhile.
       await begin();
     },
   };

@@ -146,6 +146,7 @@ async function waitUntilNone(
   }
 }
 
+/** Writes an entry into the audit log of every system. */
 async function record(context: RotationContext, action: string, secrets: AllSecrets): Promise<void> {
   const detail = { keys: fingerprintsOf(secrets).keys };
   for (const { system_id: systemId } of await everySystemOf(context.db))

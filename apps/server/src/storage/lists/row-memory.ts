@@ -241,6 +241,7 @@ function createLists(source: RowSource, maxBytes = MAX_BYTES) {
     for (const [key, { usedAt }] of lists) if (monotonic() - usedAt > IDLE_MS) lists.delete(key);
   };
   return {
+    /** Returns the entry of a list, or adds one without rows. */
     of(list: RememberableList, whose: RowsOfOwner): Remembered {
       const { table } = list;
       // The owner's values may include the current time (a `Date`), which is no part of the key.

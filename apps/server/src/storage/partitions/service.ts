@@ -277,6 +277,7 @@ async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result 
     return await work();
   } catch (error) {
     const code = codeOf(error);
+    // `queryCanceled`: a statement took too long, such as longer than `ATTACH_TIMEOUT_MS`.
     if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return undefined;
     // The operator has given the audit log to another role, which then keeps its partitions.
     if (code === sqlState.insufficientPrivilege) return undefined;

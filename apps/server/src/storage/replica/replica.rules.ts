@@ -34,12 +34,14 @@ const MAX_SAMPLES = 1_000;
 export class LagMeter {
   #samples: Sample[] = [];
   #intervalMs = 0;
+  /** The replica's data are at least as new as the primary's were at this time. */
   #currentAt: number;
 
   constructor(now: number) {
     this.#currentAt = now;
   }
 
+  /** Notes that the primary has a position now. */
   written(lsn: number, now: number): void {
     const last = this.#samples.at(-1);
     if (last === undefined) this.#intervalMs = 0;
@@ -50,6 +52,7 @@ export class LagMeter {
     this.#intervalMs = (now - (this.#samples[0]?.at ?? now)) / this.#samples.length;
   }
 
+  /** Notes that the replica has replayed a position. */
   replayed(lsn: number): void {
     const reached = this.#samples.findLast((sample) => sample.lsn <= lsn);
     if (reached === undefined) return;

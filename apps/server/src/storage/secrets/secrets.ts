@@ -108,6 +108,7 @@ async function create(path: string, randomBytes: RandomBytes): Promise<void> {
     await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });
     await link(draft, path);
   } catch (error) {
+    // `EEXIST`: another process has created the file first.
     if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await rm(draft, { force: true });

@@ -151,6 +151,7 @@ function createStep(marker: string, sql: string): Step {
 
 const nothing: SchemaChange = { locks: [], work: "none" };
 
+/** Returns the effect of a statement that locks one table. */
 const on = (table: string | undefined, mode: LockMode, more: Partial<SchemaChange> = {}): SchemaChange => ({
   locks: [{ table: table ?? "", mode }],
   work: "none",
