@@ -217,8 +217,8 @@ function instructionsFor(request: FastifyRequest, { docs }: McpOptions): string 
 }
 
 /**
- * Returns the error for a request from a web page of another origin, which could otherwise attack a local service by
- * DNS rebinding; undefined: the request is allowed.
+ * Returns the error for a request from a web page of another origin; undefined: the request is allowed. Otherwise such a
+ * page could attack a local service by DNS rebinding.
  */
 function foreignOrigin({ headers: { origin } }: FastifyRequest, { baseUrl }: McpOptions) {
   if (origin === undefined || origin === URL.parse(baseUrl())?.origin) return undefined;

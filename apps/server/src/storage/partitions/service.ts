@@ -245,7 +245,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   }
 }
 
-/** Deletes the rows that are lost with a day, and logs it. Runs before the day is deleted, which these rows refer to. */
+/** Deletes rows that refer to a day and are lost with it (`Dependent.loss`), before the day itself, and logs how many. */
 async function deleteLost(
   { db, warn }: PartitionContext,
   { name, dependents }: DailyTable,

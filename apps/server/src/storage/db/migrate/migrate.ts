@@ -361,7 +361,7 @@ async function findRow(db: Runner, key: Key, after: Position, offset: number): P
   return row?.key;
 }
 
-/** Returns the condition on rows after a position, whose values are the first parameters. */
+/** Returns the condition on rows after a position. The position's values are the first parameters. */
 function isAfter(key: Key, after: Position): string {
   const system = `${key.table}.system_id = $1`;
   return after.length === 1 ? system : `${system} and ${compare(key, ">", 2)}`;
