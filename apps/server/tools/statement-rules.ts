@@ -1,6 +1,12 @@
 import type { Statement } from "../src/storage/db/statement.ts";
 import type { TableKind } from "../src/storage/distribution/table-kinds.ts";
 
+/*
+ * Rules for SQL statements, which tests apply to all statements of the service. The database may be distributed over several
+ * machines by Citus, which refuses some SQL that a single PostgreSQL runs. A reference table has a copy on every machine; the
+ * rows of a system table are on the machine of their system.
+ */
+
 /** One `insert`, `update` or `delete` of a statement, which may have several. */
 interface Modification {
   readonly verb: "insert" | "update" | "delete";
@@ -11,7 +17,7 @@ interface Modification {
   readonly isStep: boolean;
 }
 
-/** SQL that PostgreSQL runs, and a distributed database refuses or sends to every machine. */
+/** A kind of SQL that tests refuse: mostly because a distributed database refuses it or sends it to every machine. */
 interface StatementRule {
   /** What is refused, and what to write instead. */
   readonly advice: string;
@@ -24,8 +30,8 @@ interface StatementRule {
 }
 
 /**
- * Statements that lock rows of a reference table. Such a lock is taken on every machine and holds off every other on the
- * table, so that none belongs into what partners call often: these are what somebody does now and then.
+ * Statements that may lock rows of a reference table, because they run rarely. Such a lock is taken on every machine, and all
+ * other locks of rows of the table wait for it. So requests that partners send often must not take one.
  */
 const rareLocks: ReadonlySet<string> = new Set([
   "invitations.lock",
@@ -43,10 +49,10 @@ const rareLocks: ReadonlySet<string> = new Set([
   "vehicleTypes.lock",
 ]);
 
-/** The tables whose rows callers follow. */
+/** The tables whose changed rows callers read in the order of their change positions. */
 const FOLLOWED: ReadonlySet<string> = new Set(["stations", "bikes", "rides", "reservations"]);
 
-/** Statements that change nothing of such a row that anybody is shown. */
+/** Statements that update such rows, and change nothing that callers see. They need no new change position. */
 const invisibleUpdates: ReadonlySet<string> = new Set([
   "history.beginAnew",
   "fleet.reportDocks",
@@ -55,7 +61,7 @@ const invisibleUpdates: ReadonlySet<string> = new Set([
   "stationSnapshot.updateBookkeeping",
 ]);
 
-/** Statements on stations that change nothing of what `station_changes` has, or whose stations have no history yet. */
+/** Statements that write stations without their history: they change nothing that it records, or it has not begun. */
 const unrecorded: ReadonlySet<string> = new Set([
   "fleet.reportDocks",
   "history.beginAnew",
@@ -96,7 +102,7 @@ const statementRules: readonly StatementRule[] = [
     advice:
       "updates rows that callers follow, and does not say so: set `${CHANGED}` too, or name the statement among invisibleUpdates if nobody is shown what it changes",
     breaks: (_, modifications, __, name) =>
-      // Those without a name are tests'.
+      // Statements without a name are written by tests.
       name !== "" &&
       !invisibleUpdates.has(name) &&
       modifications.some(
@@ -182,7 +188,7 @@ const statementRules: readonly StatementRule[] = [
   },
 ];
 
-/** What a statement has that a distributed database does not run, with the statement's name and what to write instead. */
+/** Returns a message for each rule that a statement breaks: its name, what is refused, and what to write instead. */
 export function refusedIn({ name, text }: Statement, kinds: ReadonlyMap<string, TableKind>): string[] {
   const modifications = modificationsOf(text);
   return statementRules
@@ -198,6 +204,7 @@ const verbs: Readonly<Record<string, Modification["verb"]>> = {
 
 /** The modifications of a statement: the statement itself, and the steps of its `with`. */
 function modificationsOf(text: string): Modification[] {
+  // The look-behind leaves out `for update`, `for no key update` and `on conflict … do update`.
   const starts = text.matchAll(/(?<!\bfor |\bdo |\bno key )\b(insert into|update|delete from)\s+(\w+)/g);
   return [...starts].map((match) => {
     const [whole, verb = "", table = ""] = match;
@@ -212,7 +219,7 @@ function modificationsOf(text: string): Modification[] {
   });
 }
 
-/** Where the parenthesis closes that stands around a position; the end of the text without one. */
+/** Returns where the parentheses around a position close; the end of the text if there are none. */
 function endOf(text: string, from: number): number {
   let depth = 0;
   for (let index = from; index < text.length; index++) {
@@ -222,7 +229,7 @@ function endOf(text: string, from: number): number {
   return text.length;
 }
 
-/** Which tables' rows a statement locks, and how: those that its `select … for …` begin with. */
+/** Returns the locks of a statement: of each `select … for …`, the first table of its `from`, and the kind of lock. */
 function locksOf(statement: string): { readonly table: string; readonly lock: string }[] {
   const found = statement.matchAll(
     /\bfrom\s+(\w+)\b(?:(?!\bfrom\b)[^()])*?\bfor\s+((?:no key )?update|(?:key )?share)\b/g,
@@ -230,11 +237,12 @@ function locksOf(statement: string): { readonly table: string; readonly lock: st
   return [...found].map(([, table = "", lock = ""]) => ({ table, lock }));
 }
 
+/** Tells whether an insert is `insert … values`, not `insert … select`. */
 function isOfValues(insert: string): boolean {
   return /^[^()]*\([^()]*\)\s*values\b/.test(insert);
 }
 
-/** A text in which what stands in parentheses is blank, at the same positions. */
+/** Returns a text with blanks instead of everything in parentheses, so that positions stay the same. */
 function outsideOf(text: string): string {
   let depth = 0;
   return text.replaceAll(/[^]/g, (character) => {
@@ -245,13 +253,13 @@ function outsideOf(text: string): string {
   });
 }
 
-/** What follows the first match that stands outside of parentheses. */
+/** Returns the text from the first match outside of parentheses on; empty if there is none. */
 function behind(text: string, pattern: RegExp): string {
   const at = outsideOf(text).search(pattern);
   return at === -1 ? "" : text.slice(at);
 }
 
-/** The assignments of an update. */
+/** Returns the assignments behind `set`, each as text. */
 function assignmentsOf(update: string): string[] {
   const outside = outsideOf(update);
   const from = outside.search(/\bset\b/);

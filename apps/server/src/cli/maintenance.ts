@@ -31,6 +31,10 @@ import {
 import { option, parsed, UsageError } from "./options.ts";
 import { type Result, table } from "./output.ts";
 
+/*
+ * Commands that maintain a deployment: `backup`, `restore`, `migrate`, `distribute`, `secrets`, `forget` and `set-aside`.
+ */
+
 const fileArgument = ["<file>", "the backup: a zip archive"] as const;
 
 /** Registers `backup`, `backup verify` and `restore`. */
@@ -52,6 +56,7 @@ export function registerBackup(program: ParentCommand, cli: OpenCli): void {
     .action((file) => run(cli(), (context) => restore(context, file)));
 }
 
+/** Makes a backup. */
 async function back(context: CliContext, file: string): Promise<Result> {
   const { config, clock } = context;
   // The name is empty if a script runs `backup "$DIRECTORY"` and the variable is not set.
@@ -251,7 +256,10 @@ function distributeDatabase({ output, withDatabase }: CliContext, dryRun: boolea
 
 const waitTime = duration("0s", "24h");
 
-/** Registers `secrets rotate` and `secrets remove-old-keys`. */
+/**
+ * Registers `secrets rotate` and `secrets remove-old-keys`. The keys are those of the secrets file, which encrypt cursors and
+ * stored secrets; they are no API keys.
+ */
 export function registerSecrets(program: ParentCommand, cli: OpenCli): void {
   const secrets = program.command("secrets").description("manage the keys of the secrets file");
   const wait = () =>
@@ -325,7 +333,7 @@ export function registerForget(program: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Registers `set-aside list` and `release`, for background jobs that keep failing. */
+/** Registers `set-aside list` and `release`, for background jobs (units in the code) that keep failing. */
 export function registerSetAside(program: ParentCommand, cli: OpenCli): void {
   const setAside = program
     .command("set-aside")

@@ -41,6 +41,11 @@ import { option } from "./options.ts";
 import type { Output } from "./output.ts";
 import { localAddress } from "./serve.ts";
 
+/*
+ * The command `start`, a demo: runs the service with a made-up city, a sample receiver of webhooks, and simulated rides.
+ * Other commands ask here whether a `start` runs (`addressOfStart`).
+ */
+
 /**
  * The lock that lets one `start` at a time use a data directory. The operating system releases it when the process ends,
  * even after a crash.
@@ -141,6 +146,8 @@ async function connect(
     return all.filter(({ partnerId }) => partnerId === partner.partnerId);
   };
   const endpoints = await mine();
+  // Only the address of an earlier `start` is replaced: its receiver had another port. An address that the partner has set
+  // stays.
   const before = endpoints.find(({ url }) => isSampleReceiver(url));
   if (before === undefined && endpoints.length > 0) return;
   const made = await setEndpoint(

@@ -111,6 +111,7 @@ function registerTest(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
+/** @param partner the value of `--partner` in suggested commands, followed by `--endpoint` if the user's command had it */
 function testFailure(
   { systemOption }: SystemContext,
   partner: string,
@@ -189,6 +190,7 @@ function readRange({ clock }: CliContext, { since, until }: Range): { since?: Da
   };
 }
 
+/** @param partner as for `testFailure` */
 function emptyText(
   { systemOption }: SystemContext,
   partner: string,

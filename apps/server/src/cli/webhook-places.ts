@@ -30,6 +30,7 @@ const THRESHOLD = /^(bikes|docks)\s*<\s*(\d{1,6})\s+for\s+(\d{1,6})\s*(m|h)(?:\s
 
 /** Reads `bikes<1 for 10m at A,B in C`: stations after `at`, regions after `in`. @throws Error */
 function thresholdFrom(text: string): Threshold {
+  // A text of another form leaves every part undefined, which the schema rejects.
   const [, count, fewerThan, time, unit, stations, regions] = THRESHOLD.exec(text.trim()) ?? [];
   const read = threshold.safeParse({
     count,

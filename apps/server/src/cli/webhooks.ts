@@ -174,6 +174,7 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
     });
 }
 
+/** @param which the option that names the endpoint in suggested commands; empty: the user's command named none */
 async function setResult(context: SystemContext, made: SetEndpoint, which: string): Promise<Result> {
   const { id, partner_id: partnerId, name, url, events, max_per_hour, email, signature, status } = made.endpoint;
   const places = placesOf(made.endpoint);
@@ -311,7 +312,10 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/** Runs a command on one system with the cipher of the deployment's secrets file, which may be new if `mayBeNew`. */
+/**
+ * Runs a command on one system with the keys of the deployment's secrets file, which encrypt webhook secrets.
+ * @param mayBeNew whether to make a new file if the one that the database was used with is missing
+ */
 function runWithSecrets(
   cli: CliContext,
   { mayBeNew }: { readonly mayBeNew: boolean },

@@ -11,7 +11,11 @@ import { bringsSession, createSessionFinder, type FoundSession, frameToken, sess
 import { type MembershipRow, noteUse } from "./sessions/service.ts";
 import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "./sessions/session.rules.ts";
 
-/* Decides whether a request to the console is handled: by its origin, session, rate and the caller's role. */
+/*
+ * Decides whether a request to the console (the API of the dashboard's pages) is handled: by its origin, session, rate and
+ * the caller's role. The contract says for each endpoint what it needs, such as its audience: `public`, `person` (somebody
+ * signed in, for their own account), `partner` or `operator`.
+ */
 
 /** The caller of an endpoint of a system's pages. */
 export interface ConsoleCaller {
@@ -143,6 +147,8 @@ async function enter(
   const partnerId = audience === "partner" ? partner_id : null;
   if (systemId === undefined || partnerId === undefined)
     throw new Error(`the path of ${request.url} does not say whose page it is`);
+  // The operator's people may read every partner's pages, as viewers: `own` is the membership that the page is for,
+  // `operators` the one that lets a person of the operator read it.
   const inSystem = session.memberships.filter((membership) => membership.system_id === systemId);
   const own = inSystem.find((membership) => membership.partner_id === partnerId);
   const operators = inSystem.find((membership) => membership.partner_id === null);
@@ -207,7 +213,9 @@ const FLOOD_MS = 1_000;
 
 function createSessionRate(rateLimits: RateLimits, clock: () => number): SessionRate {
   const limiter = rateLimits.limiter("session");
+  // The limit is the person's. Rejections are kept by the token, which is known before the session is looked up.
   const exhausted = new Map<string, { readonly at: number; readonly error: ServiceError }>();
+  // `Math.abs`, because the clock may be set back: a rejection from the future must not last.
   const isRecent = (at: number) => Math.abs(clock() - at) < FLOOD_MS;
   return {
     refuseFlood(request) {

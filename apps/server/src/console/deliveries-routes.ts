@@ -36,6 +36,7 @@ import { sessionStillOf } from "./session-cookie.ts";
 export function deliveryRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["deliveries"] {
   const { db, clock } = context;
   const reading: ReadContext = { db, clock, hints: pageHints };
+  // For statements that may take long: they share one connection with the partner's other long reads (`LongReads`).
   const searching = (request: LongRequest): ReadContext => ({ ...reading, db: long.databaseFor(request) });
   return {
     list: async ({ query: { limit, cursor, endpoint_id: endpointRef, ...filters }, request }) => {
@@ -267,6 +268,7 @@ export function liveRoutes({ db, clock, live }: ConsoleContext): Routes["live"] 
         clearInterval(heartbeat);
         leave();
       });
+      // The stream has sent the response already: this one is ignored.
       return { status: 200, body: "" };
     },
   };

@@ -47,6 +47,11 @@ import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { shownActs } from "./log-routes.ts";
 
+/*
+ * Routes with which the operator brings data in and out: sources and their feeds, imports, the quality of feeds, descriptions
+ * (what GBFS publishes of a system, station and so on) and uploads of trip files.
+ */
+
 /** Routes with which the operator sees the sources of a system's stations and bikes. */
 export function feedRoutes({ db, clock }: ConsoleContext, long: LongReads): ConsoleRoutes["feeds"] {
   return {
@@ -89,6 +94,7 @@ function shown(
 
 type Followed = Omit<Served<FeedSource>, "source" | "stations" | "bikes" | "missing">;
 
+/** The state of a source that no feed belongs to. */
 const noFeed: Followed = {
   ...{ state: "no_feed", text: "Trip files or the operator's interface; there is no feed.", action: null, since: null },
   ...{ location: null, interval_seconds: null, polled_at: null, published_id: null },
@@ -290,6 +296,7 @@ export function uploadRoutes(context: ConsoleContext): ConsoleRoutes["uploads"] 
   const { db } = context;
   const acting = (request: ConsoleRequest) => ({ ...context, actor: consoleCaller(request).actor });
   const systemOf = (request: ConsoleRequest) => consoleCaller(request).systemId;
+  // Only `get` returns the name: pages read the upload again after each change.
   const answer = async (upload: Promise<StoredUpload>): Promise<{ status: 200; body: Served<ShownUpload> }> => ({
     status: 200,
     body: { ...(await upload), asked_by_name: null },

@@ -28,7 +28,7 @@ export function frameToken(request: CookieRequest): string | undefined {
   return readCookie(request, "frame");
 }
 
-/** Tells whether a request brings a session of either kind, good or not. */
+/** Tells whether a request brings the cookie of a session, of a person or of a frame, valid or not. */
 export function bringsSession(request: CookieRequest): boolean {
   return (sessionToken(request) ?? frameToken(request)) !== undefined;
 }
@@ -152,6 +152,8 @@ type SessionFinder = (request: FastifyRequest, needs: ConsoleNeeds) => Promise<F
  * Otherwise a browser with hundreds of simultaneous requests would take all database connections.
  */
 export function createSessionFinder(db: Queryable, clock: () => number): SessionFinder {
+  // The look-ups that run or are about to, each with the number of requests that wait for it. The name has everything that
+  // `findSession` depends on.
   const lanes = new Map<
     string,
     { readonly find: (request: FastifyRequest) => Promise<FoundSession | undefined>; users: number }

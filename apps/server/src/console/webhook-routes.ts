@@ -32,6 +32,11 @@ import { consoleCaller, type ConsoleRequest, consoleSession, partnerCaller, requ
 import type { ConsoleContext, LongReads } from "./context.ts";
 import { withoutCredentials } from "./delivery-json.ts";
 
+/*
+ * Routes of webhook endpoints, which the dashboard calls webhooks: `webhookRoutes` for a partner's own people,
+ * `endpointRoutes` for the operator. Both share the changes of `webhookChanges`.
+ */
+
 /** Routes of a partner's webhooks: addresses, events, secrets and status. */
 export function webhookRoutes(context: ConsoleContext, long: LongReads): ConsoleRoutes["webhook"] {
   return {
@@ -50,8 +55,8 @@ export function webhookRoutes(context: ConsoleContext, long: LongReads): Console
     events: async () => ({ status: 200, body: { data: await describeEvents() } }),
     set: async (call) => {
       const session = consoleSession(call.request);
-      // Needs a confirmation: otherwise somebody at an unlocked computer could redirect all deliveries, or change the secret
-      // so that receivers refuse them.
+      // `setEndpoint` calls this before deliveries go to another origin or are signed with another secret. Otherwise
+      // somebody at an unlocked computer could redirect all deliveries, or make receivers refuse them.
       const requireConfirmation = () => requireConfirmed(session, context.clock());
       await requireReadableEvents(context, ownCaller(call).scope, call.body.events ?? []);
       const made = await setWebhook({ ...context, requireConfirmation }, ownCaller(call), call.body);
@@ -75,12 +80,13 @@ interface OwnCall {
   readonly query: OfWebhook;
 }
 
-/** Returns the partner's webhook that a call names, and the person who changes it. */
+/** Returns the partner's webhook that a call names (without an id: its only one), and the person who changes it. */
 function ownCaller({ request, query }: OwnCall): WebhookCaller {
   const { scope, ...who } = ownPartner({ request });
   return { ...who, scope: { ...scope, endpointRef: query.endpoint_id } };
 }
 
+/** Returns the partner of a call, without a webhook, and the person who makes the call. */
 function ownPartner({ request }: Pick<OwnCall, "request">): WebhookCaller {
   const { person, actor, systemId, partnerId } = partnerCaller(request);
   return { personId: person.id, actor, scope: { systemId, partnerId }, by: "partner" };
@@ -180,6 +186,7 @@ function webhookChanges<Call>(context: ConsoleContext, callerOf: (call: Call) =>
     },
     test: async (call: WithBody<Call, { readonly event?: string | undefined }>) => {
       const { personId, actor, scope } = callerOf(call);
+      // Counts against the same limit as a probe of an address: both send a request to a URL that the person chose.
       context.addressProber.count(personId);
       const id = await sendTestDelivery({ ...context, actor }, { ...scope, event: call.body.event });
       return { status: 200 as const, body: { delivery_id: id } };

@@ -50,6 +50,11 @@ import { openMapTiles } from "./startup/map-tiles.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";
 
+/*
+ * Starts the parts of a service one after the other: clock, secrets, metrics, background work, checks, requests. `serve`
+ * (serve.ts) has opened the database and the log before.
+ */
+
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
@@ -125,6 +130,7 @@ export async function runService(given: ServeOptions, foundation: Foundation): P
     onOutage: foundation.conditions.of("answering requests").failed,
   });
   foundation.closers.push(() => outages.close());
+  // The metrics server shows the results of the checks, and starts before the checks: until then there are no results.
   const running: { checks?: CheckRunner } = {};
   const checkResults = () => running.checks?.results() ?? [];
   const watched = { ...foundation, reports, checkResults, outages, tracer, isStarted: () => isStarted };
@@ -193,6 +199,7 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   await createFirstPartitions(db, clock).catch((error: unknown) =>
     logger.warn({ err: error }, "partitions could not be made; a worker tries again"),
   );
+  // The first migration has just run, so there were no tables.
   if (applied.some((name) => name.startsWith("0001_")))
     logger.info(
       "the database was empty; `bikeshare restore <file>` restores a backup into one that no service has used",

@@ -3,7 +3,11 @@ import { serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../../storage/db/database.ts";
 import { DeliveryChanges } from "../../webhooks/log/deliveries.ts";
 
-/* Streams changes of deliveries to open pages of the dashboard. */
+/*
+ * Streams changes of deliveries to open pages of the dashboard. A page watches a topic: the deliveries of some endpoints. A
+ * text, the `key`, names the topic (`deliveriesKey`); it is no API key. `createLiveFeed` polls the database, `LiveHub`
+ * passes changes on to viewers, and `openEventStream` writes them to a response.
+ */
 
 /** A viewer of a topic: one open page. */
 export interface Viewer {
@@ -13,7 +17,7 @@ export interface Viewer {
   end(): void;
 }
 
-/** One change, as it goes to every viewer of its key. */
+/** One change, as it goes to every viewer of its topic. */
 export interface LiveEvent {
   readonly id: string;
   readonly name: string;
@@ -28,21 +32,23 @@ const MAX_PER_PERSON = 6;
  */
 const MAX_PER_KEY = 100;
 const MAX_VIEWERS = 500;
-/** Latest events that are kept of each key, for pages that reconnect. */
+/** Latest events that are kept of each topic, for pages that reconnect. */
 const KEPT_EVENTS = 100;
 
+/** A topic that is watched. */
 interface Channel {
   readonly viewers: Set<Viewer>;
   readonly kept: LiveEvent[];
 }
 
 /**
- * Passes changes on to open pages. A key names the topic and the subject of the changes. The history for clients that
- * reconnect exists in this process only; on another process, or later, they get the event `gap`.
+ * Passes changes on to open pages. The latest events of a topic are kept in this process only, and only while somebody
+ * watches. A client that reconnects to another process, or too late, gets the event `gap`: it may have missed events.
  */
 export class LiveHub {
   readonly #channels = new Map<string, Channel>();
   readonly #prefix: string;
+  /** Events so far, from which their ids are made. */
   #count = 0;
   #viewers = 0;
 
@@ -51,7 +57,7 @@ export class LiveHub {
     this.#prefix = prefix;
   }
 
-  /** The keys that somebody watches. */
+  /** The keys of the topics that somebody watches. */
   watched(): string[] {
     return [...this.#channels.keys()];
   }
@@ -187,12 +193,12 @@ export interface LiveFeed {
   close(): Promise<void>;
 }
 
-/** Returns the topic of a stream of some endpoints' deliveries. */
+/** Returns the key of the topic of some endpoints' deliveries. */
 export function deliveriesKey(systemId: string, endpointIds: readonly string[]): string {
   return `deliveries\n${systemId}\n${endpointIds.join(",")}`;
 }
 
-/** Returns whose deliveries a topic is about. */
+/** Reads a key that `deliveriesKey` made. */
 function readKey(key: string) {
   const [, systemId = "", ids = ""] = key.split("\n");
   return { key, systemId, endpointIds: ids.split(",") };
@@ -211,6 +217,7 @@ export function createLiveFeed(db: Queryable, prefix: string): LiveFeed {
   let polling: Promise<void> | undefined;
   const poll = async () => {
     const watched = hub.watched().map(readKey);
+    // Forgets the states of endpoints that nobody watches any more.
     changes.forget((systemId, endpointId) =>
       watched.some((topic) => topic.systemId === systemId && topic.endpointIds.includes(endpointId)),
     );

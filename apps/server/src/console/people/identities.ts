@@ -28,7 +28,11 @@ import {
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 import { recordActOf } from "./sign-in.ts";
 
-/* Signs people in at the identity provider, and connects identities to accounts. */
+/*
+ * Signs people in at the identity provider, and connects identities to accounts. An identity is a person's account at the
+ * provider. An attempt begins in `beginAttempt`, goes through the provider's pages, and comes back to `readAttempt` and
+ * `identify`; one of the functions below them then acts on the identity.
+ */
 
 /** The purpose of an attempt at the identity provider. */
 export type ProviderPurpose =
@@ -150,7 +154,7 @@ function causeOf({ cause }: { readonly cause?: unknown }): string | undefined {
   return cause instanceof Error ? cause.message : undefined;
 }
 
-/** A person's identity from the provider, and the challenge that is used with it. */
+/** A person's identity from the provider, and the challenge (the stored attempt), which can be used once. */
 export interface ProviderProof {
   readonly identity: Identity;
   readonly challenge: Challenge;
@@ -219,6 +223,7 @@ export function acceptAtProvider(
     const known = await findIdentity(tx, identity.issuer, identity.subject);
     if (known !== undefined && known.person_id !== person.id) throw new ProviderSignInError("other_account");
     await join(context, tx, invitation, person);
+    // Read after `join`, so that they include the new one.
     const { removed } = await connectOwn(context, tx, person, identity, await listMembershipsOf(tx, person.id));
     await noteSignIn(context, tx, person, identity);
     return { person, removed, session: await begin(tx, person.id, { idToken: identity.idToken }) };
@@ -299,6 +304,7 @@ async function connectOwn(
 ): Promise<{ readonly isFirstProof: boolean; readonly removed: RemovedCredentials | undefined }> {
   const isFirstProof = identity.email === person.email && !covers(proofOf(person), reach);
   const removed = isFirstProof ? await takeOver(context, tx, person, BY_IDENTITY) : undefined;
+  // Read after `takeOver`, which disconnects all identities.
   const connected = await listIdentities(tx, person.id);
   if (connected.some((one) => isSame(one, identity))) return { isFirstProof, removed };
   if (connected.some(({ issuer }) => issuer === identity.issuer)) throw new ProviderSignInError("other_account");

@@ -38,7 +38,10 @@ import {
 } from "./queries.ts";
 import { type RemovedCredentials, takeOver } from "./reset.ts";
 
-/* Makes, shows and accepts invitations. */
+/*
+ * Makes, shows and accepts invitations. Opening a link may prove that the invited address is the person's (`proves`). If
+ * nobody has proved the address of an existing account yet, the account goes to the person who opens such a link.
+ */
 
 export interface InvitationInput {
   readonly systemId: string;

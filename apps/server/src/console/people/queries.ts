@@ -143,7 +143,7 @@ export function listOpenInvitations(
   return db.query<ListedInvitation>(invitations, [systemId, partnerId, now]);
 }
 
-/** The scope of a list of people: a partner's, or with undefined a whole system's. */
+/** The people that a caller may manage: a partner's, or with undefined all of a system, also the operator's own. */
 export interface PeopleScope {
   readonly systemId: string;
   readonly partnerId: string | undefined;
@@ -257,6 +257,8 @@ const setProves = statement(
   "invitations.setProves",
   "update invitations set proves = $3 where system_id = $1 and id = $2",
 );
+// Who may invite: an admin of the operator and, to a partner, an admin of the partner, unless `$4`. An operator's admin
+// whose address is not proved may be anybody, and has no right.
 const lockRight = statement(
   "invitations.lockRight",
   `select m.id from memberships m join people p on p.id = m.person_id
@@ -297,7 +299,7 @@ export async function updateAccepted(db: Queryable, systemId: string, id: string
   await db.query(accept, [systemId, id, at]);
 }
 
-/** Updates the proof that opening the link gives. */
+/** Updates what opening an invitation's link proves. (`updateProof` is about an account.) */
 export async function updateProves(db: Queryable, systemId: string, id: string, proves: string | null): Promise<void> {
   await db.query(setProves, [systemId, id, proves]);
 }

@@ -6,6 +6,11 @@ import { oneRow } from "../../storage/db/rows.ts";
 import { type Statement, statement } from "../../storage/db/statement.ts";
 import { generatedColumns } from "../../storage/db/tables.generated.ts";
 
+/*
+ * The invariants: conditions that a system's rows fulfil between any two transactions. `bikeshare check` and `backup verify`
+ * count the rows that violate them. In every query, `$1` is the system.
+ */
+
 /**
  * Name, meaning and query of an invariant. The query returns one text column, with a row for each violation. `warning`: some
  * rows may violate it, such as imported ones, and the service works with them.
@@ -220,8 +225,9 @@ const vehicleLog: readonly InvariantText[] = [
 
 const QUARTER = (instant: string) => `date_bin(interval '15 minutes', ${instant}, timestamptz 'epoch')`;
 
-// Compares the last 24 hours whose sums are complete. Leaves out hours that are to be summed again, and hours with rides
-// that the summing has not read.
+// Compares the stored sums of rides (`ride_quarters`) with the rides. `next_hour` is the hour that had not ended when rides
+// were last summed; the 24 hours that are compared end an hour before it. Leaves out hours that are to be summed again
+// (`sum_marks`), and hours with rides whose latest change has not been read for the sums (`is_unread`).
 const sums: readonly InvariantText[] = [
   [
     "ride_sums",
@@ -251,7 +257,7 @@ const sums: readonly InvariantText[] = [
   ],
 ];
 
-/** Invariants of stored counts. */
+/** Invariants of stored counts: the lengths of lists, and the rides of each hour, day and month. */
 const counts: readonly InvariantText[] = [
   [
     "list_counts",

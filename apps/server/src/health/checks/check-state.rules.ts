@@ -66,7 +66,7 @@ export function outgrownBy(
   return found !== undefined && isWorse(result, found) ? found : undefined;
 }
 
-/** A check's findings that need attention. */
+/** What one run of a check found that needs attention. */
 export interface Sighting {
   /** The name of the check. */
   readonly name: string;
@@ -97,9 +97,11 @@ export interface CheckState extends Sighting {
 /** The subject of a mail about a check. */
 export type Notice = "begins" | "worsens" | "lasts" | "ends";
 
+/** The change of a check's state at a run. */
 export interface Step {
   /** Undefined: nothing more is stored about the check. */
   readonly next: CheckState | undefined;
+  /** The subject of the mail that is due; undefined: none is. */
   readonly notice: Notice | undefined;
 }
 

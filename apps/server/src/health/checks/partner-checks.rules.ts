@@ -3,7 +3,7 @@ import type { RequestCounts } from "@bikeshare/contract/console";
 import { isStranded, pauseDescriptions } from "../../webhooks/endpoints/endpoint-context.ts";
 import { type CheckLink, type CheckName, type CheckResult, thresholds } from "./check.ts";
 
-/* Checks of a partner's webhooks, keys and requests. */
+/* Checks of a partner's webhooks, API keys and requests. The remedies depend on the reader: the partner or the operator. */
 
 type PauseReason = keyof typeof pauseDescriptions;
 
@@ -19,6 +19,7 @@ export interface EndpointFacts {
   readonly is_replaying: boolean;
 }
 
+/** The owner of an endpoint, and the reader of the finding about it. */
 interface Whose extends Pick<PartnerCheckResult, "partner_id" | "partner_name"> {
   readonly reader: Reader;
   /** The endpoint, if its partner has several; null: it is the partner's only one. */
@@ -126,11 +127,14 @@ function capitalised(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-/** The facts of the deliveries that the rules need. */
+/** The facts of an endpoint's deliveries that the rules need. */
 export interface DeliveryFacts {
+  /** Deliveries that were given up in the last 24 hours. */
   readonly given_up: number;
+  /** When the first of these was created, and their most frequent failure. */
   readonly given_up_from: Date | null;
   readonly given_up_failure: string | null;
+  /** Deliveries that have failed and will be tried again. */
   readonly failing: number;
 }
 
@@ -220,6 +224,7 @@ export interface KeyFacts {
   readonly expires_at: Date | null;
   /** In the future for a rotated key, which works until then. */
   readonly revoked_at: Date | null;
+  /** When the key was first sent in a URL or over plain HTTP. */
   readonly compromised_at: Date | null;
   readonly last_used_at: Date | null;
   /** Made by the partner's own people, who gave it its expiry. */
@@ -296,6 +301,7 @@ function compromised(key: KeyFacts): PartnerCheckResult[] {
   ];
 }
 
+/** Finds a rotated key that is still used. */
 function replaced(key: KeyFacts, now: number): PartnerCheckResult[] {
   const { revoked_at: endsAt, last_used_at: usedAt } = key;
   if (endsAt === null || usedAt === null || now - usedAt.getTime() > DAY_MS) return [];
@@ -334,6 +340,7 @@ function expiring(key: KeyFacts, now: number, reader: Reader): PartnerCheckResul
 
 const HOUR_MS = 3_600_000;
 
+/** Finds a key whose requests were refused by its rate limit, or came close to it. */
 function limited(key: KeyFacts, hour: KeyHour | undefined, now: number, reader: Reader): PartnerCheckResult[] {
   if (hour === undefined) return [];
   const { rate_limited: refused, most_in_minute: most } = hour;

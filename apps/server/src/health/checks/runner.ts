@@ -44,7 +44,10 @@ import {
 } from "./queries.ts";
 import { rowOf, stateOf } from "./stored-checks.ts";
 
-/* Runs the checks repeatedly, stores their findings, and mails the operator. */
+/*
+ * Runs the checks repeatedly, stores their findings, and mails the operator. A finding that the operator has acknowledged
+ * stays visible, and no mail is sent about it. The rules of when a mail is due are in check-state.rules.ts.
+ */
 
 /**
  * Returns the queue of mails to the operator. These mails belong to no system; one that crashes processes is set aside in
@@ -73,7 +76,7 @@ interface CheckRunnerOptions {
   readonly ids: Ids;
   /** Returns the checks of each run. */
   readonly checks: () => Promise<readonly Check[]>;
-  /** Returns results that the process knows without a check. */
+  /** Returns results about this process from its memory, without a query. */
   readonly processResults?: () => readonly CheckResult[];
   /** Returns results that partners must fix, for the metric. */
   readonly partnerResults?: () => Promise<readonly CheckResult[]>;
@@ -173,7 +176,10 @@ interface CheckNotice {
   readonly notice: Notice;
 }
 
-/** Stores the findings, and records mails about checks that begin, get worse, last or end. */
+/**
+ * Stores the findings, and records mails about checks that begin, get worse, last or end. A check is identified by its name
+ * and by the machine or system that it examined (`of`).
+ */
 async function tell(
   options: CheckRunnerOptions,
   run: readonly RunCheck[],
@@ -224,12 +230,16 @@ const DAY_MS = 86_400_000;
  */
 const FOUND_INTERVAL_MS = 3_600_000;
 
-/** Returns the notice that another process left to be mailed; null: there is none, or the check is acknowledged. */
+/**
+ * Returns the notice that a process without a mail server left to be mailed. Null: there is none, or it no longer applies,
+ * because the check was acknowledged or began again meanwhile. Both clear `mailedAt`.
+ */
 function waitingOf(stored: CheckState | undefined, next: CheckState): Notice | null {
   const isAcknowledged = stored?.mailedAt !== null && next.mailedAt === null && next.endedAt === null;
   return isAcknowledged ? null : (stored?.unmailed ?? null);
 }
 
+/** Updates the state of a check in which this process found nothing, and deletes what is stored of a check that is over. */
 async function endIfQuiet(tx: Transaction, state: CheckState, now: number): Promise<Step> {
   const step = whenQuiet(state, now);
   if (step.next === undefined) await deleteCheckRow(tx, { name: state.name, scope: state.of });

@@ -261,6 +261,7 @@ function isKnown(error: unknown): error is KnownError {
 /** @param work what failed, worded to fit in a sentence */
 function failureOf(error: unknown, work: string): Failure {
   const reason = reasonOf(error);
+  // Without `key`, the cause is one condition for all works. With `key`, it is a condition of this work alone.
   const known = (name: string, messages: Messages, key = name): Failure => ({
     key,
     isShared: key === name,

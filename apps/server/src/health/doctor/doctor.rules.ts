@@ -59,7 +59,7 @@ function isLoopback(host: string): boolean {
 const MIN_VERSION = 150_000;
 /** Maximum connections of one process that does everything, on 20 processors: docs/configuration.md has the sum. */
 const CONNECTIONS_OF_A_PROCESS = 30;
-/** Enough for three such processes. */
+/** The connections that the remedy gives all processes: enough for three such processes. */
 const CONNECTIONS_TO_OFFER = 100;
 
 /** Judges PostgreSQL's settings and its clock. */
@@ -85,6 +85,7 @@ export function judgeSettings(settings: ServerSettings, now: number): CheckResul
       ? warning(
           "connections",
           `${free} for all processes; one that does everything uses up to ${CONNECTIONS_OF_A_PROCESS}`,
+          // The connections that are reserved for superusers come on top.
           `alter system set max_connections = ${connections - free + CONNECTIONS_TO_OFFER}, and restart PostgreSQL.`,
         )
       : ok(

@@ -4,6 +4,11 @@ import type { PoolUsage } from "../../storage/db/database.ts";
 import { READ_OUTCOMES, type ReadOutcome, type ReplicaStatus } from "../../storage/replica/replica.ts";
 import { countBy } from "./counters.ts";
 
+/*
+ * The metrics of a process's requests, of its database connections and of its replica. Requests are counted without
+ * prom-client, which would slow each of them down (`RequestHistogram`); all other metrics are in its registry.
+ */
+
 /** Why a request was refused before an endpoint saw it. */
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
@@ -22,6 +27,7 @@ const REJECTION_REASONS = [
 ] as const;
 
 const COMPROMISED_IN = ["url", "plain_http"] as const;
+/** The pools of database connections: for most work, for key look-ups and health, and for filtered lists. */
 const POOLS = ["general", "vital", "filtered"];
 /** Seconds. A free connection takes a tenth of a millisecond, a new one some milliseconds; after 5 s it is given up. */
 const WAIT_BUCKETS = [0.001, 0.01, 0.05, 0.25, 1, 5];
@@ -55,7 +61,7 @@ interface HttpSources {
   readonly rateLimits: Pick<RateLimits, "isExact" | "processes">;
 }
 
-/** Adds the metrics of requests to a registry. Reading them runs no SQL. */
+/** Adds the metrics to a registry, except `requests`, which returns its own text. Reading them runs no SQL. */
 export function createHttpMetrics(registry: Registry): HttpMetrics {
   const unlogged = new Counter({
     name: "bikeshare_unlogged_requests_total",
@@ -183,7 +189,7 @@ interface ReplicaMetrics {
   readonly watchReplica: (status: () => ReplicaStatus) => void;
 }
 
-/** Registers the metrics of the replica once the process has a replica. Reading them runs no SQL. */
+/** Counts nothing until `watchReplica` registers the metrics of a replica. Reading them runs no SQL. */
 function createReplicaMetrics(registry: Registry): ReplicaMetrics {
   let count: (outcome: ReadOutcome) => void = () => undefined;
   return {

@@ -8,6 +8,7 @@ import type { HttpMetrics } from "./http-metrics.ts";
 
 /** The result of an attempt, as far as it is counted. */
 export interface CountedResult {
+  /** `rejected`: a response other than 2xx. `failed`: no complete response. `unknown`: the process ended meanwhile. */
   readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
   /** The failure's code in the log. */
   readonly failure: string | null;
@@ -23,7 +24,7 @@ export interface CountedAttempt {
   readonly warning: Warning | null;
 }
 
-/** Counts what the dispatcher does. */
+/** Counts what the dispatcher does, which is the worker that sends webhooks. */
 interface WebhookMetrics {
   /** A batch of deliveries was claimed. */
   claimed(deliveries: number): void;
@@ -52,7 +53,10 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 1
 /** Seconds. Dense below the promised 0.2 s, and up to an hour's backlog. */
 const WAIT_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800, 3_600];
 
-/** Each label value is a series, so there must be few: these, and `other`. */
+/**
+ * Each label value is a series, so there must be few: these, and `other`. An object, so that the compiler finds a failure
+ * that is missing here.
+ */
 const FAILURES: ReadonlySet<string> = new Set(
   Object.keys({
     url_refused: true,

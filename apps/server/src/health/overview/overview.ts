@@ -204,6 +204,7 @@ export async function systemOverview(
 ): Promise<SystemOverview> {
   const now = context.clock();
   const { starts, since } = lastHour(now);
+  // Ends in the future, so that no minute is left out that another process has begun.
   const range = { partnerId: null, keyId: null, since, until: new Date(now + DAY_MS) };
   const [facts, minutes, sources, ofOperator] = await Promise.all([
     partnerFacts(context, systemId),
@@ -226,7 +227,10 @@ export async function systemOverview(
   };
 }
 
-/** Returns the system's current checks, and what any process has found about itself, its machine and the database. */
+/**
+ * Returns the results for the operator: the system's checks, which run now, and the stored findings of all processes about
+ * themselves, their machines and the database.
+ */
 async function operatorResults(context: SystemCheckContext, systemId: string): Promise<OverviewResult[]> {
   const now = context.clock();
   const [run, active, known] = await Promise.all([

@@ -58,6 +58,7 @@ function hasCredentials({ username, password }: URL): boolean {
   return username !== "" || password !== "";
 }
 
+/** Parses a base URL, and returns it without slashes at its end. */
 export function baseUrl(text: string): string {
   const url = URL.parse(text);
   const whole =
@@ -125,6 +126,7 @@ export function feedUrl(text: string): string {
 
 /** Reads the address of map tiles, such as `https://tiles.example.com/{z}/{x}/{y}.png`. */
 export function tilesUrl(text: string): string {
+  // `_` is allowed in URLs and not in host names: a `_` in the parsed host is a placeholder, such as {s}.
   const url = URL.parse(text.replaceAll(/[{}]/g, "_"));
   const isWhole =
     url !== null &&
@@ -149,6 +151,7 @@ export function duration(...bounds: [minimum: string, maximum: string] | []) {
   const [minimum = 0, maximum = Infinity] = bounds.map(milliseconds);
   return (text: string): number => {
     const value = milliseconds(text);
+    // An invalid text gives NaN, for which both comparisons are false.
     if (value >= minimum && value <= maximum) return value;
     throw new Error(`must be a duration${range}, such as 30s, 15m, 24h or 7d`);
   };
